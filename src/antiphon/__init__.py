@@ -1,0 +1,1 @@
+"""Antiphon: voice agents that do things."""

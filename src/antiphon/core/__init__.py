@@ -1,0 +1,1 @@
+"""The pure conversation core: facts in, commands out, time as an argument."""

@@ -1,0 +1,223 @@
+"""What to do: everything the conversation asks of the outside world.
+
+Commands are imperative and frozen. A command that starts something has a closing fact, which the runtime reports without fail;
+if it never comes, the core assumes it when the promise's time is up (`promises.py`).
+
+There is no `EndPlayout`: a segment ends when its text ends, which the data plane sees by itself. There is no `Cancel(speech)`
+either: cancelling differs for generation, audio and each effect class of tools, and that is a decision, so the core takes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from antiphon.chat import ChatItem
+from antiphon.core.facts import Call
+from antiphon.options import ToolChoice, ToolPolicy
+
+command = dataclass(slots=True, frozen=True)
+
+
+@command
+class Generate:
+    """Ask the model of `agent` for one response and turn its text into sound.
+
+    Text goes to `segment` as it comes; it is not played before `Play`. Reports `TextStarted` once, `ToolCalled` for each
+    call, and closes with `StepGenerated` or `GenerationFailed`.
+    """
+
+    gen: int
+    speech: int
+    segment: int
+    agent: str
+    open: tuple[ChatItem, ...]
+    """What the agent's chat context does not hold yet, in order: text still being spoken, and what waits behind it."""
+    tools: bool
+    """False: the model may not call tools now (step limit, farewell, delivery of updates)."""
+    tool_choice: ToolChoice | None = None
+    instructions: str | None = None
+    """For this response only, in addition to the agent's own."""
+    unheard: tuple[str, ...] = ()
+    """Ids of calls whose results the caller has not heard yet: the model is told so."""
+    on_enter: bool = False
+    """The reply belongs to `on_enter`: tools flagged IGNORE_ON_ENTER are hidden."""
+
+
+@command
+class StopGenerating:
+    """Stop the model and the synthesis of this generation. Nothing more is reported for it."""
+
+    gen: int
+
+
+@command
+class Speak:
+    """Turn text into sound, without playing it yet. Closes like `Generate`, with `StepGenerated`.
+
+    `text` None: the source that the application gave with the `say()` that opened `speech`.
+    """
+
+    gen: int
+    speech: int
+    segment: int
+    text: str | None = None
+
+
+@command
+class Play:
+    """Play the segment, behind what plays now. Closes with `PlayoutFinished`."""
+
+    segment: int
+
+
+@command
+class StopPlayout:
+    """Silence a segment at once and drop the rest; one that was never played is dropped whole.
+
+    A segment given to `Play` closes with `PlayoutFinished(heard)`, within 0.5 s; one that was not closes without a fact.
+    """
+
+    segment: int
+
+
+@command
+class PausePlayout:
+    """Silence the line at once; nothing is lost."""
+
+
+@command
+class ResumePlayout:
+    """Go on where it was paused, at the start of the cut word."""
+
+
+@command
+class RunTool:
+    """Execute a call. Closes with `ToolReturned`."""
+
+    run: int
+    call: Call
+    policy: ToolPolicy
+    speech: int
+    gen: int
+    agent: str
+
+
+@command
+class CancelTool:
+    """Cancel a run. Nothing more is listened to from it unless its promise is still open."""
+
+    run: int
+
+
+@command
+class RebindRun:
+    """A run now serves another call of another speech: what it reports counts for that call."""
+
+    run: int
+    call: Call
+    speech: int
+
+
+@command
+class ReleaseRun:
+    """A run lost its call (the caller spoke over it): its handle is interrupted, what it says is not spoken."""
+
+    run: int
+
+
+HookKind: TypeAlias = Literal["on_user_turn_completed", "on_enter", "on_exit"]
+
+
+@command
+class RunHook:
+    """Run application code of `agent`. Closes with `HookReturned`."""
+
+    hook: int
+    kind: HookKind
+    agent: str
+    text: str = ""
+    """The caller's words, for `on_user_turn_completed`."""
+    previous: str | None = None
+    """For `on_enter`: the agent that was in charge before, if this one replaces it."""
+
+
+@command
+class PredictEndOfTurn:
+    """Ask the turn detector about this version of the turn. An answer is optional."""
+
+    version: int
+    text: str
+
+
+@command
+class Record:
+    """The item is settled: append it to the session's history, and to the context of `agent`."""
+
+    item: ChatItem
+    agent: str
+    carried: bool = False
+    """True: the session's history has it already; only the agent's context gets it (a turn carried over a hand-off)."""
+
+
+EventKind: TypeAlias = Literal[
+    "agent_state",  # value: initializing | idle | listening | thinking | speaking
+    "user_state",  # value: listening | speaking
+    "speech_started",  # the first sound (or text) of a speech
+    "speech_interrupted",  # speech: cut, with nothing more to come from it
+    "generation_done",  # speech: its first response (text and calls) is complete and played; wait_for_playout of the step
+    "speech_done",
+    "speech_vetoed",
+    "turn_committed",  # value: its text
+    "turn_vetoed",
+    "tool_started",
+    "tool_updated",
+    "tool_ended",  # value: done | error | cancelled | dropped | unknown
+    "tool_dropped",
+    "tool_adopted",
+    "tools_executed",  # value: the call ids of a round, space separated
+    "false_interruption",
+    "handoff",  # value: the new agent
+    "task_began",  # speech unused, value: the task's number
+    "idle",
+    "error",
+    "closed",
+]
+
+
+@command
+class Emit:
+    """Something worth telling observers."""
+
+    kind: EventKind
+    speech: int | None = None
+    run: int | None = None
+    gen: int | None = None
+    value: str = ""
+
+
+@command
+class Close:
+    """Release everything. The last command."""
+
+    reason: str
+
+
+Command: TypeAlias = (
+    Generate
+    | StopGenerating
+    | Speak
+    | Play
+    | StopPlayout
+    | PausePlayout
+    | ResumePlayout
+    | RunTool
+    | CancelTool
+    | RebindRun
+    | ReleaseRun
+    | RunHook
+    | PredictEndOfTurn
+    | Record
+    | Emit
+    | Close
+)

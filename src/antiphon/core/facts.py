@@ -1,0 +1,326 @@
+"""What happened: everything the outside world can tell the conversation.
+
+Facts are past tense, frozen, and carry ids and text, never objects or audio. A fact that belongs to something the core
+started names it by its id (`gen`, `segment`, `run`, `hook`); it is admitted only while the promise of that id is open
+(`promises.py`), so late, doubled and orphaned facts do nothing. Facts without such an id are always welcome.
+
+Four ids: a *speech* is what a handle stands for, a *gen* one model call (or one `say`), a *segment* one stretch of audio
+with its text, a *run* one execution of a tool.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from antiphon.chat import AgentConfigUpdate, ImageContent
+from antiphon.options import ToolChoice, ToolPolicy
+
+fact = dataclass(slots=True, frozen=True)
+
+
+@fact
+class Call:
+    """A tool call as the model made it. Belongs to a step and to the history."""
+
+    call_id: str
+    name: str
+    arguments: str
+    """JSON text as it goes into the history."""
+    canonical: str = ""
+    """The validated arguments in a normal form: equal text means an equal call."""
+    confirmed: bool = False
+    """The model says that the caller confirmed a duplicate."""
+
+
+# -- the caller
+
+
+@fact
+class UserSpeechStarted:
+    """The caller's voice began."""
+
+
+@fact
+class UserSpeechEnded:
+    """The caller's voice stopped. Says nothing about the turn."""
+
+
+@fact
+class Transcribed:
+    """Words were understood. An interim text replaces the one before it, a final one stays."""
+
+    text: str
+    final: bool
+
+
+@fact
+class EndOfTurnPredicted:
+    """A turn detector's answer about version `version` of the turn; ignored if the turn has changed since."""
+
+    version: int
+    probability: float
+
+
+@fact
+class UserTurnSubmitted:
+    """A whole turn at once: typed, or `session.run(user_input=)`."""
+
+    text: str
+
+
+@fact
+class UserTurnCommitRequested:
+    """The application ends the caller's turn now (push-to-talk)."""
+
+
+@fact
+class UserTurnCleared:
+    """The application throws away what the caller said since the last turn."""
+
+
+# -- the model
+
+
+@fact
+class TextStarted:
+    """The first text of a generation arrived: its segment may be played."""
+
+    gen: int
+
+
+@fact
+class ToolCalled:
+    """A complete call arrived. `rejected` is the error text when it cannot run (unknown tool, bad arguments)."""
+
+    gen: int
+    call: Call
+    policy: ToolPolicy
+    rejected: str | None = None
+
+
+@fact
+class StepGenerated:
+    """The model finished one response. `text` is all of it that is to be spoken. Closes `gen`."""
+
+    gen: int
+    text: str
+
+
+@fact
+class GenerationFailed:
+    """The model failed or stalled. `text` is what it had said before. Closes `gen`."""
+
+    gen: int
+    error: str
+    text: str = ""
+
+
+# -- the loudspeaker
+
+
+@fact
+class PlayoutStarted:
+    """The first sample of a segment sounds."""
+
+    segment: int
+
+
+@fact
+class PlayoutProgressed:
+    """`heard` is what was heard of the segment so far."""
+
+    segment: int
+    heard: str
+
+
+@fact
+class PlayoutFinished:
+    """The segment sounds no more: played to its end, stopped, or failed. Closes `segment`."""
+
+    segment: int
+    heard: str
+
+
+# -- tools
+
+
+@fact
+class ToolUpdated:
+    """A tool reported progress and goes on in the background. `message` is what the model reads."""
+
+    run: int
+    message: str
+    silent: bool = False
+
+
+@fact
+class Handoff:
+    """The wish to hand the call to another agent. `agent` is its id in the session, `label` its name in texts."""
+
+    agent: str
+    label: str
+
+
+@fact
+class ToolReturned:
+    """A tool ended: with a result, an error, or by its time limit. Closes `run`."""
+
+    run: int
+    output: str
+    is_error: bool = False
+    reply: bool = True
+    """False: the result asks for no reply (None, `StopResponse`, `ToolResult(reply_required=False)`)."""
+    handoff: Handoff | None = None
+    unknown: bool = False
+    """Nobody knows whether it happened (timed out while writing)."""
+    images: tuple[ImageContent, ...] = ()
+
+
+@fact
+class InterruptionsDisallowed:
+    """The tool must not be interrupted from now on (`ctx.disallow_interruptions()`)."""
+
+    run: int
+
+
+@fact
+class RunSuspended:
+    """The tool waits for the caller or for speech of its own: no interruption, no clock, until `RunResumed`."""
+
+    run: int
+
+
+@fact
+class RunResumed:
+    """The tool goes on."""
+
+    run: int
+
+
+@fact
+class RunCancelRequested:
+    """The application or the model cancels a running tool."""
+
+    run: int
+
+
+# -- the application
+
+
+@fact
+class HookReturned:
+    """Application code ran. `text` replaces the caller's words; `veto` drops the reply. Closes `hook`."""
+
+    hook: int
+    text: str | None = None
+    veto: bool = False
+
+
+@fact
+class SpeechRequested:
+    """`say()` or `generate_reply()`: the application opened speech `speech` (an id from `new_id()`)."""
+
+    speech: int
+    kind: Literal["say", "reply"]
+    instructions: str | None = None
+    tool_choice: ToolChoice | None = None
+    interruptible: bool = True
+    run: int | None = None
+    """The tool that asks, if one does."""
+    agent: str | None = None
+    """The agent whose hook asks, if one does: its frame speaks. None: the frame in charge."""
+    record: bool = True
+    """False: what is said stays out of the history (`add_to_chat_ctx=False`)."""
+    user_input: str | None = None
+    """A user message to put into the history first (`generate_reply(user_input=)`)."""
+
+
+@fact
+class InterruptRequested:
+    """`handle.interrupt()` or `session.interrupt()`. `speech` None: everything that may be interrupted."""
+
+    speech: int | None = None
+    force: bool = False
+
+
+@fact
+class InterruptibilityChanged:
+    """`handle.allow_interruptions = ...`."""
+
+    speech: int
+    interruptible: bool
+
+
+@fact
+class HandOffRequested:
+    """The application puts another agent in charge (`session.update_agent`)."""
+
+    agent: str
+
+
+@fact
+class AgentTaskStarted:
+    """An `AgentTask` is awaited: `agent` takes the floor until it finishes. `run`: the tool that awaits it, if any."""
+
+    task: int
+    agent: str
+    run: int | None = None
+    parent: str | None = None
+    """The agent whose hook awaits it, if no tool does."""
+
+
+@fact
+class AgentTaskFinished:
+    """The task has its result, failed, or was cancelled."""
+
+    task: int
+
+
+@fact
+class ContextChanged:
+    """An agent's instructions, tools or chat context changed. `item` is recorded if there is one."""
+
+    agent: str
+    item: AgentConfigUpdate | None = None
+
+
+@fact
+class CloseRequested:
+    """The session is to end. `drain`: what is being said and done is finished first."""
+
+    drain: bool = False
+    reason: str = "user_initiated"
+
+
+Fact: TypeAlias = (
+    UserSpeechStarted
+    | UserSpeechEnded
+    | Transcribed
+    | EndOfTurnPredicted
+    | UserTurnSubmitted
+    | UserTurnCommitRequested
+    | UserTurnCleared
+    | TextStarted
+    | ToolCalled
+    | StepGenerated
+    | GenerationFailed
+    | PlayoutStarted
+    | PlayoutProgressed
+    | PlayoutFinished
+    | ToolUpdated
+    | ToolReturned
+    | InterruptionsDisallowed
+    | RunSuspended
+    | RunResumed
+    | RunCancelRequested
+    | HookReturned
+    | SpeechRequested
+    | InterruptRequested
+    | InterruptibilityChanged
+    | HandOffRequested
+    | AgentTaskStarted
+    | AgentTaskFinished
+    | ContextChanged
+    | CloseRequested
+)

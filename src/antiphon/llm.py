@@ -1,0 +1,177 @@
+"""Language models.
+
+`LLM.chat()` sends a history and tools, and gives an `LLMStream`: iterate it for `ChatChunk`s. Providers implement one
+async generator, `_generate`. Text comes in deltas; each tool call comes complete, in one chunk, and a provider
+whose wire format streams arguments assembles them first.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from antiphon.chat import ChatContext, ChatRole
+from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice, is_given
+
+if TYPE_CHECKING:
+    from antiphon.tools.function import Tool
+
+
+@dataclass(slots=True, frozen=True)
+class FunctionToolCall:
+    """A complete tool call as the model wrote it."""
+
+    name: str
+    arguments: str
+    """JSON text; may be malformed, the tool layer repairs or rejects it."""
+    call_id: str
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True, frozen=True)
+class ChoiceDelta:
+    """What a chunk adds."""
+
+    role: ChatRole = "assistant"
+    content: str | None = None
+    tool_calls: Sequence[FunctionToolCall] = ()
+    extra: dict[str, Any] | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class CompletionUsage:
+    """Tokens that a request cost."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    prompt_cached_tokens: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        """Prompt and completion."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(slots=True, frozen=True)
+class ChatChunk:
+    """A piece of a model's response."""
+
+    id: str
+    delta: ChoiceDelta | None = None
+    usage: CompletionUsage | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class ChatRequest:
+    """One request, complete. What providers get."""
+
+    chat_ctx: ChatContext
+    """Instructions (a system message), history and open items, calls and outputs paired."""
+    tools: Sequence[Tool] = ()
+    """Flat: no toolsets. Never two of one name."""
+    tool_choice: NotGivenOr[ToolChoice] = NOT_GIVEN
+    parallel_tool_calls: NotGivenOr[bool] = NOT_GIVEN
+    response_format: NotGivenOr[Any] = NOT_GIVEN
+    """A TypedDict class, a pydantic model class, or a provider's own form."""
+    extra_kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class CollectedResponse:
+    """A whole response."""
+
+    text: str = ""
+    tool_calls: list[FunctionToolCall] = field(default_factory=list)
+    usage: CompletionUsage | None = None
+
+
+class LLMStream:
+    """A response in the making. Iterate it once; use it as an async context manager, so that leaving stops the model."""
+
+    __slots__ = ("_chunks",)
+
+    def __init__(self, chunks: AsyncGenerator[ChatChunk, None]) -> None:
+        self._chunks = chunks
+
+    def __aiter__(self) -> AsyncIterator[ChatChunk]:
+        return self._chunks
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Stop the model. May be called twice."""
+        await self._chunks.aclose()
+
+    async def collect(self) -> CollectedResponse:
+        """Wait for the whole response."""
+        response = CollectedResponse()
+        text: list[str] = []
+        async with self:
+            async for chunk in self._chunks:
+                if chunk.delta is not None:
+                    if chunk.delta.content:
+                        text.append(chunk.delta.content)
+                    response.tool_calls.extend(chunk.delta.tool_calls)
+                if chunk.usage is not None:
+                    response.usage = chunk.usage
+        response.text = "".join(text)
+        return response
+
+
+class LLM(ABC):
+    """A language model. Safe to share between calls; needs neither key nor network until the first use."""
+
+    model: str = ""
+    parallel_tool_calls: NotGivenOr[bool] = NOT_GIVEN
+    """The model's own default, held by the session: False means that only the first call of a step runs."""
+
+    @property
+    def label(self) -> str:
+        """A name for logs and messages."""
+        return f"{type(self).__module__.rsplit('.', 1)[-1]}.{type(self).__name__}"
+
+    def chat(
+        self,
+        *,
+        chat_ctx: ChatContext,
+        tools: Sequence[Tool] | None = None,
+        tool_choice: NotGivenOr[ToolChoice] = NOT_GIVEN,
+        parallel_tool_calls: NotGivenOr[bool] = NOT_GIVEN,
+        response_format: NotGivenOr[Any] = NOT_GIVEN,
+        extra_kwargs: NotGivenOr[Mapping[str, Any]] = NOT_GIVEN,
+    ) -> LLMStream:
+        """Ask for a response. Nothing is sent before the stream is iterated.
+
+        Iterating raises `ProviderError` (or `MissingKey`) when the model fails.
+        """
+        return LLMStream(
+            self._generate(
+                ChatRequest(
+                    chat_ctx=chat_ctx,
+                    tools=tools or (),
+                    tool_choice=tool_choice,
+                    parallel_tool_calls=parallel_tool_calls,
+                    response_format=response_format,
+                    extra_kwargs=extra_kwargs if is_given(extra_kwargs) else {},
+                )
+            )
+        )
+
+    @abstractmethod
+    def _generate(self, request: ChatRequest) -> AsyncGenerator[ChatChunk, None]:
+        """The response to a request, as an async generator. Closing it must stop the model's work."""
+
+    async def prewarm(self) -> None:
+        """Load or connect what takes long, before the first call."""
+
+    async def aclose(self) -> None:
+        """Release what the model holds."""

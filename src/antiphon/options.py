@@ -1,0 +1,142 @@
+"""Options as value objects: one default each, in one place.
+
+`NOT_GIVEN` tells "not said" from None, which often means "off".
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias, TypeVar
+
+from typing_extensions import TypeIs
+
+T = TypeVar("T")
+
+
+class NotGiven(enum.Enum):
+    """The type of `NOT_GIVEN`. Falsy."""
+
+    NOT_GIVEN = "NOT_GIVEN"
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "NOT_GIVEN"
+
+
+NOT_GIVEN: Final = NotGiven.NOT_GIVEN
+NotGivenOr: TypeAlias = T | NotGiven
+
+
+def is_given(value: NotGivenOr[T]) -> TypeIs[T]:
+    """True if an option was given, None included."""
+    return value is not NOT_GIVEN
+
+
+class NamedToolChoice(dict[str, Any]):
+    """`{"type": "function", "function": {"name": ...}}`: this one tool must be called."""
+
+
+ToolChoice: TypeAlias = Literal["auto", "required", "none"] | Mapping[str, Any]
+"""Whether the model may, must or must not call tools, or which one it must call
+(`{"type": "function", "function": {"name": "book"}}`)."""
+
+
+@dataclass(slots=True, frozen=True)
+class ModelSettings:
+    """What a node is told about the request it serves."""
+
+    tool_choice: NotGivenOr[ToolChoice] = NOT_GIVEN
+
+
+Effect: TypeAlias = Literal["reads", "unsaid", "writes"]
+"""What a tool call does to the world. "unsaid" is a tool whose author did not say."""
+
+DuplicateMode: TypeAlias = Literal["allow", "replace", "reject", "confirm"]
+DuplicateScope: TypeAlias = Literal["name", "name_and_args"]
+
+
+@dataclass(slots=True, frozen=True)
+class ToolPolicy:
+    """How the session treats one call of a tool. Plain data, rendered by the tool layer for each call."""
+
+    effect: Effect = "unsaid"
+    timeout: float = 30.0
+    """Seconds after which the call is cancelled; the clock stops while the call is suspended."""
+    background_timeout: float = 600.0
+    """Seconds allowed once the call has gone to the background (`ctx.update`)."""
+    parallel: bool = True
+    """False: starts only when the calls before it in the same step have ended (writes, in call order)."""
+    cancellable: bool = False
+    """The model may cancel it with `cancel_task`."""
+    on_duplicate: DuplicateMode = "allow"
+    duplicate_scope: DuplicateScope = "name"
+    filler: str | None = None
+    """What to say when the call takes longer than the silence budget."""
+
+
+TurnDetection: TypeAlias = Literal["vad", "stt", "manual", "realtime_llm"]
+
+
+@dataclass(slots=True, frozen=True)
+class Endpointing:
+    """How long silence must last before the caller's turn is over. Seconds."""
+
+    min_delay: float = 0.3
+    """When text and sound both say that the turn is complete."""
+    max_delay: float = 1.2
+    """When either says that more will come."""
+    unlikely: float = 0.5
+    """A probability of turn end below this counts as "more will come"."""
+
+
+@dataclass(slots=True, frozen=True)
+class Interruption:
+    """When the caller's voice interrupts the agent. Seconds."""
+
+    enabled: bool = True
+    min_words: int = 1
+    """Words that must be understood before the agent is cut. The agent pauses before, at once."""
+    cancel_after: float | None = None
+    """Speech this long cuts the agent without words. Only for sessions without STT."""
+    false_after: float = 0.5
+    """Silence after speech without words that counts as a false alarm: the agent resumes."""
+
+
+@dataclass(slots=True, frozen=True)
+class TurnHandling:
+    """Everything about taking turns."""
+
+    detection: TurnDetection = "vad"
+    endpointing: Endpointing = field(default_factory=Endpointing)
+    interruption: Interruption = field(default_factory=Interruption)
+
+
+@dataclass(slots=True, frozen=True)
+class SessionOptions:
+    """What the conversation core needs to know of a session. Seconds."""
+
+    turns: TurnHandling = field(default_factory=TurnHandling)
+    max_tool_steps: int = 3
+    """Rounds of tool calls for one caller's turn or one `generate_reply`; then the model must answer without tools."""
+    fallback_line: str = "I'm sorry, I couldn't work that out. Could you say it another way?"
+    """Said when the model has nothing to say after its last round."""
+    failure_line: str = "I'm sorry, something went wrong on my side. Could you say that again?"
+    """Said when the model failed."""
+    has_stt: bool = True
+    """False: without transcripts, interruption goes by the duration of speech."""
+    generation_timeout: float = 10.0
+    """Until a model must have given its first text or call; it then has `generation_limit` for the rest."""
+    generation_limit: float = 60.0
+    stall_timeout: float = 4.0
+    """Until a segment that is being played, with all its text known, must have sounded on or ended."""
+    hook_timeout: float = 5.0
+    transcript_timeout: float = 2.0
+    """How long the end of a turn waits for the final transcript of what was heard."""
+    drain_timeout: float = 30.0
+    """How long `shutdown(drain=True)` lets speech and tools finish."""
+    close_grace: float = 1.0
+    """How long closing waits for tools and hooks before it abandons them."""

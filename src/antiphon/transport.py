@@ -1,0 +1,66 @@
+"""Where a call's audio comes from and goes to.
+
+A transport has two halves. `AudioInput` hands each microphone frame to one callback, synchronously, at the pace of
+real time. `AudioOutput` takes frames for the loudspeaker and knows how much of them was played. Neither knows
+about turns or models.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+from antiphon.audio import AudioFrame
+
+
+class AudioInput(ABC):
+    """A microphone, a telephone line, a recording."""
+
+    @abstractmethod
+    def start(self, on_frame: Callable[[AudioFrame], None], on_end: Callable[[], None]) -> None:
+        """Begin to deliver frames, on the event loop. `on_end` is called once when no more will come."""
+
+    async def aclose(self) -> None:
+        """Stop delivering. No callback is called afterwards."""
+
+
+class AudioOutput(ABC):
+    """A loudspeaker. It plays what is written, in order, at the pace of real time.
+
+    The session writes at most `lead` seconds ahead of what was played, so that little is lost when the caller interrupts.
+    """
+
+    sample_rate: int = 24_000
+    """Hz that it wants; the session resamples to it."""
+    lead: float = 0.2
+    """Seconds that may be written ahead of what is played."""
+
+    def start(self) -> None:
+        """The call begins."""
+
+    @abstractmethod
+    def write(self, frame: AudioFrame) -> None:
+        """Queue a mono frame of `sample_rate` for playing. Never blocks."""
+
+    @property
+    @abstractmethod
+    def played(self) -> float:
+        """Seconds of written audio that have been played since the start. Never decreases.
+
+        Audio thrown away by `clear` does not count as played.
+        """
+
+    @abstractmethod
+    def pause(self) -> None:
+        """Stop sounding at once, keep what is queued. No effect when paused already."""
+
+    @abstractmethod
+    def resume(self) -> None:
+        """Go on where `pause` stopped."""
+
+    @abstractmethod
+    def clear(self) -> float:
+        """Throw away what is queued and not played. Returns its length in seconds. Ends a pause."""
+
+    async def aclose(self) -> None:
+        """The call is over; what is queued may be thrown away."""

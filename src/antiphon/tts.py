@@ -1,0 +1,77 @@
+"""Text to speech.
+
+A `TTS` turns text into frames of sound. `synthesize` speaks one piece of text; engines that take text as
+it is being written override `stream`. The default `stream` cuts the text into sentences and synthesizes them one by
+one, the next while the one before plays.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterable, AsyncIterator
+from dataclasses import dataclass, field
+
+from antiphon.audio import AudioFrame
+
+
+@dataclass(slots=True, frozen=True)
+class WordTiming:
+    """Where a word sounds. Seconds from the first sample of the text it belongs to."""
+
+    text: str
+    start: float
+    end: float
+
+
+@dataclass(slots=True, frozen=True)
+class SynthesizedAudio:
+    """A piece of speech.
+
+    `text` is what this and the following audio says, given once with the first frame of a stretch (a sentence, as
+    a rule) and "" on the others: so text and sound stay together however the engine cuts them.
+    """
+
+    frame: AudioFrame
+    text: str = ""
+    words: list[WordTiming] = field(default_factory=list)
+    """Word timings of `text`, where the engine knows them."""
+
+
+class TTS(ABC):
+    """A voice. Safe to share between calls; needs neither key nor network until the first use."""
+
+    sample_rate: int
+    """Hz of every frame it gives."""
+    streaming: bool = False
+    """True if `stream` takes text piece by piece, so that the session need not cut it into sentences."""
+
+    @property
+    def label(self) -> str:
+        """A name for logs and messages."""
+        return f"{type(self).__module__.rsplit('.', 1)[-1]}.{type(self).__name__}"
+
+    @abstractmethod
+    def synthesize(self, text: str) -> AsyncIterator[SynthesizedAudio]:
+        """Speak `text`, a sentence or more. An async generator; closing it stops the engine.
+
+        Raises `ProviderError`, `MissingKey`.
+        """
+
+    async def stream(self, text: AsyncIterable[str]) -> AsyncIterator[SynthesizedAudio]:
+        """Speak text as it arrives. Engines that set `streaming` override this."""
+        from antiphon.text import SentenceSplitter
+
+        splitter = SentenceSplitter()
+        async for piece in text:
+            for sentence in splitter.push(piece):
+                async for audio in self.synthesize(sentence):
+                    yield audio
+        for sentence in splitter.flush():
+            async for audio in self.synthesize(sentence):
+                yield audio
+
+    async def prewarm(self) -> None:
+        """Load what takes long, before the first call."""
+
+    async def aclose(self) -> None:
+        """Release what the voice holds."""
