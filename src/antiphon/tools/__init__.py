@@ -1,0 +1,1 @@
+"""What the model can call: definition, schema, policy and containers of tools."""

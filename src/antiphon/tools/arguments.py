@@ -1,0 +1,231 @@
+"""A model's text to a dict of arguments, and arguments to one normal form.
+
+Models write broken JSON: single quotes, trailing commas, chat-template tokens, JSON inside a JSON string. It is repaired where
+only one meaning is possible. It is refused where a repair would be a guess: text that was cut off in the middle of a
+value ("amount": 10 may have become 100) is not a smaller argument, it is an unknown one.
+
+Pure functions, no schemas: what the arguments must be like is the business of `schema`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+_REPAIRABLE_CHARS: Final = 50_000
+"""Longer broken text is refused: repairing it could hold up the loop."""
+_WRAPPINGS: Final = 3
+"""How many times a JSON text may be a JSON string itself."""
+
+_TEMPLATE_TOKEN = re.compile(
+    r"<[|｜][^<>|｜]{1,60}[|｜]>"  # noqa: RUF001 - some models use the full-width bar
+    r"|</?(?:tool_calls?|function_calls?|function|parameters|arguments|s)>"
+    r"|\[/?TOOL_CALLS?\]"
+)
+_FENCE = re.compile(r"```(?:json)?\s*(.*?)\s*(?:```)?", re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"' + r"|'(?:[^'\\]|\\.)*'(?=\s*[,:}\]]|$)", re.DOTALL)
+_MISSING_VALUE = re.compile(r":\s*(?:[,}\]]|$)")
+_COMPLETE_END = re.compile(r"(?:[\"'}\]{\[,]|\b(?:true|false|null|True|False|None))\s*$")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class BadArguments(Exception):  # noqa: N818 - internal; becomes a ToolError that names the tool
+    """The arguments cannot be used. The message is for the model."""
+
+
+@dataclass(slots=True)
+class Given:
+    """What a model gave."""
+
+    arguments: dict[str, Any]
+    text: str
+    """A JSON object: the model's own text if that was one, else the repaired form."""
+
+
+def parse_arguments(arguments: str | Mapping[str, Any] | None) -> Given:
+    """The object that a model wrote. None and "" are no arguments. Raises `BadArguments`."""
+    if arguments is None:
+        return Given({}, "{}")
+    if not isinstance(arguments, str):
+        return _from_mapping(arguments)
+    text = arguments.strip()
+    if not text:
+        return Given({}, "{}")
+    if isinstance(value := _strict_object(text), dict):
+        return Given(value, arguments)
+    value = _unwrapped(_loads(text))
+    if value is None:
+        value = {}
+    if not isinstance(value, dict):
+        raise BadArguments(f"expected a JSON object, got {shown(value)}. Call again with an object of named arguments.")
+    value = _scrubbed(value)
+    return Given(value, to_json(value))
+
+
+def to_json(value: Any) -> str:
+    """Compact enough, readable, and never escaping what a reader could read."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def canonical_text(arguments: Mapping[str, Any]) -> str:
+    """One text for equal arguments: keys in order, 1 for 1.0, sets sorted, objects by their fields."""
+    return json.dumps(
+        {name: _canonical(value) for name, value in arguments.items()},
+        ensure_ascii=False,
+        sort_keys=True,
+        separators=(",", ":"),
+    )
+
+
+def shown(value: Any) -> str:
+    """A value as an error message quotes it: JSON, cut short."""
+    try:
+        text = to_json(value)
+    except (TypeError, ValueError, RecursionError):
+        text = repr(type(value).__name__)
+    return text if len(text) <= 80 else f"{text[:80]}... ({len(text)} characters)"
+
+
+def _from_mapping(arguments: Mapping[str, Any]) -> Given:
+    value = {str(name): argument for name, argument in arguments.items()}
+    try:
+        return Given(value, to_json(value))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadArguments(f"expected JSON values, got something else ({error}). Pass plain values.") from error
+
+
+def _strict_object(text: str) -> Any:
+    """The value of text that can go into the history as it is, else None."""
+    # A JSON string can stand for a character that no text can carry (a lone surrogate): such text is rewritten.
+    if "\\ud" in text.lower() or _SURROGATE.search(text):
+        return None
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def _unwrapped(value: Any) -> Any:
+    """The value behind JSON that was encoded again as a string."""
+    for _ in range(_WRAPPINGS):
+        if not isinstance(value, str):
+            return value
+        text = value.strip()
+        if not text:
+            return None
+        if text[0] not in '{["':
+            return value
+        value = _loads(text)
+    return value
+
+
+def _loads(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise BadArguments("expected a JSON object, got one nested too deep. Call again with less nesting.") from None
+    except ValueError as error:
+        return _repaired(text, error)
+
+
+def _repaired(text: str, error: ValueError) -> Any:
+    text = _TEMPLATE_TOKEN.sub("", text).strip()
+    if fenced := _FENCE.fullmatch(text):
+        text = fenced[1]
+    if not text:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    if (objects := _objects_in_a_row(text)) is not None:
+        if any(value != objects[0] for value in objects[1:]):
+            raise BadArguments(f"expected one JSON object, got {len(objects)} different ones. Make one call for each.")
+        return objects[0]
+    if not text.startswith("{"):
+        raise BadArguments(f"expected a JSON object, got {shown(text)}. Call again with an object of named arguments.")
+    if not _has_one_meaning(text):
+        raise BadArguments("the JSON is incomplete. Call again with the whole object.")
+    return _repair(text, error)
+
+
+def _objects_in_a_row(text: str) -> list[Any] | None:
+    """The values of text that is nothing but JSON values one after the other, or None."""
+    decoder = json.JSONDecoder()
+    values: list[Any] = []
+    position = 0
+    while position < len(text):
+        try:
+            value, position = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            return None
+        values.append(value)
+        while position < len(text) and text[position] in " \t\r\n,;":
+            position += 1
+    return values
+
+
+def _has_one_meaning(text: str) -> bool:
+    """False if a value is absent, or may have been longer before the text was cut off."""
+    if len(text) > _REPAIRABLE_CHARS:
+        return False
+    bare = _STRING.sub('""', text)
+    if bare.replace('""', "").count('"'):  # a string without an end
+        return False
+    if _MISSING_VALUE.search(bare):
+        return False
+    return bare.rstrip().endswith("}") or bool(_COMPLETE_END.search(bare))
+
+
+def _repair(text: str, error: ValueError) -> Any:
+    import json_repair
+
+    try:
+        return json_repair.loads(text, skip_json_loads=True)
+    except Exception:
+        # A repair tool may fail in any way on text that means nothing.
+        raise BadArguments(f"the JSON is malformed ({error}). Call again with a valid JSON object.") from error
+
+
+def _scrubbed(value: Any) -> Any:
+    """Without characters that cannot be sent as UTF-8."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_scrubbed(name): _scrubbed(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_scrubbed(item) for item in value]
+    return value
+
+
+def _canonical(value: Any) -> Any:
+    if isinstance(value, enum.Enum):
+        return _canonical(value.value)
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    if isinstance(value, Mapping):
+        return {_key(name): _canonical(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_canonical(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted((_canonical(item) for item in value), key=lambda item: json.dumps(item, sort_keys=True))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _canonical(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(fields := getattr(value, "__dict__", None), dict) and hasattr(value, "__pydantic_fields_set__"):
+        return {name: _canonical(item) for name, item in fields.items()}
+    return str(value)
+
+
+def _key(name: Any) -> str:
+    return name if isinstance(name, str) else str(_canonical(name))

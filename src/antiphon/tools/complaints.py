@@ -1,0 +1,205 @@
+"""What is wrong with arguments, in words that a model can act on.
+
+Each complaint names the field, says what was expected and what was given. No library's terms, links or internals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from antiphon.tools.arguments import BadArguments, shown
+
+_KINDS: Final = {
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+_FORMATS: Final = {
+    "date": "a date such as 2025-03-31",
+    "date-time": "a date and time such as 2025-03-31T18:30:00",
+    "time": "a time such as 18:30",
+    "duration": "a duration such as PT30M",
+    "uuid": "a UUID",
+}
+_EXPECTED: Final = {
+    # Templates are filled with the details of the error.
+    "int": "an integer",
+    "float": "a number",
+    "string": "a string",
+    "bool": "true or false",
+    "list": "a list",
+    "set": "a list",
+    "frozen_set": "a list",
+    "tuple": "a list",
+    "dict": "an object",
+    "mapping": "an object",
+    "model": "an object",
+    "model_attributes": "an object",
+    "dataclass": "an object",
+    "typed_dict": "an object",
+    "none_required": "null",
+    "date": _FORMATS["date"],
+    "datetime": _FORMATS["date-time"],
+    "time": _FORMATS["time"],
+    "time_delta": _FORMATS["duration"],
+    "uuid": _FORMATS["uuid"],
+    "decimal": "a number",
+    "literal_error": "{expected}",
+    "enum": "{expected}",
+    "greater_than": "more than {gt}",
+    "greater_than_equal": "at least {ge}",
+    "less_than": "less than {lt}",
+    "less_than_equal": "at most {le}",
+    "multiple_of": "a multiple of {multiple_of}",
+    "string_too_short": "at least {min_length} characters",
+    "string_too_long": "at most {max_length} characters",
+    "string_pattern_mismatch": "text that matches {pattern}",
+    "too_short": "at least {min_length} items",
+    "too_long": "at most {max_length} items",
+    "union_tag_invalid": "{discriminator} to be one of {expected_tags}",
+    "union_tag_not_found": "an object that says its {discriminator}",
+    "finite_number": "a finite number",
+    "int_from_float": "an integer",
+}
+_KIND_SUFFIXES: Final = ("_type", "_parsing", "_parsing_size", "_from_datetime_parsing", "_from_date_parsing")
+
+
+def bad_arguments(complaints: Iterable[str]) -> BadArguments:
+    """One error of several complaints, each said once."""
+    return BadArguments(f"{'; '.join(dict.fromkeys(complaints))}. Correct the arguments and call again.")
+
+
+def describe(schema: Mapping[str, Any]) -> str:
+    """What a JSON schema asks for, in a few words: "a string", "lunch or dinner"."""
+    if "enum" in schema:
+        return " or ".join(shown(value) for value in schema["enum"])
+    if "const" in schema:
+        return shown(schema["const"])
+    for combination in ("anyOf", "oneOf"):
+        if combination in schema:
+            return " or ".join(dict.fromkeys(describe(option) for option in schema[combination]))
+    if (form := _FORMATS.get(schema.get("format", ""))) is not None:
+        return form
+    kinds = schema.get("type")
+    if isinstance(kinds, str):
+        return _KINDS.get(kinds, kinds)
+    if isinstance(kinds, list):
+        return " or ".join(_KINDS.get(kind, str(kind)) for kind in kinds)
+    return "a value"
+
+
+def from_pydantic(errors: Sequence[Mapping[str, Any]], given: Any, schema: Mapping[str, Any]) -> BadArguments:
+    """The complaints behind pydantic's list of errors about `given`."""
+    missing: list[str] = []
+    wrong: dict[str, tuple[list[str], Any]] = {}
+    for error in errors:
+        path = _path(error["loc"], given, keep_last=error["type"] == "missing")
+        where = _written(path)
+        if error["type"] == "missing":
+            expected = describe(_schema_at(schema, path))
+            missing.append(f"`{where}` is missing, expected {expected}")
+            continue
+        expectations, _ = wrong.setdefault(where, ([], error["input"]))
+        expected = _expected(error)
+        if expected not in expectations:
+            expectations.append(expected)
+    complaints = missing + [
+        f"`{where}`: expected {' or '.join(expectations)}, got {shown(value)}"
+        if where
+        else f"expected {' or '.join(expectations)}, got {shown(value)}"
+        for where, (expectations, value) in wrong.items()
+    ]
+    return bad_arguments(complaints)
+
+
+def from_json_schema(errors: Iterable[Any]) -> BadArguments:
+    """The complaints behind the errors of `jsonschema`."""
+    complaints: list[str] = []
+    for error in errors:
+        where = _written(list(error.absolute_path))
+        if error.validator == "required":
+            for name in error.validator_value:
+                if name not in error.instance:
+                    path = f"{where}.{name}" if where else name
+                    properties = error.schema.get("properties", {})
+                    complaints.append(f"`{path}` is missing, expected {describe(properties.get(name, {}))}")
+            continue
+        subject = f"`{where}`: " if where else ""
+        complaints.append(f"{subject}expected {_rule(error)}, got {shown(error.instance)}")
+    return bad_arguments(complaints)
+
+
+def _expected(error: Mapping[str, Any]) -> str:
+    kind = error["type"]
+    details = error.get("ctx", {})
+    if kind in ("value_error", "assertion_error"):
+        # The words of the author's own validator.
+        return f"something else ({details.get('error', 'it was refused')})"
+    template = _EXPECTED.get(kind)
+    for suffix in _KIND_SUFFIXES:
+        if template is None and kind.endswith(suffix):
+            template = _EXPECTED.get(kind.removesuffix(suffix))
+    if template is not None:
+        return template.format(**details)
+    message = str(error["msg"])
+    return message.removeprefix("Input should be ").removeprefix("Input should ")
+
+
+def _rule(error: Any) -> str:
+    rule, value = error.validator, error.validator_value
+    if rule in ("type", "enum", "const", "anyOf", "oneOf"):
+        return describe({rule: value})
+    words = {
+        "minimum": f"at least {value}",
+        "maximum": f"at most {value}",
+        "exclusiveMinimum": f"more than {value}",
+        "exclusiveMaximum": f"less than {value}",
+        "multipleOf": f"a multiple of {value}",
+        "minLength": f"at least {value} characters",
+        "maxLength": f"at most {value} characters",
+        "minItems": f"at least {value} items",
+        "maxItems": f"at most {value} items",
+        "pattern": f"text that matches {value}",
+        "additionalProperties": "no other properties than those described",
+        "uniqueItems": "no item twice",
+    }
+    return words.get(str(rule), f"what its schema says about {rule}")
+
+
+def _path(location: Sequence[Any], given: Any, *, keep_last: bool) -> list[str | int]:
+    """The part of an error's location that is in the data: unions add labels of their own to it."""
+    path: list[str | int] = []
+    current = given
+    for position, part in enumerate(location):
+        if isinstance(current, dict) and part in current:
+            current = current[part]
+        elif isinstance(current, list) and isinstance(part, int) and part < len(current):
+            current = current[part]
+        elif not (keep_last and position == len(location) - 1):
+            continue
+        path.append(part)
+    return path
+
+
+def _written(path: Sequence[str | int]) -> str:
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if text else part
+    return text
+
+
+def _schema_at(schema: Mapping[str, Any], path: Sequence[str | int]) -> Mapping[str, Any]:
+    for part in path:
+        found = schema.get("items") if isinstance(part, int) else schema.get("properties", {}).get(part)
+        if not isinstance(found, Mapping):
+            return {}
+        schema = found
+    return schema

@@ -1,0 +1,750 @@
+"""What the model can call: `@function_tool` and the tools it makes.
+
+Above: toolsets, the runtime that runs calls, providers that offer tools to models. Below: `signature` (what a callable
+takes), `schema` (its JSON schema), `arguments` (a model's text to values). A tool knows nothing of sessions: it
+describes itself (`spec`), turns a model's text into arguments (`prepare`), and runs (`call`).
+
+Defining a tool is cheap: signature, docstring and schema are read on first use, once for each tool, and shared by all its bound
+forms. `ToolError` and `StopResponse` are what a tool raises to answer the model; they are not failures of the system.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import functools
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast, overload
+
+from typing_extensions import ParamSpec, TypeIs, TypeVar
+
+from antiphon.errors import ToolDefinitionError, UsageError
+from antiphon.options import NOT_GIVEN, DuplicateMode, DuplicateScope, Effect, NotGivenOr, is_given
+from antiphon.tools.arguments import BadArguments, canonical_text, parse_arguments, to_json
+from antiphon.tools.docs import Documentation, read_documentation
+from antiphon.tools.schema import RawValidator, SignatureValidator, ToolSpec, strict_parameters
+from antiphon.tools.signature import (
+    CallContext,
+    ContextParameter,
+    Signature,
+    innermost,
+    read_signature,
+    resolve_local,
+    takes_owner,
+)
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = [
+    "CONFIRM_DUPLICATE",
+    "AnyFunctionTool",
+    "CallContext",
+    "FunctionTool",
+    "FunctionToolInfo",
+    "PreparedCall",
+    "ProviderTool",
+    "RawFunctionTool",
+    "RawFunctionToolInfo",
+    "StopResponse",
+    "Tool",
+    "ToolError",
+    "ToolFlag",
+    "ToolOptions",
+    "ToolResult",
+    "ToolSpec",
+    "find_function_tools",
+    "function_tool",
+    "is_function_tool",
+    "is_raw_function_tool",
+]
+
+P = ParamSpec("P", default=...)
+R = TypeVar("R", default=Any)
+
+CONFIRM_DUPLICATE = "_lk_agents_confirm_duplicate"
+"""The boolean argument that `on_duplicate="confirm"` adds: the model sets it once the caller wants a second run."""
+
+_CONFIRM_SCHEMA: dict[str, Any] = {
+    "type": "boolean",
+    "description": (
+        "Set this to True to confirm you want to run a duplicate. "
+        "Only do this when user confirms the duplication is needed."
+    ),
+    "default": False,
+}
+
+_NOT_BUILT_YET = frozenset({"confirm", "repeat", "retries", "undo", "reconcile"})
+_EFFECTS = ("reads", "unsaid", "writes")
+_DUPLICATE_MODES = ("allow", "replace", "reject", "confirm")
+_DUPLICATE_SCOPES = ("name", "name_and_args")
+
+
+class ToolFlag(enum.Flag):
+    """Behaviour that a tool opts in to."""
+
+    NONE = 0
+    IGNORE_ON_ENTER = enum.auto()
+    """Hidden from every reply made inside `on_enter`."""
+    CANCELLABLE = enum.auto()
+    """The model may cancel a running call of it."""
+
+
+class ToolError(Exception):
+    """Raised by a tool to tell the model what went wrong. The message goes to the model as the call's error output."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class StopResponse(Exception):  # noqa: N818 - the field's name for it; it reports no error
+    """Raised by a tool (or a turn hook) when no reply shall follow."""
+
+
+@dataclass(slots=True)
+class ToolResult:
+    """A result with a say in what follows it."""
+
+    output: Any
+    """What the model is told, rendered as any returned value."""
+    reply_required: bool = field(default=True, kw_only=True)
+    """False: the output is recorded and no reply is made for it."""
+
+
+class Tool(ABC):
+    """Something that a model can be offered."""
+
+    @property
+    @abstractmethod
+    def id(self) -> str:
+        """A stable name. Of two tools with one id, `update_tools` keeps the later."""
+
+
+class ProviderTool(Tool):
+    """A tool that runs at the model provider, for example its web search. Only that provider understands it."""
+
+    def __init__(self, *, id: str) -> None:
+        self._id = id
+
+    @property
+    def id(self) -> str:
+        return self._id
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class ToolOptions:
+    """What the author of a tool said about it. `antiphon.tools.policy.policy_of` gives what follows from it."""
+
+    flags: ToolFlag = ToolFlag.NONE
+    effect: Effect = "unsaid"
+    timeout: float | None = None
+    """Seconds; None: by effect."""
+    filler: str | None = None
+    on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN
+    """Not given: as the toolset says, and "allow" where there is none."""
+    duplicate_scope: DuplicateScope = "name"
+    max_result_chars: int = 20_000
+    """Longer results are cut, with a note."""
+
+
+@dataclass(slots=True, frozen=True)
+class PreparedCall:
+    """A model's call of a tool, checked and ready to run."""
+
+    kwargs: dict[str, Any]
+    """For `tool.call`. Parameters that keep their default in the signature are left out."""
+    arguments: str
+    """The arguments as JSON text, repaired where need be. For the history."""
+    canonical: str
+    """The checked arguments in one normal form: of two calls of a tool, equal text means the same call."""
+    confirm_duplicate: bool = False
+    """True if the model set `CONFIRM_DUPLICATE`."""
+
+
+@dataclass(slots=True, frozen=True)
+class FunctionToolInfo:
+    """What is said about a function tool."""
+
+    name: str
+    description: str
+    flags: ToolFlag
+    on_duplicate: DuplicateMode = "allow"
+    duplicate_scope: DuplicateScope = "name"
+
+
+@dataclass(slots=True, frozen=True)
+class RawFunctionToolInfo:
+    """What is said about a tool with a schema of its own."""
+
+    name: str
+    raw_schema: Mapping[str, Any]
+    flags: ToolFlag
+    on_duplicate: DuplicateMode = "allow"
+    duplicate_scope: DuplicateScope = "name"
+
+
+class _Code:
+    """The function of a tool and what can be read from it. Shared by renamed and bound forms of the tool."""
+
+    def __init__(self, function: Callable[..., Any], *, raw_schema: Mapping[str, Any] | None) -> None:
+        self.is_classmethod = isinstance(function, classmethod)
+        static = isinstance(function, staticmethod)
+        if isinstance(function, (classmethod, staticmethod)):
+            function = function.__func__
+        self.function = function
+        self.raw_schema = raw_schema
+        self.takes_owner = not static and takes_owner(function)
+        self._known = resolve_local(function)
+        self._signature: Signature | None = None
+
+    def signature(self, name: str) -> Signature:
+        """Raises `ToolDefinitionError`; a failure is not remembered, so that forward references get another chance."""
+        if self._signature is None:
+            signature = read_signature(self.function, name=name, known=self._known)
+            if self.raw_schema is not None:
+                _check_raw_signature(name, signature)
+            self._signature = signature
+        return self._signature
+
+    @cached_property
+    def documentation(self) -> Documentation:
+        return read_documentation(self.function)
+
+    @cached_property
+    def is_async(self) -> bool:
+        return _is_async(self.function)
+
+    def validator(self, name: str) -> SignatureValidator | RawValidator:
+        """Raises `ToolDefinitionError`, and tries again next time."""
+        validator = self._validator
+        if validator is None:
+            if self.raw_schema is not None:
+                validator = RawValidator(self.raw_schema["parameters"], name=name)
+            else:
+                validator = SignatureValidator(self.signature(name).arguments, self.documentation.parameters, name=name)
+            self._validator = validator
+        return validator
+
+    _validator: SignatureValidator | RawValidator | None = None
+
+
+class _Definition:
+    """A tool apart from the object it is bound to: code, name, description, options, and the specs built from them."""
+
+    def __init__(self, code: _Code, *, name: str, description: str | None, options: ToolOptions) -> None:
+        self.code = code
+        self.name = name
+        self.given_description = description
+        self.options = options
+
+    @cached_property
+    def description(self) -> str:
+        if self.given_description is not None:
+            return self.given_description
+        if self.code.raw_schema is not None and (description := self.code.raw_schema.get("description")):
+            return str(description)
+        return self.code.documentation.description
+
+    @property
+    def confirms(self) -> bool:
+        return self.options.on_duplicate == "confirm"
+
+    @cached_property
+    def spec(self) -> ToolSpec:
+        parameters = self.code.validator(self.name).parameters
+        if self.confirms:
+            properties = {**parameters.get("properties", {}), CONFIRM_DUPLICATE: _CONFIRM_SCHEMA}
+            parameters = {**parameters, "properties": properties}
+        return ToolSpec(self.name, self.description, parameters)
+
+    @cached_property
+    def strict_spec(self) -> ToolSpec | None:
+        if self.code.raw_schema is not None:
+            return None
+        parameters = strict_parameters(self.spec.parameters)
+        return None if parameters is None else ToolSpec(self.name, self.description, parameters)
+
+    def prepare(self, arguments: str | Mapping[str, Any] | None) -> PreparedCall:
+        validator = self.code.validator(self.name)
+        try:
+            # Most calls are well-formed: one pass over the text, without building it in Python first.
+            if isinstance(arguments, str) and not self.confirms and (checked := validator.validate_text(arguments)):
+                return PreparedCall(checked.kwargs, arguments, canonical_text(checked.all))
+            given = parse_arguments(arguments)
+            confirmed = _take_confirmation(given.arguments) if self.confirms else False
+            checked = validator.validate(given.arguments)
+        except BadArguments as error:
+            raise ToolError(f"Error parsing arguments for `{self.name}`: {error}") from error
+        return PreparedCall(checked.kwargs, given.text, canonical_text(checked.all), confirmed)
+
+
+class _CallableTool(Tool, Generic[P, R]):
+    """A function that a model can call: a definition, and the object it is bound to if it is a method."""
+
+    def __init__(self, definition: _Definition, *, owner: object = None, stand_in: Callable[..., Any] | None = None):
+        self._definition = definition
+        self._owner = owner
+        self._stand_in = stand_in
+        function = self._definition.code.function
+        self._function = function if owner is None else functools.partial(function, owner)
+        functools.update_wrapper(self, innermost(function), updated=())
+        # inspect.signature(tool) is that of the function, without `self` once bound.
+        self.__wrapped__ = function.__get__(owner) if owner is not None and inspect.isfunction(function) else function
+
+    @property
+    def id(self) -> str:
+        return self._definition.name
+
+    @property
+    def name(self) -> str:
+        """What the model calls it."""
+        return self._definition.name
+
+    @property
+    def description(self) -> str:
+        """What the model reads: the one given, else summary, long text and returns of the docstring."""
+        return self._definition.description
+
+    @property
+    def options(self) -> ToolOptions:
+        """What its author said about it."""
+        return self._definition.options
+
+    @property
+    def flags(self) -> ToolFlag:
+        """Behaviour that it opted in to."""
+        return self._definition.options.flags
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """What was decorated."""
+        return self._definition.code.function
+
+    @property
+    def spec(self) -> ToolSpec:
+        """Name, description and JSON schema. Built on first use; the same object ever after.
+
+        Raises `ToolDefinitionError`, as `check` does.
+        """
+        return self._definition.spec
+
+    @property
+    def strict_spec(self) -> ToolSpec | None:
+        """The same for providers that enforce schemas: every property required, nothing else allowed, null for a default.
+
+        None if that form cannot express the parameters (a dict with free keys, a raw schema).
+        """
+        return self._definition.strict_spec
+
+    @property
+    def wants_context(self) -> type[CallContext] | None:
+        """The class of context that the function takes, or None. Of several, the most derived."""
+        contexts = self._contexts
+        if not contexts:
+            return None
+        return max((context.type for context in contexts), key=lambda cls: len(cls.__mro__))
+
+    @property
+    def needs_owner(self) -> bool:
+        """True if it is a method that is not bound to an object yet."""
+        return self._owner is None and self._definition.code.takes_owner
+
+    @property
+    def is_stand_in(self) -> bool:
+        """True if another function runs in place of the tool's own (`with_function`)."""
+        return self._stand_in is not None
+
+    def check(self) -> None:
+        """Make sure that it can be offered to a model; called when it is first given to an agent.
+
+        Raises `ToolDefinitionError` that names function and parameter: an annotation that cannot be resolved or
+        described, no annotation, `*args`. Names that were not defined at first are looked up again each time.
+        """
+        self._definition.code.signature(self.name)
+        _ = self._definition.spec
+
+    def prepare(self, arguments: str | Mapping[str, Any] | None) -> PreparedCall:
+        """Repair, check and convert what a model wrote. Raises only `ToolError`, with a text for the model.
+
+        (A tool that `check` refuses raises `ToolDefinitionError`.)
+        """
+        return self._definition.prepare(arguments)
+
+    async def call(self, kwargs: Mapping[str, Any], ctx: CallContext | None = None) -> Any:
+        """Run it with `PreparedCall.kwargs`, the context filled in. Raises what the function raises.
+
+        A sync function runs in a thread, with the caller's context variables; cancelling abandons the thread.
+        """
+        if self._stand_in is not None:
+            return await _call_stand_in(self._stand_in, dict(kwargs), ctx)
+        if self.needs_owner:
+            raise UsageError(
+                f"tool {self.name!r} is a method and has no object to run on. "
+                f"Give the agent `obj.{self.__name__}`, or bind it: tool.bind(obj)."
+            )
+        code = self._definition.code
+        signature = code.signature(self.name)
+        arguments = dict(kwargs)
+        for context in signature.contexts:
+            arguments[context.name] = _context_for(self.name, context, ctx)
+        positional = [arguments.pop(name) for name in signature.positional_only if name in arguments]
+        if code.is_async:
+            return await self._function(*positional, **arguments)
+        return await _in_thread(functools.partial(self._function, *positional, **arguments))
+
+    def bind(self, owner: object) -> Self:
+        """The tool as a method of `owner`. Tools of one definition bound to one object are equal."""
+        return type(self)(self._definition, owner=owner, stand_in=self._stand_in)
+
+    def with_function(self, function: Callable[..., Any]) -> Self:
+        """The same tool (name, schema, policy, checks) with another function to run: what `mock_tools` gives the runner.
+
+        The function may be sync, and may declare a part of the parameters, the context included. An exception
+        that it returns counts as raised.
+        """
+        return type(self)(self._definition, owner=self._owner, stand_in=function)
+
+    def with_options(
+        self,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
+    ) -> Self:
+        """The same tool under another name, with another description, or with another answer to duplicates."""
+        old = self._definition
+        options = replace(old.options, on_duplicate=on_duplicate) if is_given(on_duplicate) else old.options
+        definition = type(old)(
+            old.code,
+            name=old.name if name is None else _checked_name(name),
+            description=old.given_description if description is None else description,
+            options=options,
+        )
+        return type(self)(definition, owner=self._owner, stand_in=self._stand_in)
+
+    def __get__(self, instance: object | None, owner: type | None = None) -> Self:
+        code = self._definition.code
+        if self._owner is not None or not code.takes_owner:
+            return self
+        if code.is_classmethod:
+            return self.bind(owner)
+        return self if instance is None else self.bind(instance)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return cast("R", self._function(*args, **kwargs))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _CallableTool):
+            return NotImplemented
+        return (
+            self._definition is other._definition and self._owner is other._owner and self._stand_in is other._stand_in
+        )
+
+    def __hash__(self) -> int:
+        return hash((id(self._definition), id(self._owner)))
+
+    def __repr__(self) -> str:
+        bound = "" if self._owner is None else f" of {type(self._owner).__name__}"
+        return f"<{type(self).__name__} {self.name!r}{bound}>"
+
+    @property
+    def _contexts(self) -> tuple[ContextParameter, ...]:
+        return self._definition.code.signature(self.name).contexts
+
+
+class FunctionTool(_CallableTool[P, R]):
+    """A tool whose parameters are read from its function's signature and docstring. Made by `function_tool`."""
+
+    @property
+    def info(self) -> FunctionToolInfo:
+        """Name, description, flags and what to do about duplicates."""
+        options = self.options
+        return FunctionToolInfo(
+            self.name, self.description, options.flags, options.on_duplicate or "allow", options.duplicate_scope
+        )
+
+
+class RawFunctionTool(_CallableTool[P, R]):
+    """A tool that brings its own JSON schema; its function gets the arguments as one dict, `raw_arguments`."""
+
+    @property
+    def info(self) -> RawFunctionToolInfo:
+        """Name, schema, flags and what to do about duplicates."""
+        options = self.options
+        schema = self._definition.code.raw_schema
+        assert schema is not None  # function_tool makes this class for raw schemas only
+        return RawFunctionToolInfo(
+            self.name, schema, options.flags, options.on_duplicate or "allow", options.duplicate_scope
+        )
+
+
+AnyFunctionTool: TypeAlias = "FunctionTool[..., Any] | RawFunctionTool[..., Any]"
+
+
+@overload
+def function_tool(
+    f: Callable[P, R],
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    raw_schema: None = None,
+    flags: ToolFlag = ToolFlag.NONE,
+    effect: Effect = "unsaid",
+    timeout: float | None = None,
+    filler: str | None = None,
+    on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
+    duplicate_scope: DuplicateScope = "name",
+    max_result_chars: int = 20_000,
+) -> FunctionTool[P, R]: ...
+@overload
+def function_tool(
+    f: Callable[P, R],
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    raw_schema: Mapping[str, Any],
+    flags: ToolFlag = ToolFlag.NONE,
+    effect: Effect = "unsaid",
+    timeout: float | None = None,
+    filler: str | None = None,
+    on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
+    duplicate_scope: DuplicateScope = "name",
+    max_result_chars: int = 20_000,
+) -> RawFunctionTool[P, R]: ...
+@overload
+def function_tool(
+    f: None = None,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    raw_schema: None = None,
+    flags: ToolFlag = ToolFlag.NONE,
+    effect: Effect = "unsaid",
+    timeout: float | None = None,
+    filler: str | None = None,
+    on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
+    duplicate_scope: DuplicateScope = "name",
+    max_result_chars: int = 20_000,
+) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
+@overload
+def function_tool(
+    f: None = None,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    raw_schema: Mapping[str, Any],
+    flags: ToolFlag = ToolFlag.NONE,
+    effect: Effect = "unsaid",
+    timeout: float | None = None,
+    filler: str | None = None,
+    on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
+    duplicate_scope: DuplicateScope = "name",
+    max_result_chars: int = 20_000,
+) -> Callable[[Callable[P, R]], RawFunctionTool[P, R]]: ...
+def function_tool(
+    f: Any = None,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    raw_schema: Mapping[str, Any] | None = None,
+    flags: ToolFlag = ToolFlag.NONE,
+    effect: Effect = "unsaid",
+    timeout: float | None = None,
+    filler: str | None = None,
+    on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
+    duplicate_scope: DuplicateScope = "name",
+    max_result_chars: int = 20_000,
+    **unavailable: object,
+) -> Any:
+    """Make a tool of a function: a decorator, with or without parentheses, or called with any callable.
+
+    Name and description default to the function's name and docstring, the parameters come from its annotations.
+    `raw_schema` ({"name", "description", "parameters"}) replaces all three: the function then takes `raw_arguments: dict`.
+
+    `effect` says what a call does to the world, "reads" or "writes"; how a call is interrupted, timed out and run beside others
+    follows from it. `timeout` is in seconds. `filler` is said when a call takes long. `on_duplicate` and `duplicate_scope`
+    decide about a call while an earlier one still runs. Results over `max_result_chars` are cut.
+
+    Raises `ToolDefinitionError` (a `TypeError`) for options that cannot be right. Annotations are looked at later: `Tool.check`.
+    """
+    _refuse_unavailable(unavailable, effect)
+    options = ToolOptions(
+        flags=flags,
+        effect=effect,
+        timeout=timeout,
+        filler=filler,
+        on_duplicate=on_duplicate,
+        duplicate_scope=duplicate_scope,
+        max_result_chars=max_result_chars,
+    )
+    _check_options(options)
+    if raw_schema is not None:
+        _check_raw_schema(raw_schema)
+
+    def decorate(function: Any) -> FunctionTool[..., Any] | RawFunctionTool[..., Any]:
+        if isinstance(function, (FunctionTool, RawFunctionTool)):
+            raise ToolDefinitionError(
+                f"{function.name!r} is a tool already. Use it as it is, or `tool.with_options(...)` for a variant."
+            )
+        definition = _Definition(
+            _Code(function, raw_schema=raw_schema),
+            name=_checked_name(_name_of(function, name, raw_schema)),
+            description=description,
+            options=options,
+        )
+        return FunctionTool(definition) if raw_schema is None else RawFunctionTool(definition)
+
+    return decorate if f is None else decorate(f)
+
+
+def is_function_tool(value: object) -> TypeIs[FunctionTool[..., Any]]:
+    """True for a tool made from a signature."""
+    return isinstance(value, FunctionTool)
+
+
+def is_raw_function_tool(value: object) -> TypeIs[RawFunctionTool[..., Any]]:
+    """True for a tool made from a raw schema."""
+    return isinstance(value, RawFunctionTool)
+
+
+def find_function_tools(obj: object) -> list[FunctionTool[..., Any] | RawFunctionTool[..., Any]]:
+    """The decorated methods of an object (bound to it) or class, base classes first, in order of definition.
+
+    An overridden name is listed once, at its first place; overridden by something that is no tool, it is left out.
+    """
+    cls = obj if isinstance(obj, type) else type(obj)
+    names = dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base))
+    # Looked up statically first, so that no property of the object runs.
+    return [getattr(obj, name) for name in names if _holds_tool(inspect.getattr_static(cls, name, None))]
+
+
+def _holds_tool(attribute: object) -> bool:
+    if isinstance(attribute, (staticmethod, classmethod)):
+        attribute = attribute.__func__
+    return isinstance(attribute, (FunctionTool, RawFunctionTool))
+
+
+def _name_of(function: Any, name: str | None, raw_schema: Mapping[str, Any] | None) -> str:
+    if name is not None:
+        return name
+    if raw_schema is not None and "name" in raw_schema:
+        return str(raw_schema["name"])
+    plain = innermost(function)
+    if plain.__name__ == "__call__":
+        return type(function).__name__
+    return plain.__name__
+
+
+def _checked_name(name: str) -> str:
+    if not name or name == "<lambda>":
+        raise ToolDefinitionError(f"a tool needs a name, got {name!r}. Pass name=.")
+    return name
+
+
+def _refuse_unavailable(options: Mapping[str, object], effect: str) -> None:
+    for option in options:
+        if option in _NOT_BUILT_YET:
+            raise ToolDefinitionError(f"function_tool({option}=) is not available yet. Leave it out.")
+        raise ToolDefinitionError(f"function_tool() got an unexpected keyword argument {option!r}. Leave it out.")
+    if effect == "irreversible":
+        raise ToolDefinitionError('function_tool(effect="irreversible") is not available yet. Use effect="writes".')
+
+
+def _check_options(options: ToolOptions) -> None:
+    _one_of("effect", options.effect, _EFFECTS)
+    _one_of("duplicate_scope", options.duplicate_scope, _DUPLICATE_SCOPES)
+    if is_given(options.on_duplicate):
+        _one_of("on_duplicate", options.on_duplicate, _DUPLICATE_MODES)
+    if options.timeout is not None and not options.timeout > 0:
+        raise ToolDefinitionError(
+            f"function_tool(timeout=) must be a positive number of seconds, got {options.timeout!r}."
+        )
+    if options.max_result_chars < 1:
+        raise ToolDefinitionError(
+            f"function_tool(max_result_chars=) must be positive, got {options.max_result_chars!r}."
+        )
+
+
+def _one_of(option: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ToolDefinitionError(f"function_tool({option}=) must be one of {', '.join(allowed)}, got {value!r}.")
+
+
+def _check_raw_schema(schema: Mapping[str, Any]) -> None:
+    name = schema.get("name", "a raw schema")
+    if not name:
+        raise ToolDefinitionError(f"raw_schema has an empty name, got {name!r}. Give it the name that the model calls.")
+    parameters = schema.get("parameters")
+    if not isinstance(parameters, Mapping):
+        raise ToolDefinitionError(
+            f'raw_schema of {name!r} needs "parameters", a JSON schema of type object, got {parameters!r}. '
+            'Without arguments, that is {"type": "object", "properties": {}}.'
+        )
+    if parameters.get("type", "object") != "object":
+        raise ToolDefinitionError(
+            f'raw_schema of {name!r} must describe an object: expected parameters of type "object", '
+            f"got {parameters['type']!r}. Wrap the value in an object with one property."
+        )
+
+
+def _check_raw_signature(name: str, signature: Signature) -> None:
+    for parameter in signature.arguments:
+        if parameter.name != "raw_arguments":
+            raise ToolDefinitionError(
+                f"tool {name!r}: parameter {parameter.name!r} cannot be filled: a function with a raw schema takes "
+                "`raw_arguments: dict[str, object]`, and a context. Read it from raw_arguments."
+            )
+
+
+def _take_confirmation(arguments: dict[str, Any]) -> bool:
+    given = [arguments.pop(key, None) for key in (CONFIRM_DUPLICATE, CONFIRM_DUPLICATE.lstrip("_"))]
+    return any(value is True or str(value).lower() == "true" for value in given)
+
+
+def _context_for(name: str, parameter: ContextParameter, ctx: CallContext | None) -> CallContext | None:
+    if isinstance(ctx, parameter.type) or (ctx is None and parameter.optional):
+        return ctx
+    raise UsageError(
+        f"tool {name!r}: parameter {parameter.name!r} expects a {parameter.type.__name__}, "
+        f"got {type(ctx).__name__}. Call the tool through a session, or pass such a context."
+    )
+
+
+async def _call_stand_in(function: Callable[..., Any], kwargs: dict[str, Any], ctx: CallContext | None) -> Any:
+    """Call with as much of `kwargs` and the context as the function declares."""
+    if isinstance(raw := kwargs.get("raw_arguments"), dict):
+        kwargs = {**raw, **kwargs}
+    parameters = inspect.signature(function).parameters.values()
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        wanted = {parameter.name for parameter in parameters}
+        kwargs = {name: value for name, value in kwargs.items() if name in wanted}
+    known = resolve_local(function)
+    for parameter in parameters:
+        if parameter.name not in kwargs and _asks_for_context(function, parameter, known):
+            kwargs[parameter.name] = ctx
+    result = await function(**kwargs) if _is_async(function) else function(**kwargs)
+    if inspect.isawaitable(result):
+        result = await result
+    if isinstance(result, Exception):
+        raise result
+    return result
+
+
+async def _in_thread(call: Callable[[], Any]) -> Any:
+    def run() -> Any:
+        try:
+            return call()
+        except StopIteration as error:  # no future can carry it, and the await would never end
+            raise RuntimeError("a tool's function raised StopIteration") from error
+
+    result = await asyncio.to_thread(run)
+    return await result if inspect.isawaitable(result) else result
+
+
+def _is_async(function: Any) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(innermost(function))

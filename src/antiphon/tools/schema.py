@@ -1,0 +1,504 @@
+"""Parameters to JSON schema, and a dict of arguments to checked values.
+
+Above: `function`. Below: `signature` (parameters), `arguments` (text), `complaints` (error words). pydantic, and jsonschema for raw
+schemas, are imported on the first build: defining tools costs neither.
+
+A schema for a model is short: no titles, nothing by reference unless it is recursive, every allowed value in words.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import logging
+import re
+import sys
+import types
+import typing
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from antiphon.errors import ToolDefinitionError
+from antiphon.tools.complaints import bad_arguments, from_json_schema, from_pydantic
+from antiphon.tools.signature import REQUIRED, Parameter
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+    from pydantic import BaseModel
+
+logger = logging.getLogger("antiphon.tools")
+
+Schema = dict[str, Any]
+
+
+@dataclass(slots=True, frozen=True)
+class ToolSpec:
+    """What a model is told about a tool. Shared and cached: do not change `parameters`."""
+
+    name: str
+    description: str
+    parameters: Schema
+    """A JSON schema of type object."""
+
+
+@dataclass(slots=True, frozen=True)
+class Checked:
+    """Arguments that fit."""
+
+    kwargs: dict[str, Any]
+    """For the function."""
+    all: Mapping[str, Any]
+    """Every argument, defaults filled in: what makes two calls the same."""
+
+
+class SignatureValidator:
+    """The parameters of a function as a schema, and the check of arguments against them.
+
+    Raises `ToolDefinitionError` for an annotation that cannot be described.
+    """
+
+    def __init__(self, parameters: Sequence[Parameter], docs: Mapping[str, str], *, name: str) -> None:
+        self._names = tuple(parameter.name for parameter in parameters)
+        # Fields have names of our own, with the parameter as alias: no parameter name can clash with pydantic's.
+        self._fields = {f"f{i}": parameter.name for i, parameter in enumerate(parameters)}
+        self._model = _build_model(parameters, docs, name=name)
+        # Defaults that only pydantic knows (`x: int = Field(5)`) must be passed; the others are the function's own.
+        self._passed = frozenset(
+            f"f{i}" for i, p in enumerate(parameters) if p.default is REQUIRED or _is_field_info(p.default)
+        )
+        self.parameters = _model_schema(self._model)
+        self._nested = _has_nested_objects(self.parameters)
+
+    def validate_text(self, text: str) -> Checked | None:
+        """The arguments if `text` is well-formed JSON that fits as it is, else None: `validate` knows more."""
+        if "null" in text:
+            return None
+        try:
+            instance = self._model.__pydantic_validator__.validate_json(text)
+        except ValueError:
+            return None
+        return self._checked(instance)
+
+    def validate(self, given: Mapping[str, Any]) -> Checked:
+        """The arguments, converted. Raises `BadArguments`."""
+        from pydantic import ValidationError
+
+        arguments = without_nulls(given, self.parameters)
+        try:
+            # As JSON, so that dates, enums and tuples are read from what JSON has for them.
+            return self._checked(self._model.__pydantic_validator__.validate_json(json.dumps(arguments)))
+        except ValidationError as error:
+            errors = error.errors(include_url=False)
+            raise from_pydantic(errors, arguments, self.parameters) from error
+
+    def _checked(self, instance: BaseModel) -> Checked:
+        values = instance.__dict__
+        given = instance.__pydantic_fields_set__
+        fields = self._fields
+        everything = {fields[field]: value for field, value in values.items()}
+        if len(given) == len(fields):
+            return Checked(everything, everything)
+        passed = self._passed
+        return Checked(
+            {fields[field]: value for field, value in values.items() if field in given or field in passed}, everything
+        )
+
+
+class RawValidator:
+    """A schema that the author wrote, and the check of arguments against it."""
+
+    def __init__(self, parameters: Mapping[str, Any], *, name: str) -> None:
+        self._name = name
+        self.parameters: Schema = {"type": "object", "properties": {}, **parameters}
+
+    def validate_text(self, text: str) -> Checked | None:
+        """Always None: raw arguments are checked as a dict."""
+        return None
+
+    def validate(self, given: Mapping[str, Any]) -> Checked:
+        """The arguments as one dict. Raises `BadArguments`."""
+        arguments = without_nulls(given, self.parameters, keep_nullable=True)
+        if self.parameters.get("additionalProperties") is False and "patternProperties" not in self.parameters:
+            arguments = {k: v for k, v in arguments.items() if k in self.parameters["properties"]}
+        try:
+            errors = sorted(
+                self._validator.iter_errors(arguments), key=lambda error: list(map(str, error.absolute_path))
+            )
+        except Exception as error:
+            # A foreign schema may use a reference or pattern that Python cannot follow: the tool must stay callable.
+            logger.warning("tool %r: its schema cannot be checked: %s", self._name, error)
+            errors = []
+        if errors:
+            raise from_json_schema(errors)
+        return Checked({"raw_arguments": arguments}, arguments)
+
+    @cached_property
+    def _validator(self) -> Validator:
+        import jsonschema
+        import referencing
+
+        cls = jsonschema.validators.validator_for(self.parameters, default=jsonschema.Draft202012Validator)
+        # An empty registry: no schema makes us fetch an address.
+        return cls(self.parameters, registry=referencing.Registry())
+
+
+def without_nulls(value: Mapping[str, Any], schema: Schema, *, keep_nullable: bool = False) -> dict[str, Any]:
+    """`value` without nulls that stand for a default, at any depth. The original is not changed.
+
+    A property that is not required has a default; with `keep_nullable` a null that the schema allows stays.
+    """
+    cleaned: dict[str, Any] = _without_nulls(value, schema, schema, keep_nullable)
+    return cleaned
+
+
+def _without_nulls(value: Any, schema: Any, root: Schema, keep_nullable: bool) -> Any:
+    if not isinstance(schema, dict):
+        return value
+    if isinstance(value, Mapping):
+        options = [option for option in _object_schemas(schema, root) if _may_be(value, option, root)]
+        if not options:
+            return dict(value)
+        cleaned = {}
+        for name, item in value.items():
+            if item is None and all(_has_default(name, option, keep_nullable) for option in options):
+                continue
+            properties = [
+                option.get("properties", {}).get(name, option.get("additionalProperties")) for option in options
+            ]
+            # Of several possible shapes, go on with the one there is; without one, leave the value alone.
+            cleaned[name] = _without_nulls(item, properties[0], root, keep_nullable) if len(properties) == 1 else item
+        return cleaned
+    if isinstance(value, list):
+        items = [option["items"] for option in _options(schema, root) if isinstance(option.get("items"), dict)]
+        return [_without_nulls(item, items[0], root, keep_nullable) for item in value] if len(items) == 1 else value
+    return value
+
+
+def _has_default(name: str, schema: Schema, keep_nullable: bool) -> bool:
+    properties = schema.get("properties", {})
+    if name not in properties or name in schema.get("required", ()):
+        return False
+    return not (keep_nullable and _allows_null(properties[name]))
+
+
+def _allows_null(schema: Any) -> bool:
+    if not isinstance(schema, dict):
+        return True
+    kinds = schema.get("type")
+    if kinds is None and not ({"anyOf", "oneOf", "enum", "const", "$ref", "allOf"} & schema.keys()):
+        return True
+    return (
+        kinds == "null"
+        or (isinstance(kinds, list) and "null" in kinds)
+        or None in schema.get("enum", ())
+        or any(_allows_null(option) for option in [*schema.get("anyOf", ()), *schema.get("oneOf", ())])
+    )
+
+
+def _options(schema: Schema, root: Schema) -> Iterator[Schema]:
+    """The alternatives of a schema, references followed."""
+    for _ in range(20):  # a chain of references that leads nowhere ends
+        if not isinstance(reference := schema.get("$ref"), str):
+            break
+        schema = _referred(reference, root)
+    alternatives = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    if not alternatives:
+        yield schema
+    for alternative in alternatives:
+        if isinstance(alternative, dict):
+            yield from _options(alternative, root)
+
+
+def _object_schemas(schema: Schema, root: Schema) -> Iterator[Schema]:
+    return (option for option in _options(schema, root) if "properties" in option or option.get("type") == "object")
+
+
+def _may_be(value: Mapping[str, Any], schema: Schema, root: Schema) -> bool:
+    """True unless a required property is absent or a constant differs: tells the shapes of a union apart."""
+    if any(name not in value for name in schema.get("required", ())):
+        return False
+    for name, property_schema in schema.get("properties", {}).items():
+        if name in value and isinstance(property_schema, dict):
+            if "const" in property_schema and value[name] != property_schema["const"]:
+                return False
+            if "enum" in property_schema and value[name] is not None and value[name] not in property_schema["enum"]:
+                return False
+    return True
+
+
+def _referred(reference: str, root: Schema) -> Schema:
+    target: Any = root
+    for part in reference.removeprefix("#").strip("/").split("/"):
+        target = target.get(part, {}) if isinstance(target, dict) else {}
+    return target if isinstance(target, dict) else {}
+
+
+# -- building -------------------------------------------------------------------------------------------------------
+
+
+def _build_model(parameters: Sequence[Parameter], docs: Mapping[str, str], *, name: str) -> type[BaseModel]:
+    from pydantic import BaseModel, ConfigDict
+
+    namespace: dict[str, Any] = {
+        "__module__": __name__,
+        "__qualname__": "Arguments",
+        "__annotations__": {},
+        "model_config": ConfigDict(extra="ignore", arbitrary_types_allowed=False),
+    }
+    for i, parameter in enumerate(parameters):
+        namespace["__annotations__"][f"f{i}"] = _annotated(parameter, docs.get(parameter.name))
+        if parameter.default is not REQUIRED:
+            namespace[f"f{i}"] = parameter.default
+    try:
+        model: type[BaseModel] = type(BaseModel)("Arguments", (BaseModel,), namespace)
+        model.model_rebuild()
+        return model
+    except Exception as error:
+        if len(parameters) == 1:
+            only = parameters[0]
+            raise ToolDefinitionError(
+                f"tool {name!r}: parameter {only.name!r} is annotated {only.annotation!r}, which has no JSON schema. "
+                "Use plain types, TypedDict, a dataclass or a pydantic model, or pass raw_schema=."
+            ) from error
+        for parameter in parameters:  # find the one to name
+            _build_model([parameter], docs, name=name)
+        raise ToolDefinitionError(f"tool {name!r}: its parameters have no JSON schema ({error}).") from error
+
+
+def _annotated(parameter: Parameter, documented: str | None) -> Any:
+    from pydantic import Field
+    from pydantic.fields import FieldInfo
+
+    annotation = _portable(parameter.annotation)
+    extras = typing.get_args(annotation)[1:] if typing.get_origin(annotation) is typing.Annotated else ()
+    described = [e for e in (*extras, parameter.default) if isinstance(e, FieldInfo) and e.description]
+    if described:
+        return typing.Annotated[annotation, Field(alias=parameter.name)]
+    plain = next((extra for extra in extras if isinstance(extra, str)), None)
+    return typing.Annotated[annotation, Field(alias=parameter.name, description=plain or documented)]
+
+
+def _is_field_info(default: Any) -> bool:
+    # By name: the module that defines it may not be loaded, and then no default is one.
+    return type(default).__name__ == "FieldInfo" and type(default).__module__ == "pydantic.fields"
+
+
+def _portable(annotation: Any) -> Any:
+    """The annotation in a form that pydantic takes: before Python 3.12 it refuses `typing.TypedDict`."""
+    if sys.version_info >= (3, 12):
+        return annotation
+    if isinstance(annotation, type) and typing.is_typeddict(annotation) and type(annotation).__module__ == "typing":
+        return _portable_typed_dict(annotation)
+    arguments = typing.get_args(annotation)
+    origin = typing.get_origin(annotation)
+    if not arguments or origin is typing.Literal:
+        return annotation
+    if origin is typing.Annotated:
+        return typing.Annotated[(_portable(arguments[0]), *arguments[1:])]
+    replaced = tuple(_portable(argument) for argument in arguments)
+    if all(new is old for new, old in zip(replaced, arguments, strict=True)):
+        return annotation
+    if origin in (typing.Union, types.UnionType):
+        return typing.Union[replaced]  # noqa: UP007 - of a tuple
+    if isinstance(annotation, types.GenericAlias):
+        return types.GenericAlias(typing.cast("type", origin), replaced)
+    return annotation.copy_with(replaced)
+
+
+def _portable_typed_dict(cls: Any) -> Any:
+    import typing_extensions
+
+    hints = typing.get_type_hints(cls, include_extras=True)
+    fields: dict[str, Any] = {}
+    for name, hint in hints.items():
+        if typing.get_origin(hint) in (typing.Required, typing.NotRequired):
+            hint = typing.get_args(hint)[0]
+        wrapper = typing_extensions.Required if name in cls.__required_keys__ else typing_extensions.NotRequired
+        fields[name] = wrapper[_portable(hint)]
+    portable = typing_extensions.TypedDict(cls.__name__, fields)  # type: ignore[misc]  # made at run time
+    portable.__doc__ = cls.__doc__
+    return portable
+
+
+def _model_schema(model: type[BaseModel]) -> Schema:
+    from pydantic.json_schema import GenerateJsonSchema
+
+    class Quiet(GenerateJsonSchema):
+        # A default that JSON cannot express is left out of the schema; that is all there is to say about it.
+        ignored_warning_kinds = {"non-serializable-default", "skipped-choice"}  # noqa: RUF012
+
+    raw = model.model_json_schema(schema_generator=Quiet, mode="validation")
+    definitions = raw.pop("$defs", {})
+    tidy: Schema = _tidy(raw, definitions, ())
+    kept = _referenced(tidy)
+    todo = list(kept)
+    recursive: Schema = {}
+    while todo:
+        name = todo.pop()
+        if name not in recursive:
+            recursive[name] = _tidy(definitions[name], definitions, (name,))
+            todo.extend(_referenced(recursive[name]))
+    result: Schema = {"type": "object", "properties": tidy.get("properties", {})}
+    if "required" in tidy:
+        result["required"] = tidy["required"]
+    for schema in result["properties"].values():
+        _name_values(schema)
+    if recursive:
+        result["$defs"] = recursive
+    return result
+
+
+def _tidy(schema: Any, definitions: Schema, inside: tuple[str, ...]) -> Any:
+    """Without titles and discriminators, references replaced by what they refer to; a recursive reference stays."""
+    if not isinstance(schema, dict):
+        return schema
+    if isinstance(reference := schema.get("$ref"), str):
+        name = reference.rpartition("/")[2]
+        siblings = {key: value for key, value in schema.items() if key != "$ref"}
+        if name in inside:
+            return {"$ref": f"#/$defs/{name}", **siblings} if siblings else {"$ref": f"#/$defs/{name}"}
+        return {**_tidy(definitions[name], definitions, (*inside, name)), **siblings}
+    result: Schema = {}
+    for key, value in schema.items():
+        if key in ("title", "discriminator") and not isinstance(value, bool):
+            continue
+        if key in ("properties", "patternProperties"):
+            result[key] = {name: _tidy(item, definitions, inside) for name, item in value.items()}
+        elif key in ("anyOf", "oneOf", "allOf", "prefixItems"):
+            result[key] = [_tidy(item, definitions, inside) for item in value]
+        elif key in ("items", "additionalProperties", "contains", "propertyNames"):
+            result[key] = _tidy(value, definitions, inside)
+        else:
+            result[key] = value
+    return result
+
+
+def _referenced(schema: Any) -> set[str]:
+    if isinstance(schema, list):
+        return set().union(*(_referenced(item) for item in schema))
+    if not isinstance(schema, dict):
+        return set()
+    found = set().union(*(_referenced(item) for item in schema.values()))
+    if isinstance(reference := schema.get("$ref"), str):
+        found.add(reference.rpartition("/")[2])
+    return found
+
+
+def _name_values(schema: Schema) -> None:
+    """Spell the allowed values into the description: models heed prose more than schemas."""
+    values = _allowed_values(schema)
+    if not values:
+        return
+    description = schema.get("description", "")
+    if all(_names(description, value) for value in values):
+        return
+    words = [json.dumps(value, ensure_ascii=False) for value in values]
+    choice = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+    sentence = f"{description.rstrip()} " if description else ""
+    if sentence and sentence[-2] not in ".!?:;":
+        sentence = f"{sentence.rstrip()}. "
+    schema["description"] = f"{sentence}Must be {choice}."
+
+
+def _allowed_values(schema: Schema) -> list[Any]:
+    if "enum" in schema:
+        return [value for value in schema["enum"] if value is not None]
+    if "const" in schema:
+        return [schema["const"]]
+    if isinstance(schema.get("items"), dict):
+        return _allowed_values(schema["items"])
+    options = [option for option in schema.get("anyOf", ()) if option.get("type") != "null"]
+    return _allowed_values(options[0]) if len(options) == 1 else []
+
+
+def _names(description: str, value: Any) -> bool:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return re.search(rf"(?<!\w){re.escape(text)}(?!\w)", description) is not None
+
+
+# -- strict form ----------------------------------------------------------------------------------------------------
+
+_STRICT_KEYWORDS: Final = frozenset(
+    "type description properties required additionalProperties items enum const anyOf $ref $defs pattern format "
+    "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems".split()
+)
+_STRICT_FORMATS: Final = frozenset("date-time time date duration email hostname ipv4 ipv6 uuid".split())
+
+
+class _NotStrict(Exception):  # noqa: N818 - control flow inside this module
+    """The strict form cannot express a schema."""
+
+
+def strict_parameters(schema: Schema) -> Schema | None:
+    """The schema as enforcing providers want it: all properties required, no others, null standing for a default.
+
+    None if it cannot be put that way: objects with free keys, values of any kind, fixed-length lists of mixed items.
+    """
+    try:
+        return _strict(schema)
+    except _NotStrict:
+        return None
+
+
+def _strict(schema: Schema) -> Schema:
+    if "prefixItems" in schema or "allOf" in schema:
+        raise _NotStrict
+    if "$ref" in schema:
+        return {"$ref": schema["$ref"]}
+    result = {key: copy.deepcopy(value) for key, value in schema.items() if key in _STRICT_KEYWORDS}
+    if result.get("format") not in _STRICT_FORMATS:
+        result.pop("format", None)
+    options = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    if options:
+        result["anyOf"] = [_strict(option) for option in options]
+    elif schema.get("type") == "object":
+        result.update(_strict_object(schema))
+    elif schema.get("type") == "array":
+        if not schema.get("items"):
+            raise _NotStrict
+        result["items"] = _strict(schema["items"])
+    elif not ({"type", "enum", "const"} & schema.keys()):
+        raise _NotStrict
+    if "$defs" in schema:
+        result["$defs"] = {name: _strict(definition) for name, definition in schema["$defs"].items()}
+    return result
+
+
+def _strict_object(schema: Schema) -> Schema:
+    if schema.get("additionalProperties", False) is not False or "patternProperties" in schema:
+        raise _NotStrict
+    if "properties" not in schema:
+        raise _NotStrict
+    required = schema.get("required", ())
+    properties = {
+        name: _strict(item) if name in required else _nullable(_strict(item))
+        for name, item in schema["properties"].items()
+    }
+    result: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    if properties:
+        result["required"] = list(properties)
+    return result
+
+
+def _nullable(schema: Schema) -> Schema:
+    if "const" in schema or _allows_null(schema):
+        return schema
+    if "enum" in schema:
+        kinds = {"type": [schema["type"], "null"]} if isinstance(schema.get("type"), str) else {}
+        return {**schema, **kinds, "enum": [*schema["enum"], None]}
+    if isinstance(schema.get("type"), str) and schema["type"] != "object":
+        return {**schema, "type": [schema["type"], "null"]}
+    if "anyOf" in schema:
+        return {**schema, "anyOf": [*schema["anyOf"], {"type": "null"}]}
+    description = {"description": schema["description"]} if "description" in schema else {}
+    rest = {key: value for key, value in schema.items() if key != "description"}
+    return {**description, "anyOf": [rest, {"type": "null"}]}
+
+
+def _has_nested_objects(schema: Schema) -> bool:
+    return "$defs" in schema or any(
+        isinstance(item, dict) and item.get("type") not in ("string", "integer", "number", "boolean")
+        for item in schema["properties"].values()
+    )

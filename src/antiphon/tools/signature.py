@@ -1,0 +1,261 @@
+"""What a callable takes: its arguments for the model, its contexts for us.
+
+Above: `function` (tools) and `schema` (arguments to JSON schema). Below: nothing but the standard library. This module
+knows neither JSON nor pydantic; it tells the parameters that a model fills in from those that the framework
+fills in (`self`, a `CallContext`), and resolves annotations that are still text.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import sys
+import types
+import typing
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from antiphon.errors import ToolDefinitionError
+
+REQUIRED: Final = inspect.Parameter.empty
+"""The default of a parameter that has none."""
+
+_DOTTED_NAME = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(?:\[.*\])?\s*", re.DOTALL)
+
+
+class CallContext:
+    """What a tool may ask for about the call it serves. Base of `RunContext`.
+
+    A parameter annotated with this class, or with any subclass of it, is filled in by the framework and never shown to
+    the model, wherever it stands and whatever it is called.
+    """
+
+    __slots__ = ()
+
+
+@dataclass(slots=True, frozen=True)
+class Parameter:
+    """A parameter that the model fills in."""
+
+    name: str
+    annotation: Any
+    """Resolved, with the extras of `Annotated`."""
+    default: Any
+    """`REQUIRED`, or the default in the signature."""
+
+
+@dataclass(slots=True, frozen=True)
+class ContextParameter:
+    """A parameter that receives the call's context."""
+
+    name: str
+    type: type[CallContext]
+    optional: bool
+    """True if the call may go without a context."""
+
+
+@dataclass(slots=True, frozen=True)
+class Signature:
+    """The parameters of a callable, by who fills them in."""
+
+    arguments: tuple[Parameter, ...]
+    contexts: tuple[ContextParameter, ...]
+    positional_only: tuple[str, ...]
+    """Names, in order, that cannot be passed by keyword."""
+
+
+def innermost(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The plain function behind partials, methods, `functools.wraps` and callable objects."""
+    while True:
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif inspect.ismethod(function):
+            function = function.__func__
+        elif hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        elif not inspect.isroutine(function) and not isinstance(function, type):
+            call = type(function).__call__
+            if not inspect.isfunction(call):
+                return function
+            function = call
+        else:
+            return function
+
+
+def takes_owner(function: Callable[..., Any]) -> bool:
+    """True if the function is a method that is not bound yet: its first parameter is `self`, `cls`, or unannotated.
+
+    An unannotated first parameter counts only inside a class body, where it is the instance whatever its name.
+    """
+    if not inspect.isfunction(function):
+        return False
+    first = next(iter(_raw_signature(function).parameters.values()), None)
+    if first is None or first.kind not in (first.POSITIONAL_ONLY, first.POSITIONAL_OR_KEYWORD):
+        return False
+    if first.name in ("self", "cls"):
+        return True
+    in_class = "." in function.__qualname__.rpartition("<locals>.")[2]
+    return in_class and first.annotation is REQUIRED
+
+
+def read_signature(function: Callable[..., Any], *, name: str, known: Mapping[str, Any]) -> Signature:
+    """Sort the parameters of `function`; `self` is left out.
+
+    `known` holds annotations that were resolved earlier, by parameter. Raises `ToolDefinitionError`, naming function and
+    parameter, for an annotation that names something unknown, a missing annotation, `*args` and `**kwargs`.
+    """
+    parameters = list(_raw_signature(function).parameters.values())
+    if takes_owner(function):
+        parameters = parameters[1:]
+    fixed = _fixed_keywords(function)
+    namespace = _namespace(function)
+    arguments: list[Parameter] = []
+    contexts: list[ContextParameter] = []
+    positional_only: list[str] = []
+    for parameter in parameters:
+        if parameter.name in fixed:
+            continue
+        where = f"tool {name!r}: parameter {parameter.name!r}"
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**"
+            raise ToolDefinitionError(
+                f"tool {name!r}: `{stars}{parameter.name}` cannot be described to a model. "
+                "Name each argument, or take a list or dict, or pass raw_schema=."
+            )
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            positional_only.append(parameter.name)
+        if parameter.name in known:
+            annotation = known[parameter.name]
+        elif parameter.annotation is REQUIRED:
+            raise ToolDefinitionError(
+                f"{where} has no type annotation, expected one such as `{parameter.name}: str`. Annotate it."
+            )
+        else:
+            try:
+                annotation = resolve(parameter.annotation, namespace)
+            except Exception as error:
+                raise ToolDefinitionError(
+                    f"{where} is annotated {parameter.annotation!r}, which cannot be resolved ({error}). "
+                    "Define or import that name in the module of the function (not under TYPE_CHECKING)."
+                ) from error
+        context = context_type(annotation)
+        if context is not None:
+            optional = parameter.default is None or type(None) in typing.get_args(annotation)
+            contexts.append(ContextParameter(parameter.name, context, optional))
+        else:
+            arguments.append(Parameter(parameter.name, annotation, parameter.default))
+    return Signature(tuple(arguments), tuple(contexts), tuple(positional_only))
+
+
+def context_type(annotation: Any) -> type[CallContext] | None:
+    """The context class that an annotation asks for: `RunContext`, `RunContext[Data]`, `RunContext | None`; else None."""
+    candidate = typing.get_origin(annotation) or annotation
+    if candidate is typing.Annotated:
+        return context_type(typing.get_args(annotation)[0])
+    if candidate in (typing.Union, types.UnionType):
+        members = [member for member in typing.get_args(annotation) if member is not type(None)]
+        return context_type(members[0]) if len(members) == 1 else None
+    if isinstance(candidate, type) and issubclass(candidate, CallContext):
+        return candidate
+    return None
+
+
+def resolve(annotation: Any, namespace: Mapping[str, Any]) -> Any:
+    """An annotation with its text evaluated. Raises whatever evaluating raises, `NameError` mostly."""
+    if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias):
+        return annotation
+    if isinstance(annotation, str) and (context := _context_by_name(annotation, namespace)) is not None:
+        return context
+    holder = types.SimpleNamespace(__annotations__={"it": annotation})
+    return typing.get_type_hints(holder, dict(namespace), None, include_extras=True)["it"]
+
+
+def resolve_local(function: Callable[..., Any]) -> dict[str, Any]:
+    """The annotations of a function defined inside another that only make sense there, by parameter.
+
+    Called while the function is being decorated: text such as "Item" may name a class that only the calling frames know,
+    and frames must not be kept. What cannot be resolved yet is left out.
+    """
+    plain = innermost(function)
+    texts = {k: v for k, v in getattr(plain, "__annotations__", {}).items() if isinstance(v, str) and k != "return"}
+    if not texts or "<locals>" not in getattr(plain, "__qualname__", ""):
+        return {}
+    scopes = list(_calling_scopes(plain))
+    namespace = ChainMap(*[dict(scope) for scope in scopes], dict(_namespace(function)))
+    resolved: dict[str, Any] = {}
+    for parameter, text in texts.items():
+        try:
+            resolved[parameter] = resolve(text, namespace)
+        except Exception:  # noqa: PERF203, S110 - any failure means "not yet": it is retried when the tool is used
+            continue
+    return resolved
+
+
+def _raw_signature(function: Callable[..., Any]) -> inspect.Signature:
+    if sys.version_info >= (3, 14):
+        import annotationlib
+
+        return inspect.signature(function, annotation_format=annotationlib.Format.FORWARDREF)
+    return inspect.signature(function)
+
+
+def _fixed_keywords(function: Callable[..., Any]) -> frozenset[str]:
+    """Keywords that a partial has already decided: the model has no say in them."""
+    names: set[str] = set()
+    while isinstance(function, functools.partial):
+        names.update(function.keywords)
+        function = function.func
+    return frozenset(names)
+
+
+def _namespace(function: Callable[..., Any]) -> dict[str, Any]:
+    plain = innermost(function)
+    names = dict(getattr(plain, "__globals__", {}))
+    for variable, cell in zip(
+        getattr(getattr(plain, "__code__", None), "co_freevars", ()),
+        getattr(plain, "__closure__", None) or (),
+        strict=True,
+    ):
+        try:
+            names[variable] = cell.cell_contents
+        except ValueError:  # the enclosing function has not assigned it yet
+            continue
+    return names
+
+
+def _calling_scopes(plain: Callable[..., Any]) -> Iterator[Mapping[str, Any]]:
+    """The locals of the frames, innermost first, in which `plain` is being defined."""
+    own_globals = getattr(plain, "__globals__", None)
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals is not own_globals:
+        frame = frame.f_back  # type: ignore[assignment]  # None ends the loop
+    while frame is not None and frame.f_globals is own_globals:
+        yield frame.f_locals
+        frame = frame.f_back  # type: ignore[assignment]  # None ends the loop
+
+
+def _context_by_name(text: str, namespace: Mapping[str, Any]) -> type[CallContext] | None:
+    """The context class that a text such as "RunContext[Data]" names.
+
+    Its argument does not matter here, and may name something that exists for type checkers only. So may the class
+    itself: then a known subclass of that name is taken.
+    """
+    match = _DOTTED_NAME.fullmatch(text)
+    if match is None:
+        return None
+    head, *rest = match[1].split(".")
+    if head in namespace:
+        value = namespace[head]
+        for part in rest:
+            value = getattr(value, part, None)
+        return context_type(value)
+    return next((cls for cls in _context_classes(CallContext) if cls.__name__ == (rest or [head])[-1]), None)
+
+
+def _context_classes(root: type[CallContext]) -> Iterator[type[CallContext]]:
+    yield root
+    for subclass in root.__subclasses__():
+        yield from _context_classes(subclass)
