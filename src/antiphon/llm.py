@@ -89,7 +89,10 @@ class CollectedResponse:
 
 
 class LLMStream:
-    """A response in the making. Iterate it once; use it as an async context manager, so that leaving stops the model."""
+    """A response in the making.
+
+    Iterate it once; use it as an async context manager, so that leaving stops the model.
+    """
 
     __slots__ = ("_chunks",)
 

@@ -133,6 +133,8 @@ class SessionOptions:
     generation_limit: float = 60.0
     stall_timeout: float = 4.0
     """Until a segment that is being played, with all its text known, must have sounded on or ended."""
+    prediction_timeout: float = 0.0
+    """How long the end of a turn waits for a turn detector's opinion; 0 where there is none."""
     hook_timeout: float = 5.0
     transcript_timeout: float = 2.0
     """How long the end of a turn waits for the final transcript of what was heard."""

@@ -27,7 +27,8 @@ class AudioInput(ABC):
 class AudioOutput(ABC):
     """A loudspeaker. It plays what is written, in order, at the pace of real time.
 
-    The session writes at most `lead` seconds ahead of what was played, so that little is lost when the caller interrupts.
+    The session writes at most `lead` seconds ahead of what was played, so that little is lost when the caller
+    interrupts.
     """
 
     sample_rate: int = 24_000

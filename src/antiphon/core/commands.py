@@ -1,10 +1,11 @@
 """What to do: everything the conversation asks of the outside world.
 
-Commands are imperative and frozen. A command that starts something has a closing fact, which the runtime reports without fail;
-if it never comes, the core assumes it when the promise's time is up (`promises.py`).
+Commands are imperative and frozen. A command that starts something has a closing fact, which the runtime reports
+without fail; if it never comes, the core assumes it when the promise's time is up (`promises.py`).
 
-There is no `EndPlayout`: a segment ends when its text ends, which the data plane sees by itself. There is no `Cancel(speech)`
-either: cancelling differs for generation, audio and each effect class of tools, and that is a decision, so the core takes it.
+There is no `EndPlayout`: a segment ends when its text ends, which the data plane sees by itself. There is no
+`Cancel(speech)` either: cancelling differs for generation, audio and each effect class of tools, and that is a
+decision, so the core takes it.
 """
 
 from __future__ import annotations
@@ -16,15 +17,13 @@ from antiphon.chat import ChatItem
 from antiphon.core.facts import Call
 from antiphon.options import ToolChoice, ToolPolicy
 
-command = dataclass(slots=True, frozen=True)
 
-
-@command
+@dataclass(slots=True, frozen=True)
 class Generate:
     """Ask the model of `agent` for one response and turn its text into sound.
 
-    Text goes to `segment` as it comes; it is not played before `Play`. Reports `TextStarted` once, `ToolCalled` for each
-    call, and closes with `StepGenerated` or `GenerationFailed`.
+    Text goes to `segment` as it comes; it is not played before `Play`. Reports `TextStarted` once, `ToolCalled` for
+    each call, and closes with `StepGenerated` or `GenerationFailed`.
     """
 
     gen: int
@@ -40,18 +39,22 @@ class Generate:
     """For this response only, in addition to the agent's own."""
     unheard: tuple[str, ...] = ()
     """Ids of calls whose results the caller has not heard yet: the model is told so."""
+    delivery: bool = False
+    """The response is made to tell `unheard` results, unasked; the model may say nothing if it told them already."""
+    retry: bool = False
+    """The model said nothing where an answer is owed: it is asked once more, with the reason."""
     on_enter: bool = False
     """The reply belongs to `on_enter`: tools flagged IGNORE_ON_ENTER are hidden."""
 
 
-@command
+@dataclass(slots=True, frozen=True)
 class StopGenerating:
     """Stop the model and the synthesis of this generation. Nothing more is reported for it."""
 
     gen: int
 
 
-@command
+@dataclass(slots=True, frozen=True)
 class Speak:
     """Turn text into sound, without playing it yet. Closes like `Generate`, with `StepGenerated`.
 
@@ -64,34 +67,35 @@ class Speak:
     text: str | None = None
 
 
-@command
+@dataclass(slots=True, frozen=True)
 class Play:
     """Play the segment, behind what plays now. Closes with `PlayoutFinished`."""
 
     segment: int
 
 
-@command
+@dataclass(slots=True, frozen=True)
 class StopPlayout:
     """Silence a segment at once and drop the rest; one that was never played is dropped whole.
 
-    A segment given to `Play` closes with `PlayoutFinished(heard)`, within 0.5 s; one that was not closes without a fact.
+    A segment given to `Play` closes with `PlayoutFinished(heard)`, within 0.5 s; one that was not closes without a
+    fact.
     """
 
     segment: int
 
 
-@command
+@dataclass(slots=True, frozen=True)
 class PausePlayout:
     """Silence the line at once; nothing is lost."""
 
 
-@command
+@dataclass(slots=True, frozen=True)
 class ResumePlayout:
     """Go on where it was paused, at the start of the cut word."""
 
 
-@command
+@dataclass(slots=True, frozen=True)
 class RunTool:
     """Execute a call. Closes with `ToolReturned`."""
 
@@ -103,14 +107,14 @@ class RunTool:
     agent: str
 
 
-@command
+@dataclass(slots=True, frozen=True)
 class CancelTool:
     """Cancel a run. Nothing more is listened to from it unless its promise is still open."""
 
     run: int
 
 
-@command
+@dataclass(slots=True, frozen=True)
 class RebindRun:
     """A run now serves another call of another speech: what it reports counts for that call."""
 
@@ -119,7 +123,7 @@ class RebindRun:
     speech: int
 
 
-@command
+@dataclass(slots=True, frozen=True)
 class ReleaseRun:
     """A run lost its call (the caller spoke over it): its handle is interrupted, what it says is not spoken."""
 
@@ -129,7 +133,7 @@ class ReleaseRun:
 HookKind: TypeAlias = Literal["on_user_turn_completed", "on_enter", "on_exit"]
 
 
-@command
+@dataclass(slots=True, frozen=True)
 class RunHook:
     """Run application code of `agent`. Closes with `HookReturned`."""
 
@@ -142,7 +146,7 @@ class RunHook:
     """For `on_enter`: the agent that was in charge before, if this one replaces it."""
 
 
-@command
+@dataclass(slots=True, frozen=True)
 class PredictEndOfTurn:
     """Ask the turn detector about this version of the turn. An answer is optional."""
 
@@ -150,9 +154,12 @@ class PredictEndOfTurn:
     text: str
 
 
-@command
+@dataclass(slots=True, frozen=True)
 class Record:
-    """The item is settled: append it to the session's history, and to the context of `agent`."""
+    """The item is settled: append it to the session's history, and to the context of `agent`.
+
+    The id of an assistant message is `message_id(segment)`, so that the runtime can put the raw text beside it.
+    """
 
     item: ChatItem
     agent: str
@@ -160,12 +167,17 @@ class Record:
     """True: the session's history has it already; only the agent's context gets it (a turn carried over a hand-off)."""
 
 
+def message_id(segment: int) -> str:
+    """The id of the message that holds what was heard of a segment."""
+    return f"msg_{segment}"
+
+
 EventKind: TypeAlias = Literal[
     "agent_state",  # value: initializing | idle | listening | thinking | speaking
     "user_state",  # value: listening | speaking
     "speech_started",  # the first sound (or text) of a speech
     "speech_interrupted",  # speech: cut, with nothing more to come from it
-    "generation_done",  # speech: its first response (text and calls) is complete and played; wait_for_playout of the step
+    "generation_done",  # gen: this response is written and its sound is over
     "speech_done",
     "speech_vetoed",
     "turn_committed",  # value: its text
@@ -185,7 +197,7 @@ EventKind: TypeAlias = Literal[
 ]
 
 
-@command
+@dataclass(slots=True, frozen=True)
 class Emit:
     """Something worth telling observers."""
 
@@ -196,7 +208,7 @@ class Emit:
     value: str = ""
 
 
-@command
+@dataclass(slots=True, frozen=True)
 class Close:
     """Release everything. The last command."""
 

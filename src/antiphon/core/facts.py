@@ -4,8 +4,8 @@ Facts are past tense, frozen, and carry ids and text, never objects or audio. A 
 started names it by its id (`gen`, `segment`, `run`, `hook`); it is admitted only while the promise of that id is open
 (`promises.py`), so late, doubled and orphaned facts do nothing. Facts without such an id are always welcome.
 
-Four ids: a *speech* is what a handle stands for, a *gen* one model call (or one `say`), a *segment* one stretch of audio
-with its text, a *run* one execution of a tool.
+Four ids: a *speech* is what a handle stands for, a *gen* one model call (or one `say`), a *segment* one stretch of
+audio with its text, a *run* one execution of a tool.
 """
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ from typing import Literal, TypeAlias
 from antiphon.chat import AgentConfigUpdate, ImageContent
 from antiphon.options import ToolChoice, ToolPolicy
 
-fact = dataclass(slots=True, frozen=True)
 
-
-@fact
+@dataclass(slots=True, frozen=True)
 class Call:
     """A tool call as the model made it. Belongs to a step and to the history."""
 
@@ -36,17 +34,20 @@ class Call:
 # -- the caller
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class UserSpeechStarted:
     """The caller's voice began."""
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class UserSpeechEnded:
     """The caller's voice stopped. Says nothing about the turn."""
 
+    silence: float = 0.0
+    """Seconds it has been silent already: what the detector needed to be sure."""
 
-@fact
+
+@dataclass(slots=True, frozen=True)
 class Transcribed:
     """Words were understood. An interim text replaces the one before it, a final one stays."""
 
@@ -54,7 +55,7 @@ class Transcribed:
     final: bool
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class EndOfTurnPredicted:
     """A turn detector's answer about version `version` of the turn; ignored if the turn has changed since."""
 
@@ -62,19 +63,19 @@ class EndOfTurnPredicted:
     probability: float
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class UserTurnSubmitted:
     """A whole turn at once: typed, or `session.run(user_input=)`."""
 
     text: str
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class UserTurnCommitRequested:
     """The application ends the caller's turn now (push-to-talk)."""
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class UserTurnCleared:
     """The application throws away what the caller said since the last turn."""
 
@@ -82,14 +83,14 @@ class UserTurnCleared:
 # -- the model
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class TextStarted:
     """The first text of a generation arrived: its segment may be played."""
 
     gen: int
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class ToolCalled:
     """A complete call arrived. `rejected` is the error text when it cannot run (unknown tool, bad arguments)."""
 
@@ -99,7 +100,7 @@ class ToolCalled:
     rejected: str | None = None
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class StepGenerated:
     """The model finished one response. `text` is all of it that is to be spoken. Closes `gen`."""
 
@@ -107,7 +108,7 @@ class StepGenerated:
     text: str
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class GenerationFailed:
     """The model failed or stalled. `text` is what it had said before. Closes `gen`."""
 
@@ -119,14 +120,14 @@ class GenerationFailed:
 # -- the loudspeaker
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class PlayoutStarted:
     """The first sample of a segment sounds."""
 
     segment: int
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class PlayoutProgressed:
     """`heard` is what was heard of the segment so far."""
 
@@ -134,7 +135,7 @@ class PlayoutProgressed:
     heard: str
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class PlayoutFinished:
     """The segment sounds no more: played to its end, stopped, or failed. Closes `segment`."""
 
@@ -145,7 +146,7 @@ class PlayoutFinished:
 # -- tools
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class ToolUpdated:
     """A tool reported progress and goes on in the background. `message` is what the model reads."""
 
@@ -154,7 +155,7 @@ class ToolUpdated:
     silent: bool = False
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class Handoff:
     """The wish to hand the call to another agent. `agent` is its id in the session, `label` its name in texts."""
 
@@ -162,7 +163,7 @@ class Handoff:
     label: str
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class ToolReturned:
     """A tool ended: with a result, an error, or by its time limit. Closes `run`."""
 
@@ -177,28 +178,28 @@ class ToolReturned:
     images: tuple[ImageContent, ...] = ()
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class InterruptionsDisallowed:
     """The tool must not be interrupted from now on (`ctx.disallow_interruptions()`)."""
 
     run: int
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class RunSuspended:
     """The tool waits for the caller or for speech of its own: no interruption, no clock, until `RunResumed`."""
 
     run: int
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class RunResumed:
     """The tool goes on."""
 
     run: int
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class RunCancelRequested:
     """The application or the model cancels a running tool."""
 
@@ -208,7 +209,7 @@ class RunCancelRequested:
 # -- the application
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class HookReturned:
     """Application code ran. `text` replaces the caller's words; `veto` drops the reply. Closes `hook`."""
 
@@ -217,7 +218,7 @@ class HookReturned:
     veto: bool = False
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class SpeechRequested:
     """`say()` or `generate_reply()`: the application opened speech `speech` (an id from `new_id()`)."""
 
@@ -236,7 +237,7 @@ class SpeechRequested:
     """A user message to put into the history first (`generate_reply(user_input=)`)."""
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class InterruptRequested:
     """`handle.interrupt()` or `session.interrupt()`. `speech` None: everything that may be interrupted."""
 
@@ -244,7 +245,7 @@ class InterruptRequested:
     force: bool = False
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class InterruptibilityChanged:
     """`handle.allow_interruptions = ...`."""
 
@@ -252,14 +253,14 @@ class InterruptibilityChanged:
     interruptible: bool
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class HandOffRequested:
     """The application puts another agent in charge (`session.update_agent`)."""
 
     agent: str
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class AgentTaskStarted:
     """An `AgentTask` is awaited: `agent` takes the floor until it finishes. `run`: the tool that awaits it, if any."""
 
@@ -270,14 +271,14 @@ class AgentTaskStarted:
     """The agent whose hook awaits it, if no tool does."""
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class AgentTaskFinished:
     """The task has its result, failed, or was cancelled."""
 
     task: int
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class ContextChanged:
     """An agent's instructions, tools or chat context changed. `item` is recorded if there is one."""
 
@@ -285,7 +286,7 @@ class ContextChanged:
     item: AgentConfigUpdate | None = None
 
 
-@fact
+@dataclass(slots=True, frozen=True)
 class CloseRequested:
     """The session is to end. `drain`: what is being said and done is finished first."""
 

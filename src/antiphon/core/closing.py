@@ -1,0 +1,112 @@
+"""The end of a session.
+
+    OPEN --drain--> DRAINING --nothing said or done any more, or time--> CLOSING --all quiet, or time--> CLOSED
+    OPEN --close--> CLOSING
+
+Draining finishes what was begun and takes no more turns. Closing stops everything: children before their parents,
+tools that may be stopped at once, tools that write after a grace in which they may still finish. It waits for
+`close_grace` and not longer.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from antiphon.core.commands import Close, RunHook
+from antiphon.core.facts import HookReturned
+from antiphon.core.floor import Floor
+
+
+class Phase(enum.Enum):
+    """How far the end is."""
+
+    OPEN = enum.auto()
+    DRAINING = enum.auto()
+    CLOSING = enum.auto()
+    CLOSED = enum.auto()
+
+
+class Closing:
+    """Moves a session to its end."""
+
+    __slots__ = ("_hook", "_reason", "deadline", "phase")
+
+    def __init__(self) -> None:
+        self.phase = Phase.OPEN
+        self.deadline: float | None = None
+        """When the phase ends whatever is still going on."""
+        self._hook: int | None = None
+        self._reason = ""
+
+    @property
+    def ends_speech(self) -> bool:
+        """Speech that is asked for now would not be heard."""
+        return self.phase in (Phase.CLOSING, Phase.CLOSED)
+
+    def request(self, floor: Floor, *, drain: bool, reason: str) -> None:
+        """The session is to end. A second request can only hasten it."""
+        if self.phase is Phase.OPEN:
+            self._reason = reason
+            floor.accepts_turns = False
+            if drain:
+                self.phase = Phase.DRAINING
+                self.deadline = floor.out.now + floor.options.drain_timeout
+        if self.phase in (Phase.OPEN, Phase.DRAINING) and not drain:
+            self._begin(floor)
+
+    def hook_returned(self, hook: int) -> bool:
+        """`on_exit` of the last agent ran. True if it was this hook."""
+        if hook != self._hook:
+            return False
+        self._hook = None
+        return True
+
+    def advance(self, floor: Floor) -> bool:
+        """Go to the next phase if it is time. True if something moved."""
+        overdue = self.deadline is not None and floor.out.now >= self.deadline
+        if self.phase is Phase.DRAINING and (overdue or _is_drained(floor)):
+            self._begin(floor)
+            return True
+        if self.phase is Phase.CLOSING and (overdue or self._is_quiet(floor)):
+            self._end(floor)
+            return True
+        return False
+
+    def _begin(self, floor: Floor) -> None:
+        self.phase = Phase.CLOSING
+        grace = floor.options.close_grace
+        self.deadline = floor.out.now + grace
+        floor.offers.clear()
+        for frame in reversed(floor.frames):
+            for speech in list(frame.speeches):
+                floor.interrupt(speech, force=True)
+            frame.pending = None
+        for run in floor.runs:
+            if not run.active:
+                floor.runs.forget(run)
+            elif run.keeps:
+                floor.out.rearm(run.id, 0.9 * grace)
+            else:
+                floor.runs.cancel(run)
+        if floor.turn.text:
+            floor.history.say("user", floor.turn.take(), floor.top.agent)
+        self._hook = floor.out.new_id()
+        floor.out.promise(self._hook, HookReturned(self._hook), 0.9 * grace)
+        floor.out.send(RunHook(self._hook, "on_exit", floor.top.agent))
+
+    def _is_quiet(self, floor: Floor) -> bool:
+        return self._hook is None and not floor.line.segments and not any(run.active for run in floor.runs)
+
+    def _end(self, floor: Floor) -> None:
+        for segment in list(floor.line.segments):
+            floor.line.finished(segment.id, segment.heard)
+            floor.segment_gone(segment)
+            floor.finish_if_over(segment.speech)
+        self.phase = Phase.CLOSED
+        self.deadline = None
+        floor.emit("closed", value=self._reason)
+        floor.out.send(Close(self._reason))
+
+
+def _is_drained(floor: Floor) -> bool:
+    return not floor.owed and not floor.line.segments and next(floor.speeches(), None) is None

@@ -1,0 +1,533 @@
+"""The conversation: facts in, commands out, time as an argument.
+
+Theory of operation. A fact changes the state of one owner and nothing else. What follows is decided by `_RULES`, a
+short list in order of right of way: it is gone through until no rule fires. A rule that may not fire now (the
+caller speaks, a hook runs, a hand-off is due) fires when it may, because it looks at levels, not at edges. Timeouts
+are facts too: a promise that is overdue assumes its closing fact.
+
+Order within `receive`: the fact is admitted or refused; its owner changes; overdue promises become facts; timers of
+the turn and the line run; the rules settle. So facts come before timers: speech that resumed beats the commit that
+was due, a result that is here beats its time limit.
+
+Nothing here reads a clock, awaits, or raises for anything the world can do. The list of `(now, fact or None)` that
+went in is the journal of the session: replayed, it gives the same commands.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import assert_never
+
+from antiphon.core import handoff, tool_loop
+from antiphon.core.backchannel import count_words, is_backchannel
+from antiphon.core.closing import Closing, Phase
+from antiphon.core.commands import CancelTool, Command, PredictEndOfTurn, RunHook, StopGenerating, StopPlayout
+from antiphon.core.facts import (
+    AgentTaskFinished,
+    AgentTaskStarted,
+    CloseRequested,
+    ContextChanged,
+    EndOfTurnPredicted,
+    Fact,
+    GenerationFailed,
+    Handoff,
+    HandOffRequested,
+    HookReturned,
+    InterruptibilityChanged,
+    InterruptionsDisallowed,
+    InterruptRequested,
+    PlayoutFinished,
+    PlayoutProgressed,
+    PlayoutStarted,
+    RunCancelRequested,
+    RunResumed,
+    RunSuspended,
+    SpeechRequested,
+    StepGenerated,
+    TextStarted,
+    ToolCalled,
+    ToolReturned,
+    ToolUpdated,
+    Transcribed,
+    UserSpeechEnded,
+    UserSpeechStarted,
+    UserTurnCleared,
+    UserTurnCommitRequested,
+    UserTurnSubmitted,
+)
+from antiphon.core.floor import Floor
+from antiphon.core.line import Segment, Sound
+from antiphon.core.runs import Bond, Run
+from antiphon.core.speech import Kind, Speech, Stage, Turn
+from antiphon.options import SessionOptions
+
+MAX_PASSES = 60
+"""Rules settle in a handful of passes; more means that two of them undo each other, which is a defect."""
+
+
+class Conversation:
+    """The pure core of one session.
+
+    `agent` is the id of the first agent. `epoch` is what must be added to `now` to get seconds since the Unix
+    epoch, for the `created_at` of history items. All calls must come from one thread, with `now` never going back.
+    """
+
+    def __init__(self, options: SessionOptions, agent: str, epoch: float = 0.0) -> None:
+        self._floor = Floor(options, agent, epoch)
+        self._out = self._floor.out
+        self._closing = Closing()
+        self._typed: deque[str] = deque()
+        self._hook_turn = Turn(0, "")
+        self._predicted_version = -1
+        self._agent_state = "initializing"
+        self._user_state = "listening"
+        self._was_idle = False
+
+    # -- the interface of the driver
+
+    def start(self, now: float) -> None:
+        """The session begins: the first agent's `on_enter` runs."""
+        self._out.now = now
+        handoff.enter(self._floor, self._floor.top, None)
+        self._finish(now)
+
+    def receive(self, fact: Fact, now: float) -> None:
+        """Take a fact. Late, doubled and orphaned ones are refused silently. Never raises for what the world can do."""
+        self._out.now = max(now, self._out.now)
+        if self._closing.phase is Phase.CLOSED:
+            self._refuse(fact)
+            return
+        if self._out.admits(fact):
+            self._route(fact)
+        self._finish(now)
+
+    def advance(self, now: float) -> None:
+        """Time passed; to be called when `deadline` is reached. Early and late calls do no harm."""
+        self._out.now = max(now, self._out.now)
+        if self._closing.phase is not Phase.CLOSED:
+            self._finish(now)
+
+    @property
+    def deadline(self) -> float | None:
+        """When `advance` must be called next, on the clock of `now`; None: not before the next fact."""
+        if self._closing.phase is Phase.CLOSED:
+            return None
+        times = [
+            self._out.deadline,
+            self._floor.turn.deadline,
+            self._floor.line.deadline,
+            self._closing.deadline,
+            *(speech.shield_until for speech in self._floor.speeches()),
+        ]
+        return min((time for time in times if time is not None), default=None)
+
+    def take_commands(self) -> list[Command]:
+        """The commands given since the last call, to be performed in order."""
+        return self._out.take_commands()
+
+    def new_id(self) -> int:
+        """An id for a speech or a task that the application opens."""
+        return self._out.new_id()
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is owed, queued, sounding, undelivered or handing over. Tools in the background do not count."""
+        if self._closing.phase is Phase.CLOSED:
+            return True
+        return not self._typed and self._floor.is_idle
+
+    @property
+    def running(self) -> list[Run]:
+        """The runs that go on in the background, oldest first. To be read only."""
+        return [run for run in self._floor.runs if run.active and run.bond is Bond.BACKGROUND]
+
+    # -- facts
+
+    def _refuse(self, fact: Fact) -> None:
+        """The session is closed: whoever asks to speak is told that it will not happen."""
+        if isinstance(fact, SpeechRequested):
+            self._floor.emit("speech_interrupted", speech=fact.speech)
+            self._floor.emit("speech_done", speech=fact.speech)
+
+    def _route(self, fact: Fact) -> None:
+        floor = self._floor
+        match fact:
+            case UserSpeechStarted():
+                self._voice_started()
+            case UserSpeechEnded(silence):
+                floor.turn.speech_ended(self._out.now, silence)
+                floor.line.doubt()
+            case Transcribed(text, final):
+                self._words(text, final=final)
+            case EndOfTurnPredicted(version, probability):
+                floor.turn.predicted(version, probability)
+            case UserTurnSubmitted(text):
+                self._typed.append(text)
+            case UserTurnCommitRequested():
+                floor.turn.commit()
+            case UserTurnCleared():
+                floor.turn.clear()
+            case TextStarted(gen):
+                self._out.rearm(gen, floor.options.generation_limit)
+                speech = floor.by_gen(gen)
+                if speech is not None:
+                    floor.text_started(speech)
+            case ToolCalled():
+                tool_loop.called(floor, fact)
+            case StepGenerated(gen, text):
+                speech = floor.by_gen(gen)
+                if speech is not None:
+                    floor.text_complete(speech, text)
+            case GenerationFailed(gen, error, text):
+                tool_loop.failed(floor, gen, error, text)
+            case PlayoutStarted(segment):
+                floor.line.progressed(segment, "")
+                self._announce(segment)
+            case PlayoutProgressed(segment, heard):
+                floor.line.progressed(segment, heard)
+            case PlayoutFinished(segment_id, heard):
+                gone = floor.line.finished(segment_id, heard)
+                if gone is not None:
+                    floor.segment_gone(gone)
+                    floor.finish_if_over(gone.speech)
+            case ToolUpdated():
+                tool_loop.updated(floor, fact)
+            case ToolReturned():
+                tool_loop.returned(floor, fact)
+            case InterruptionsDisallowed(run_id):
+                self._protect(floor.runs.get(run_id))
+            case RunSuspended(run_id):
+                run = floor.runs.get(run_id)
+                if run is not None:
+                    floor.runs.suspend(run)
+            case RunResumed(run_id):
+                run = floor.runs.get(run_id)
+                if run is not None and floor.runs.resume(run):
+                    floor.resumed(run)
+            case RunCancelRequested(run_id):
+                run = floor.runs.get(run_id)
+                if run is not None:
+                    tool_loop.cancel(floor, run)
+            case HookReturned(hook, text, veto):
+                self._hook_returned(hook, text, veto)
+            case SpeechRequested():
+                self._speech_requested(fact)
+            case InterruptRequested(speech_id, force):
+                self._interrupt_requested(speech_id, force)
+            case InterruptibilityChanged(speech_id, interruptible):
+                speech = floor.speech(speech_id)
+                if speech is not None:
+                    speech.interruptible = interruptible
+            case HandOffRequested(agent):
+                floor.request_handoff(floor.top, Handoff(agent, agent))
+            case AgentTaskStarted():
+                handoff.task_started(floor, fact)
+            case AgentTaskFinished(task):
+                handoff.task_finished(floor, task)
+            case ContextChanged(agent, item):
+                floor.history.version += 1
+                if item is not None:
+                    item.created_at = floor.history.wall
+                    floor.history.record(item, agent)
+            case CloseRequested(drain, reason):
+                self._closing.request(floor, drain=drain, reason=reason)
+            case _:
+                assert_never(fact)
+
+    def _voice_started(self) -> None:
+        turn, line = self._floor.turn, self._floor.line
+        if not turn.has_floor:
+            turn.over_agent = line.sounding is not None
+        turn.speech_started()
+        line.suspect()
+
+    def _words(self, text: str, *, final: bool) -> None:
+        floor = self._floor
+        if not floor.turn.has_floor:
+            floor.turn.over_agent = floor.line.sounding is not None
+        floor.turn.transcribed(text, final=final, now=self._out.now)
+        if floor.line.sounding is not None and self._means_to_interrupt(floor.turn.text):
+            self._interrupt_top()
+
+    def _means_to_interrupt(self, text: str) -> bool:
+        interruption = self._floor.options.turns.interruption
+        return (
+            interruption.enabled
+            and self._floor.accepts_turns
+            and count_words(text) >= max(1, interruption.min_words)
+            and not is_backchannel(text)
+        )
+
+    def _interrupt_top(self) -> None:
+        """The caller wants the word: what may be interrupted in the top frame is."""
+        floor = self._floor
+        for speech in list(floor.top.speeches):
+            if not floor.is_shielded(speech):
+                floor.interrupt(speech)
+        sounding = floor.line.sounding
+        if sounding is not None and sounding.speech.interruptible and sounding.speech.frame is not floor.top:
+            floor.line.stop(sounding)
+        if sounding is None or floor.line.sounding is None:
+            floor.line.clear_doubt()
+
+    def _announce(self, segment_id: int) -> None:
+        for segment in self._floor.line.segments:
+            if segment.id == segment_id:
+                self._floor.emit("speech_started", speech=segment.speech.id)
+
+    def _protect(self, run: Run | None) -> None:
+        if run is None:
+            return
+        run.protected = True
+        if run.bond is Bond.ORPHAN:
+            self._floor.keep_orphan(run)
+
+    def _speech_requested(self, fact: SpeechRequested) -> None:
+        if self._closing.ends_speech:
+            self._refuse(fact)
+        else:
+            self._floor.open(fact)
+
+    def _interrupt_requested(self, speech_id: int | None, force: bool) -> None:
+        floor = self._floor
+        wanted = list(floor.speeches()) if speech_id is None else [floor.speech(speech_id)]
+        for speech in wanted:
+            if speech is not None and (force or not floor.is_shielded(speech)):
+                floor.interrupt(speech, force=force)
+
+    def _hook_returned(self, hook: int, text: str | None, veto: bool) -> None:
+        floor = self._floor
+        if hook != floor.turn_hook:
+            if not self._closing.hook_returned(hook):
+                handoff.hook_returned(floor, hook)
+            return
+        floor.turn_hook = None
+        turn = self._hook_turn
+        if text is not None:
+            turn.text = text
+        if veto or not turn.text.strip():
+            if turn.text.strip():
+                floor.history.say("user", turn.text, floor.top.agent)
+            floor.emit("turn_vetoed", value=turn.text)
+            return
+        floor.emit("turn_committed", value=turn.text)
+        shield = floor.shielding()
+        if shield is not None and shield.step is not None and shield.step.calls:
+            shield.held.append(turn)
+        else:
+            floor.commit(turn, floor.top.agent)
+
+    # -- time
+
+    def _finish(self, now: float) -> None:
+        """After the fact: overdue promises, timers, rules, and what observers should know."""
+        while (assumed := self._out.next_overdue()) is not None:
+            self._assume(assumed)
+        floor = self._floor
+        floor.turn.advance(now)
+        if floor.line.advance(now):
+            self._interrupt_top()
+            floor.line.clear_doubt()
+        for speech in floor.speeches():
+            if speech.shield_until is not None and now >= speech.shield_until:
+                speech.shield_until = None
+                if not floor.is_shielded(speech):
+                    floor.interrupt(speech)
+        self._settle()
+        if floor.turn.wants_prediction and floor.turn.version != self._predicted_version:
+            self._predicted_version = floor.turn.version
+            self._out.send(PredictEndOfTurn(floor.turn.version, floor.turn.text))
+        self._observe()
+
+    def _assume(self, fact: Fact) -> None:
+        """Time is up: what was promised counts as ended, and the one who promised is told to stop."""
+        if not self._out.admits(fact):
+            return
+        match fact:
+            case ToolReturned(run):
+                self._out.send(CancelTool(run))
+            case GenerationFailed(gen) | StepGenerated(gen):
+                self._out.send(StopGenerating(gen))
+            case PlayoutFinished(segment_id):
+                self._out.send(StopPlayout(segment_id))
+                heard = next((s.heard for s in self._floor.line.segments if s.id == segment_id), "")
+                fact = PlayoutFinished(segment_id, heard)
+            case _:
+                pass
+        self._route(fact)
+
+    # -- rules
+
+    def _settle(self) -> None:
+        for _ in range(MAX_PASSES):
+            fired = False
+            for rule in _RULES:
+                fired = rule(self) or fired
+            if not fired:
+                return
+        raise AssertionError(
+            "the rules of the conversation do not settle: this is a defect of Antiphon, please report it"
+        )
+
+    def _commit(self) -> bool:
+        """A turn that is ready, or typed, is taken.
+
+        It interrupts what may be interrupted, and the hook decides on it.
+        """
+        floor = self._floor
+        if not floor.accepts_turns or floor.turn_hook is not None or floor.top.is_handing_over:
+            return False
+        if self._typed:
+            text = self._typed.popleft()
+        elif floor.turn.ready:
+            over_agent = floor.turn.over_agent
+            text = floor.turn.take()
+            if over_agent and is_backchannel(text):
+                floor.line.clear_doubt()
+                return True
+        else:
+            return False
+        self._interrupt_top()
+        hook = self._out.new_id()
+        self._hook_turn = Turn(hook, text)
+        floor.turn_hook = hook
+        self._out.promise(hook, HookReturned(hook), floor.options.hook_timeout)
+        self._out.send(RunHook(hook, "on_user_turn_completed", floor.top.agent, text))
+        return True
+
+    def _reply(self) -> bool:
+        """Owed turns are answered, all by one reply, as soon as the caller lets the agent speak."""
+        floor = self._floor
+        if not floor.owed or self._closing.ends_speech:
+            return False
+        if floor.turn_hook is not None or floor.turn.ready or self._caller_has_floor or floor.line.is_stopping:
+            return False
+        if self._typed or floor.top.is_handing_over or floor.shielding() is not None:
+            return False
+        speech = Speech(self._out.new_id(), Kind.REPLY, floor.top, 1, turns=floor.owed)
+        floor.owed = []
+        floor.add(speech)
+        floor.begin_step(speech, tools=floor.options.max_tool_steps > 0)
+        return True
+
+    @property
+    def _caller_has_floor(self) -> bool:
+        turn = self._floor.turn
+        return turn.has_floor and (turn.speaking or not (turn.over_agent and is_backchannel(turn.text)))
+
+    def _step(self) -> bool:
+        """Speeches begin, run their tools, and go from round to round."""
+        floor = self._floor
+        moved = False
+        for speech in floor.speeches():
+            if speech.stage is Stage.WAITING:
+                if self._may_begin(speech):
+                    floor.begin_step(speech, tools=floor.options.max_tool_steps > 0)
+                    moved = True
+            elif speech.stage is not Stage.SPEAKING:
+                moved = tool_loop.advance(floor, speech) or moved
+        return moved
+
+    def _may_begin(self, speech: Speech) -> bool:
+        """Text to say is synthesized at once; replies are made one after another, so that each knows the one before."""
+        if speech.frame is not self._floor.top:
+            return False
+        if speech.kind is Kind.SAY or speech.rank == 1:
+            return True
+        for before in speech.frame.speeches:
+            if before is speech:
+                return True
+            if before.kind is not Kind.SAY and before.stage in (Stage.WAITING, Stage.GENERATING, Stage.TOOLS):
+                return False
+        return True
+
+    def _play(self) -> bool:
+        """What is next on the line is given to the loudspeaker."""
+        floor = self._floor
+        if floor.line.paused:
+            return False
+        segment = floor.line.next_to_play()
+        if segment is None or self._closing.ends_speech:
+            return False
+        if segment.speech.interruptible and self._caller_has_floor:
+            return False
+        if self._is_preceded(segment):
+            return False
+        floor.line.play(segment)
+        return True
+
+    @staticmethod
+    def _is_preceded(segment: Segment) -> bool:
+        """An older speech of no lower right is about to begin to speak, and this one is not part of it."""
+        speech = segment.speech
+        for before in speech.frame.speeches:
+            if before is speech:
+                return False
+            if speech.parent is not None and speech.parent.speech is before:
+                continue
+            step = before.step
+            about_to = before.stage is Stage.GENERATING and step is not None and step.segment.sound is Sound.OPEN
+            if about_to and before.rank <= speech.rank:
+                return True
+        return False
+
+    def _hand_off(self) -> bool:
+        if self._closing.phase not in (Phase.OPEN, Phase.DRAINING):
+            return False
+        return handoff.advance(self._floor)
+
+    def _deliver(self) -> bool:
+        """Results from the background are told when the line is free, all in one speech."""
+        floor = self._floor
+        if not floor.offers or not floor.accepts_turns or self._typed or floor.is_busy:
+            return False
+        offers = floor.offers.in_frame(floor.top)
+        if not offers:
+            return False
+        speech = Speech(self._out.new_id(), Kind.DELIVERY, floor.top, 1, made_for=[o.id for o in offers])
+        floor.add(speech)
+        floor.begin_step(speech, tools=any(o.final for o in offers) and floor.options.max_tool_steps > 0)
+        return True
+
+    def _close(self) -> bool:
+        return self._closing.phase is not Phase.OPEN and self._closing.advance(self._floor)
+
+    # -- observers
+
+    def _observe(self) -> None:
+        floor = self._floor
+        if self._closing.phase is Phase.CLOSED:
+            return
+        user = "speaking" if floor.turn.speaking else "listening"
+        if user != self._user_state:
+            self._user_state = user
+            floor.emit("user_state", value=user)
+        agent = self._state_of_agent()
+        if agent != self._agent_state:
+            self._agent_state = agent
+            floor.emit("agent_state", value=agent)
+        idle = self.idle
+        if idle and not self._was_idle:
+            floor.emit("idle")
+        self._was_idle = idle
+
+    def _state_of_agent(self) -> str:
+        floor = self._floor
+        if floor.line.sounding is not None:
+            return "speaking"
+        if floor.owed or floor.turn_hook is not None or floor.top.speeches:
+            return "thinking"
+        return "listening"
+
+
+_RULES: tuple[Callable[[Conversation], bool], ...] = (
+    Conversation._commit,
+    Conversation._reply,
+    Conversation._step,
+    Conversation._play,
+    Conversation._hand_off,
+    Conversation._deliver,
+    Conversation._close,
+)
+"""In order of right of way."""

@@ -1,0 +1,433 @@
+"""Who is in charge: speeches, frames and the predicates that every rule asks.
+
+A *frame* is an agent on the stack: the bottom one is the session's, an `AgentTask` pushes another and its end
+removes it. The caller's turns belong to the top frame. A hand-off replaces the agent inside its frame.
+
+Above: the rules (`tool_loop`, `handoff`, `closing`, `conversation`). Below: the line, the runs, the offers, the
+history. The floor creates, interrupts and finishes speeches; it does not decide when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from antiphon.chat import FunctionCall, FunctionCallOutput
+from antiphon.core import texts
+from antiphon.core.commands import Emit, EventKind, Generate, Speak, StopGenerating
+from antiphon.core.facts import GenerationFailed, Handoff, SpeechRequested, StepGenerated
+from antiphon.core.history import History
+from antiphon.core.line import Line, Segment, Sound
+from antiphon.core.offers import Offer, Offers
+from antiphon.core.promises import Outbox
+from antiphon.core.runs import Bond, Run, Runs
+from antiphon.core.speech import Gate, Kind, OpenCall, Speech, Stage, Step, Turn
+from antiphon.core.user_turn import UserTurn
+from antiphon.options import SessionOptions
+
+RESUME_GRACE = 0.5
+"""Seconds that a tool has to return.
+
+Once it no longer waits for the caller, before a turn spoken meanwhile counts against it.
+"""
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """An agent on the stack."""
+
+    agent: str
+    task: int | None = None
+    """The `AgentTask` it serves; None for the session's own frame."""
+    run: int | None = None
+    """The tool that awaits the task, if one does."""
+    parent: Frame | None = None
+    """The frame whose code awaits the task."""
+    pending: Handoff | None = None
+    """The agent that is to take over as soon as this one has finished speaking."""
+    leaving: int | None = None
+    """The `on_exit` hook in flight: nothing is committed until the next agent is in charge."""
+    entering: int | None = None
+    """The `on_enter` hook in flight. Nothing waits for it."""
+    carries_turn: bool = False
+    """A turn of the caller came over in the hand-off: it is answered in place of what `on_enter` says."""
+    speeches: list[Speech] = field(default_factory=list)
+    """Its unfinished speeches, oldest first."""
+
+    @property
+    def is_handing_over(self) -> bool:
+        """A hand-off was decided and is not done."""
+        return self.pending is not None or self.leaving is not None
+
+
+class Floor:
+    """The state that the rules share."""
+
+    def __init__(self, options: SessionOptions, agent: str, epoch: float) -> None:
+        self.options = options
+        self.out = Outbox()
+        self.history = History(self.out, epoch)
+        self.line = Line(self.out, self.history, options)
+        self.runs = Runs(self.out)
+        self.offers = Offers()
+        self.turn = UserTurn(options)
+        self.frames: list[Frame] = [Frame(agent)]
+        self.waiting_frames: list[Frame] = []
+        """Tasks that wait for a sibling's end."""
+        self.owed: list[Turn] = []
+        """Committed turns that no speech answers yet."""
+        self.turn_hook: int | None = None
+        """The `on_user_turn_completed` in flight: the next turn is not committed meanwhile."""
+        self.accepts_turns = True
+        """False once the session is to end."""
+        self._speeches: dict[int, Speech] = {}
+
+    # -- predicates
+
+    @property
+    def top(self) -> Frame:
+        """The frame in charge."""
+        return self.frames[-1]
+
+    def speech(self, speech_id: int | None) -> Speech | None:
+        """An unfinished speech by its id."""
+        return None if speech_id is None else self._speeches.get(speech_id)
+
+    def speeches(self) -> Iterator[Speech]:
+        """All unfinished speeches."""
+        return iter(list(self._speeches.values()))
+
+    def by_gen(self, gen: int) -> Speech | None:
+        """The speech whose step is being generated under this id."""
+        for speech in self._speeches.values():
+            if speech.step is not None and speech.step.gen == gen:
+                return speech
+        return None
+
+    def is_shielded(self, speech: Speech) -> bool:
+        """The caller's turn does not interrupt it.
+
+        Protected itself, or one of its tools must not be interrupted now.
+        """
+        if not speech.interruptible:
+            return True
+        if speech.shield_until is not None:
+            return True
+        return any(c.run is not None and (c.run.protected or c.run.suspended) for c in speech.open_calls())
+
+    @property
+    def is_busy(self) -> bool:
+        """Anything is owed, said, done or decided in the top frame."""
+        return bool(
+            self.owed
+            or self.top.speeches
+            or self.line.segments
+            or self.turn_hook is not None
+            or self.top.is_handing_over
+            or self.turn.has_floor
+            or self.turn.ready
+        )
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing owed, queued, sounding, undelivered or handing over, and no speech in the top frame."""
+        return not self.is_busy and self.top.entering is None and not self.offers.in_frame(self.top)
+
+    # -- speeches
+
+    def open(self, request: SpeechRequested) -> Speech | None:
+        """Open the speech that the application asked for; None if nobody would hear it."""
+        run = self.runs.get(request.run)
+        frame, rank = self.top, 2
+        if request.run is not None:
+            if run is None or run.bond is Bond.ORPHAN:
+                self._refuse(request)
+                return None
+            if run.bond is Bond.ATTACHED and run.speech.frame in self.frames:
+                frame, rank = run.speech.frame, 1
+        elif request.agent is not None:
+            frame = next((f for f in reversed(self.frames) if f.agent == request.agent), self.top)
+            if frame.entering is not None and frame.carries_turn and frame.agent == request.agent:
+                self._refuse(request)
+                return None
+        speech = Speech(
+            request.speech,
+            Kind.SAY if request.kind == "say" else Kind.REPLY,
+            frame,
+            rank,
+            interruptible=request.interruptible,
+            parent=run,
+            instructions=request.instructions,
+            tool_choice=request.tool_choice,
+            record=request.record,
+            user_input=request.user_input,
+            on_enter=request.agent is not None and request.agent == frame.agent and frame.entering is not None,
+        )
+        if run is not None and speech.kind is Kind.REPLY and speech.tool_choice is None:
+            speech.tool_choice = "none"
+        self.add(speech)
+        return speech
+
+    def _refuse(self, request: SpeechRequested) -> None:
+        self.emit("speech_interrupted", speech=request.speech)
+        self.emit("speech_done", speech=request.speech)
+
+    def add(self, speech: Speech) -> None:
+        """A speech joins its frame."""
+        self._speeches[speech.id] = speech
+        speech.frame.speeches.append(speech)
+
+    def begin_step(self, speech: Speech, *, tools: bool = True, say: str | None = None, retry: bool = False) -> None:
+        """Ask the model for the next response of a speech, or have a text synthesized."""
+        gen = self.out.new_id()
+        segment = Segment(self.out.new_id(), gen, speech, speech.rounds)
+        speech.step = Step(gen, segment, tools)
+        speech.live.append(segment)
+        speech.stage = Stage.GENERATING
+        speech.shield_until = None
+        speech.agent = speech.frame.agent
+        if say is not None or speech.kind is Kind.SAY:
+            self.out.promise(gen, StepGenerated(gen, say or ""), self.options.generation_limit)
+            self.out.send(Speak(gen, speech.id, segment.id, say))
+            return
+        self.out.promise(gen, GenerationFailed(gen, "no answer in time"), self.options.generation_timeout)
+        if speech.user_input is not None:
+            self.history.say("user", speech.user_input, speech.agent)
+            speech.user_input = None
+        offers = self.offers.in_frame(speech.frame)
+        speech.carried.extend(o.id for o in offers if o.id not in speech.carried)
+        choice = speech.tool_choice if speech.rounds == 0 else None
+        self.out.send(
+            Generate(
+                gen,
+                speech.id,
+                segment.id,
+                speech.agent,
+                self.history.open_items(speech.agent),
+                tools and choice != "none",
+                choice,
+                speech.instructions,
+                tuple(o.call_id for o in offers),
+                delivery=speech.kind is Kind.DELIVERY and speech.rounds == 0,
+                retry=retry,
+                on_enter=speech.on_enter,
+            )
+        )
+        speech.step.tools = tools and choice != "none"
+
+    def text_started(self, speech: Speech) -> None:
+        """Its segment may be played."""
+        step = speech.step
+        if step is not None and step.segment.sound is Sound.OPEN:
+            self.line.begin(step.segment, speech.agent, record=speech.record)
+            self._mark_spoken(speech)
+
+    def _mark_spoken(self, speech: Speech) -> None:
+        """It says something, and so do the tools that asked for it."""
+        speech.spoke = True
+        run = speech.parent
+        while run is not None and not run.speech.spoke:
+            run.speech.spoke = True
+            run = run.speech.parent
+
+    def text_complete(self, speech: Speech, text: str) -> None:
+        """All text of its step is known."""
+        step = speech.step
+        if step is None:
+            return
+        step.generated = True
+        segment = step.segment
+        if segment.sound is Sound.OPEN and text.strip():
+            self.text_started(speech)
+        if segment.sound is Sound.OPEN:
+            segment.sound = Sound.GONE
+            self.segment_gone(segment)
+        else:
+            self.line.complete(segment, text)
+
+    def segment_gone(self, segment: Segment) -> None:
+        """It has left the line."""
+        speech = segment.speech
+        if segment in speech.live:
+            speech.live.remove(segment)
+        self.emit("generation_done", speech=speech.id, gen=segment.gen)
+        if segment.heard:
+            speech.writes = [(rounds, call_id) for rounds, call_id in speech.writes if rounds > segment.rounds]
+
+    def interrupt(self, speech: Speech, *, force: bool = False) -> None:
+        """It stops now: no more text, sound or rounds. Its tools are treated each by what it does to the world."""
+        if speech.interrupted or speech.finished:
+            return
+        speech.interrupted = True
+        speech.shield_until = None
+        self.emit("speech_interrupted", speech=speech.id)
+        if speech.stage is Stage.GENERATING and speech.step is not None and not speech.step.generated:
+            self.out.withdraw(speech.step.gen)
+            self.out.send(StopGenerating(speech.step.gen))
+        for segment in list(speech.live):
+            self.line.stop(segment)
+            if segment.sound is Sound.GONE:
+                self.segment_gone(segment)
+        self._release_calls(speech)
+        speech.stage = Stage.SPEAKING
+        for child in self.speeches():
+            if child.parent is not None and child.parent.speech is speech and (child.interruptible or force):
+                self.interrupt(child, force=force)
+        self.finish_if_over(speech)
+
+    def wind_down(self, speech: Speech) -> None:
+        """It gets no more rounds: what runs is finished, what was said is played, nothing follows."""
+        step = speech.step
+        if speech.stage is Stage.GENERATING and step is not None and not step.generated:
+            if not any(c.gate is Gate.RUNNING for c in step.calls):
+                self.interrupt(speech, force=True)
+                return
+            self.out.withdraw(step.gen)
+            self.out.send(StopGenerating(step.gen))
+            self.text_complete(speech, "")
+        if speech.stage is Stage.WAITING:
+            self.interrupt(speech, force=True)
+        speech.last_round = True
+
+    def move(self, speech: Speech, frame: Frame) -> None:
+        """It is finished by another frame."""
+        speech.frame.speeches.remove(speech)
+        speech.frame = frame
+        frame.speeches.append(speech)
+
+    def _release_calls(self, speech: Speech) -> None:
+        step = speech.step
+        if step is None or not step.calls:
+            return
+        for open_call in step.calls:
+            run = open_call.run
+            if open_call.gate is Gate.WAITING:
+                open_call.gate = Gate.DROPPED
+            elif open_call.gate is Gate.RUNNING and run is not None:
+                if run.keeps:
+                    elapsed = self.out.now - run.started
+                    open_call.close(texts.still_running(open_call.call.name, elapsed), reply=False)
+                    self.runs.to_background(run)
+                else:
+                    open_call.gate = Gate.DROPPED
+                    self.runs.release(run)
+        self.record_round(speech, step)
+
+    def record_round(self, speech: Speech, step: Step) -> None:
+        """Write the closed calls of a step into the history, in call order, each beside its output."""
+        done = [c for c in step.calls if c.gate is Gate.CLOSED]
+        step.calls = []
+        for open_call in done:
+            self._record_pair(open_call, f"gen_{step.gen}", speech.agent)
+        for turn in speech.held:
+            self.commit(turn, speech.agent)
+        speech.held.clear()
+        if done:
+            ids = " ".join(c.call.call_id for c in done)
+            self.emit("tools_executed", speech=speech.id, gen=step.gen, value=ids)
+
+    def _record_pair(self, done: OpenCall, group: str, agent: str) -> None:
+        call, wall = done.call, self.history.wall
+        self.history.pair(
+            FunctionCall(
+                call_id=call.call_id,
+                name=call.name,
+                arguments=call.arguments,
+                id=self.history.item_id(),
+                group_id=group,
+                created_at=wall,
+            ),
+            FunctionCallOutput(
+                call_id=call.call_id,
+                name=call.name,
+                output=done.output,
+                is_error=done.is_error,
+                reply_required=done.reply,
+                images=list(done.images),
+                id=self.history.item_id(),
+                created_at=wall,
+            ),
+            agent,
+        )
+
+    def record_result(self, run: Run, suffix: str, done: OpenCall) -> str:
+        """Write what a background tool reported as a pair of its own. Returns the pair's call id."""
+        call = run.call
+        call_id = f"{call.call_id}/{suffix}"
+        done.call = type(call)(call_id, call.name, call.arguments, call.canonical)
+        self._record_pair(done, f"run_{run.id}", self.home(run).agent)
+        return call_id
+
+    def home(self, run: Run) -> Frame:
+        """The frame whose agent learns what a background tool reports."""
+        return run.frame if run.frame in self.frames else self.frames[0]
+
+    def keep_orphan(self, run: Run) -> None:
+        """A dropped call turns out to be one that must not be undone.
+
+        It is in the history again, and in the background.
+        """
+        done = OpenCall(run.call, run.policy)
+        done.close(texts.still_running(run.call.name, self.out.now - run.started), reply=False)
+        self._record_pair(done, f"run_{run.id}", self.home(run).agent)
+        self.runs.to_background(run)
+
+    def resumed(self, run: Run) -> None:
+        """A tool goes on after it waited for the caller or its own speech.
+
+        A turn that came meanwhile gives it a moment.
+        """
+        if run.bond is Bond.ATTACHED and (self.owed or run.speech.held or self.turn_hook is not None):
+            run.speech.shield_until = self.out.now + RESUME_GRACE
+
+    def shielding(self) -> Speech | None:
+        """A speech of the top frame that must end, or come to its next response, before a turn is answered."""
+        for speech in self.top.speeches:
+            if not speech.interrupted and self.is_shielded(speech):
+                return speech
+        return None
+
+    def commit(self, turn: Turn, agent: str) -> None:
+        """A turn enters the history and is owed an answer."""
+        turn.agent = agent
+        self.history.say("user", turn.text, agent)
+        self.owed.append(turn)
+
+    def finish_if_over(self, speech: Speech) -> None:
+        """A speech with nothing left to generate, run or play is done."""
+        if speech.stage is Stage.SPEAKING and not speech.live:
+            self.finish(speech)
+
+    def finish(self, speech: Speech) -> None:
+        """It is over. Turns that it was to answer and did not are owed again."""
+        speech.stage = Stage.DONE
+        del self._speeches[speech.id]
+        speech.frame.speeches.remove(speech)
+        for turn in speech.held:
+            self.commit(turn, speech.agent or speech.frame.agent)
+        speech.held.clear()
+        if speech.interrupted and not speech.heard:
+            self.owed = speech.turns + self.owed
+        for handoff in self.offers.speech_ended(speech):
+            self.request_handoff(speech.frame, handoff)
+        if speech.interrupted or speech.failed:
+            for _, call_id in speech.writes:
+                self.offers.add(Offer(self.out.new_id(), call_id, speech.frame, final=True, covered=speech.heard))
+        self.emit("speech_done", speech=speech.id)
+
+    def request_handoff(self, frame: Frame, handoff: Handoff) -> None:
+        """Another agent is to take the frame over. The first wish wins."""
+        if frame.pending is None and frame in self.frames:
+            frame.pending = handoff
+
+    def emit(
+        self,
+        kind: EventKind,
+        *,
+        speech: int | None = None,
+        run: int | None = None,
+        gen: int | None = None,
+        value: str = "",
+    ) -> None:
+        """Tell observers."""
+        self.out.send(Emit(kind, speech, run, gen, value))

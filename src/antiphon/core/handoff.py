@@ -1,0 +1,126 @@
+"""One agent to the next, and agents on top of one another.
+
+    STEADY --a tool returned an agent--> PENDING --the old agent has spoken--> LEAVING (on_exit) --> STEADY (on_enter)
+
+No turn of the caller is committed between PENDING and STEADY; one that completes meanwhile waits and belongs to the
+next agent. A turn that was committed before and not answered is carried over. The new agent's `on_enter` gates
+nothing: it may await an `AgentTask` that needs the caller.
+"""
+
+from __future__ import annotations
+
+from antiphon.chat import AgentHandoff, ChatMessage
+from antiphon.core.commands import Record, RunHook
+from antiphon.core.facts import AgentTaskStarted, HookReturned
+from antiphon.core.floor import Floor, Frame
+
+
+def enter(floor: Floor, frame: Frame, previous: str | None) -> None:
+    """The agent of a frame begins."""
+    hook = floor.out.new_id()
+    frame.entering = hook
+    floor.out.promise(hook, HookReturned(hook), floor.options.hook_timeout)
+    floor.out.send(RunHook(hook, "on_enter", frame.agent, previous=previous))
+
+
+def advance(floor: Floor) -> bool:
+    """Begin the hand-off of the top frame once its agent has finished. True if something moved."""
+    frame = floor.top
+    if frame.pending is None or frame.leaving is not None or frame.speeches or floor.turn_hook is not None:
+        return False
+    frame.entering = None
+    frame.leaving = floor.out.new_id()
+    floor.out.promise(frame.leaving, HookReturned(frame.leaving), floor.options.hook_timeout)
+    floor.out.send(RunHook(frame.leaving, "on_exit", frame.agent))
+    return True
+
+
+def hook_returned(floor: Floor, hook: int) -> bool:
+    """`on_enter` or `on_exit` ran. True if the hook was one of these."""
+    for frame in [*floor.frames, *floor.waiting_frames]:
+        if frame.entering == hook:
+            frame.entering = None
+            return True
+        if frame.leaving == hook:
+            frame.leaving = None
+            _switch(floor, frame)
+            return True
+    return False
+
+
+def _switch(floor: Floor, frame: Frame) -> None:
+    if frame.pending is None:
+        return
+    old, new = frame.agent, frame.pending.agent
+    frame.agent, frame.pending = new, None
+    history = floor.history
+    item = AgentHandoff(old_agent_id=old, new_agent_id=new, id=history.item_id(), created_at=history.wall)
+    history.record(item, new)
+    for turn in floor.owed:
+        turn.agent = new
+        message = ChatMessage(role="user", content=[turn.text], id=history.item_id(), created_at=history.wall)
+        floor.out.send(Record(message, new, carried=True))
+    frame.carries_turn = bool(floor.owed) or floor.turn.has_floor or floor.turn.ready
+    floor.emit("handoff", value=new)
+    enter(floor, frame, old)
+
+
+# -- agents on the stack
+
+
+def task_started(floor: Floor, fact: AgentTaskStarted) -> None:
+    """An `AgentTask` is awaited: its agent takes the floor, or waits for a sibling's end."""
+    run = floor.runs.get(fact.run)
+    if run is not None:
+        floor.runs.suspend(run)
+        parent = floor.home(run)
+    else:
+        parent = next((f for f in reversed(floor.frames) if f.agent == fact.parent), floor.top)
+    frame = Frame(fact.agent, fact.task, fact.run, parent)
+    if parent is floor.top:
+        _push(floor, frame)
+    else:
+        floor.waiting_frames.append(frame)
+
+
+def _push(floor: Floor, frame: Frame) -> None:
+    floor.frames.append(frame)
+    floor.emit("task_began", value=str(frame.task))
+    enter(floor, frame, None)
+
+
+def task_finished(floor: Floor, task: int) -> None:
+    """The task is over, wherever it stands: its frame goes, and whoever awaited it goes on."""
+    for frame in floor.waiting_frames:
+        if frame.task == task:
+            floor.waiting_frames.remove(frame)
+            _resume(floor, frame)
+            return
+    for frame in floor.frames:
+        if frame.task == task:
+            _pop(floor, frame)
+            return
+
+
+def _pop(floor: Floor, frame: Frame) -> None:
+    position = floor.frames.index(frame)
+    below, gone = floor.frames[position - 1], floor.frames[position:]
+    del floor.frames[position:]
+    for above in reversed(gone):
+        for speech in list(above.speeches):
+            floor.wind_down(speech)
+            if not speech.finished:
+                floor.move(speech, below)
+        floor.offers.move(above, below)
+    _resume(floor, frame)
+    for waiting in list(floor.waiting_frames):
+        if waiting.parent is floor.top:
+            floor.waiting_frames.remove(waiting)
+            _push(floor, waiting)
+            break
+
+
+def _resume(floor: Floor, frame: Frame) -> None:
+    run = floor.runs.get(frame.run)
+    if run is not None and floor.runs.resume(run):
+        floor.resumed(run)

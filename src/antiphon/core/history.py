@@ -1,0 +1,126 @@
+"""What was said and done, in its final order.
+
+Most items are settled when they come and are recorded at once. What is being *said* has its place before it is
+known how much of it will be heard: a slot. Items that come behind an open slot wait for it, so the order never
+changes afterwards. Everything recorded leaves by a `Record` command; only the open tail is kept here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from antiphon.chat import ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
+from antiphon.core.commands import Record, message_id
+from antiphon.core.promises import Outbox
+
+
+@dataclass(slots=True)
+class Slot:
+    """The place of something being said. `text` is what is known of it so far."""
+
+    segment: int
+    agent: str
+    created_at: float
+    text: str = ""
+    open: bool = True
+    item: ChatItem | None = None
+    """What settled it; None if nothing was heard."""
+
+
+class History:
+    """The end of the history that is not settled yet."""
+
+    __slots__ = ("_epoch", "_out", "_tail", "version")
+
+    def __init__(self, out: Outbox, epoch: float) -> None:
+        self._out = out
+        self._epoch = epoch
+        self._tail: list[Slot] = []
+        self.version = 0
+        """Grows with every change, also of open slots. Equal versions mean equal contexts."""
+
+    @property
+    def wall(self) -> float:
+        """The time now, in seconds since the epoch, as items carry it."""
+        return self._epoch + self._out.now
+
+    def item_id(self) -> str:
+        """An id for an item, the same on every replay."""
+        return f"item_{self._out.new_id()}"
+
+    def record(self, item: ChatItem, agent: str) -> None:
+        """Append a settled item to the conversation, for `agent` to see."""
+        self.version += 1
+        if self._tail:
+            self._tail.append(Slot(0, agent, item.created_at, open=False, item=item))
+        else:
+            self._out.send(Record(item, agent))
+
+    def say(self, role: str, text: str, agent: str) -> ChatMessage:
+        """Record a message of the caller's, or of the application in the caller's place."""
+        assert role == "user"
+        message = ChatMessage(role="user", content=[text], id=self.item_id(), created_at=self.wall)
+        self.record(message, agent)
+        return message
+
+    def pair(self, call: FunctionCall, output: FunctionCallOutput, agent: str) -> None:
+        """Record a call and its output, side by side."""
+        self.record(call, agent)
+        self.record(output, agent)
+
+    def reserve(self, segment: int, agent: str) -> Slot:
+        """Keep the place of something that begins to be said."""
+        slot = Slot(segment, agent, self.wall)
+        self._tail.append(slot)
+        self.version += 1
+        return slot
+
+    def known(self, slot: Slot, text: str) -> None:
+        """All of a slot's text is known now; requests show it as said."""
+        slot.text = text
+        self.version += 1
+
+    def settle(self, slot: Slot, heard: str, *, interrupted: bool) -> None:
+        """What was heard of a slot is final. Nothing heard, nothing recorded."""
+        if not slot.open:
+            return
+        slot.open = False
+        self.version += 1
+        if heard:
+            slot.item = ChatMessage(
+                role="assistant",
+                content=[heard],
+                id=message_id(slot.segment),
+                interrupted=interrupted,
+                created_at=slot.created_at,
+            )
+        while self._tail and not self._tail[0].open:
+            settled = self._tail.pop(0)
+            if settled.item is not None:
+                self._out.send(Record(settled.item, settled.agent))
+
+    def open_items(self, agent: str) -> tuple[ChatItem, ...]:
+        """The unsettled end as a request of `agent` shows it: text that is still being spoken counts as said."""
+        if not self._tail:
+            return ()
+        items: list[ChatItem] = []
+        for slot in self._tail:
+            if slot.agent != agent:
+                continue
+            if slot.item is not None:
+                items.append(slot.item)
+            elif slot.open and slot.text:
+                items.append(
+                    ChatMessage(
+                        role="assistant",
+                        content=[slot.text],
+                        id=message_id(slot.segment),
+                        created_at=slot.created_at,
+                    )
+                )
+        return tuple(items)
+
+    @property
+    def is_settled(self) -> bool:
+        """True when nothing waits."""
+        return not self._tail

@@ -1,0 +1,257 @@
+"""The line: what sounds, what is to sound next, and whether the caller's voice stops it.
+
+    segment   OPEN --text begins--> QUEUED --Play--> PLAYING --ended--> GONE
+              QUEUED --stop--> GONE             PLAYING --stop--> STOPPING --ended--> GONE
+
+    barge-in  CLEAR --caller starts, something sounds--> SUSPECTED (paused) --words--> the agent is cut
+              SUSPECTED --caller stops--> DOUBTFUL (paused) --words--> cut | --time--> resumed
+              nothing sounds any more --> CLEAR
+
+A segment enters the line when its text begins, so that a slow model blocks nobody. `Play` is given as late as
+gapless playout allows: the loudspeaker holds at most two segments, so that an answer can still overtake an
+announcement. The line pauses the moment a voice is heard and decides later.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from antiphon.core.commands import Emit, PausePlayout, Play, ResumePlayout, StopPlayout
+from antiphon.core.facts import PlayoutFinished
+from antiphon.core.history import History, Slot
+from antiphon.core.promises import Outbox
+from antiphon.options import Interruption, SessionOptions
+
+if TYPE_CHECKING:
+    from antiphon.core.speech import Speech
+
+STOP_TIMEOUT = 0.5
+"""Seconds that a stopped segment has to say what was heard of it."""
+
+
+class Sound(enum.Enum):
+    """Where a segment is."""
+
+    OPEN = enum.auto()
+    """No text yet; it may never get any."""
+    QUEUED = enum.auto()
+    PLAYING = enum.auto()
+    """Given to the loudspeaker."""
+    STOPPING = enum.auto()
+    """Silenced; what was heard of it is not known yet."""
+    GONE = enum.auto()
+
+
+class Doubt(enum.Enum):
+    """What the caller's voice over the agent means."""
+
+    CLEAR = enum.auto()
+    SUSPECTED = enum.auto()
+    """The caller speaks, no words understood yet; the line is paused."""
+    DOUBTFUL = enum.auto()
+    """The caller stopped without words; the line is paused."""
+
+
+@dataclass(slots=True, eq=False)
+class Segment:
+    """A stretch of audio with its text."""
+
+    id: int
+    gen: int
+    speech: Speech
+    rounds: int = 0
+    """Rounds of tools that its speech had behind it when it was begun."""
+    slot: Slot | None = None
+    sound: Sound = Sound.OPEN
+    text: str | None = None
+    """All of its text, once known."""
+    heard: str = ""
+    """What was heard of it so far."""
+
+
+class Line:
+    """The segments in the order of their playing."""
+
+    __slots__ = ("_doubt", "_doubt_since", "_history", "_interruption", "_options", "_out", "paused", "segments")
+
+    def __init__(self, out: Outbox, history: History, options: SessionOptions) -> None:
+        self._out = out
+        self._history = history
+        self._options = options
+        self._interruption: Interruption = options.turns.interruption
+        self.segments: list[Segment] = []
+        self.paused = False
+        self._doubt = Doubt.CLEAR
+        self._doubt_since = 0.0
+
+    # -- what is on it
+
+    @property
+    def sounding(self) -> Segment | None:
+        """The segment that sounds, or would if the line were not paused."""
+        first = self.segments[0] if self.segments else None
+        return first if first is not None and first.sound is Sound.PLAYING else None
+
+    @property
+    def is_stopping(self) -> bool:
+        """Something was silenced, and what was heard of it is not known yet."""
+        return any(segment.sound is Sound.STOPPING for segment in self.segments)
+
+    def begin(self, segment: Segment, agent: str, *, record: bool) -> None:
+        """Its text begins: it takes its place, behind everything of its rank or before."""
+        segment.sound = Sound.QUEUED
+        if record:
+            segment.slot = self._history.reserve(segment.id, agent)
+        at = len(self.segments)
+        while at > 0 and self._yields(self.segments[at - 1], segment):
+            at -= 1
+        self.segments.insert(at, segment)
+
+    @staticmethod
+    def _yields(waiting: Segment, newcomer: Segment) -> bool:
+        return waiting.sound is Sound.QUEUED and waiting.speech.rank > newcomer.speech.rank
+
+    def complete(self, segment: Segment, text: str) -> None:
+        """All of its text is known."""
+        segment.text = text
+        if segment.slot is not None:
+            self._history.known(segment.slot, text)
+        self._watch()
+
+    # -- playing
+
+    def next_to_play(self) -> Segment | None:
+        """The segment that `Play` would be given for next, or None.
+
+        At most one is played ahead, behind a complete one.
+        """
+        for position, segment in enumerate(self.segments):
+            if segment.sound is Sound.QUEUED:
+                if position == 0:
+                    return segment
+                before = self.segments[position - 1]
+                if position == 1 and before.sound is Sound.PLAYING and before.text is not None:
+                    return segment
+                return None
+        return None
+
+    def play(self, segment: Segment) -> None:
+        """Give it to the loudspeaker."""
+        segment.sound = Sound.PLAYING
+        self._out.promise(segment.id, PlayoutFinished(segment.id, ""), None)
+        self._out.send(Play(segment.id))
+        self._watch()
+
+    def _watch(self) -> None:
+        """The stall clock runs for what sounds, while all its text is known and nothing pauses it."""
+        for position, segment in enumerate(self.segments):
+            if segment.sound is Sound.PLAYING:
+                runs = position == 0 and segment.text is not None and not self.paused
+                self._out.rearm(segment.id, self._options.stall_timeout if runs else None)
+
+    def progressed(self, segment_id: int, heard: str) -> None:
+        """It sounds on."""
+        for segment in self.segments:
+            if segment.id == segment_id:
+                if len(heard) > len(segment.heard):
+                    segment.heard = heard
+                segment.speech.heard = segment.speech.heard or bool(heard)
+        self._watch()
+
+    def finished(self, segment_id: int, heard: str) -> Segment | None:
+        """It sounds no more. Returns the segment, which has left the line."""
+        for segment in self.segments:
+            if segment.id == segment_id and segment.sound in (Sound.PLAYING, Sound.STOPPING):
+                break
+        else:
+            return None
+        segment.heard = heard
+        segment.speech.heard = segment.speech.heard or bool(heard)
+        self._leave(segment, heard)
+        self._watch()
+        return segment
+
+    def stop(self, segment: Segment) -> None:
+        """Silence it, or take it off the line if it has not sounded."""
+        if segment.sound is Sound.PLAYING:
+            segment.sound = Sound.STOPPING
+            self._out.send(StopPlayout(segment.id))
+            self._out.promise(segment.id, PlayoutFinished(segment.id, segment.heard), STOP_TIMEOUT)
+        elif segment.sound is Sound.QUEUED:
+            self._out.send(StopPlayout(segment.id))
+            self._leave(segment, "")
+        elif segment.sound is Sound.OPEN:
+            segment.sound = Sound.GONE
+        if self.sounding is None:
+            self.clear_doubt()
+
+    def _leave(self, segment: Segment, heard: str) -> None:
+        segment.sound = Sound.GONE
+        self.segments.remove(segment)
+        if segment.slot is not None:
+            cut = segment.text is None or heard.split() != segment.text.split()
+            self._history.settle(segment.slot, heard, interrupted=cut)
+        if self.sounding is None:
+            self.clear_doubt()
+
+    # -- barge-in
+
+    @property
+    def is_doubted(self) -> bool:
+        """A voice was heard over the agent, and whether it means to interrupt is open."""
+        return self._doubt is not Doubt.CLEAR
+
+    def suspect(self) -> bool:
+        """The caller's voice began. True if it is over the agent, which then falls silent until the matter is clear."""
+        sounding = self.sounding
+        if sounding is None or not self._interruption.enabled or not sounding.speech.interruptible:
+            return False
+        self._doubt = Doubt.SUSPECTED
+        self._doubt_since = self._out.now
+        if not self.paused:
+            self.paused = True
+            self._out.send(PausePlayout())
+            self._watch()
+        return True
+
+    def doubt(self) -> None:
+        """The caller's voice ended without words so far."""
+        if self._doubt is Doubt.SUSPECTED:
+            self._doubt = Doubt.DOUBTFUL
+            self._doubt_since = self._out.now
+
+    def clear_doubt(self) -> None:
+        """The matter is settled, or there is nothing left to interrupt."""
+        self._doubt = Doubt.CLEAR
+        if self.paused:
+            self.paused = False
+            self._out.send(ResumePlayout())
+            self._watch()
+
+    @property
+    def deadline(self) -> float | None:
+        """When a doubt resolves by itself."""
+        if self._doubt is Doubt.DOUBTFUL:
+            return self._doubt_since + self._interruption.false_after
+        if self._doubt is Doubt.SUSPECTED and self._cut_after is not None:
+            return self._doubt_since + self._cut_after
+        return None
+
+    @property
+    def _cut_after(self) -> float | None:
+        if self._interruption.cancel_after is not None:
+            return self._interruption.cancel_after
+        return None if self._options.has_stt else 0.5
+
+    def advance(self, now: float) -> bool:
+        """Time passed. True if the voice lasted long enough to interrupt by its duration alone."""
+        deadline = self.deadline
+        if deadline is None or now < deadline:
+            return False
+        if self._doubt is Doubt.DOUBTFUL:
+            self._out.send(Emit("false_interruption"))
+            self.clear_doubt()
+            return False
+        return True

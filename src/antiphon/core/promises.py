@@ -1,0 +1,137 @@
+"""What is open, until when, and what to assume if nothing comes.
+
+A command that starts something registers a promise: a key, a deadline, and the fact to assume. A fact whose type
+belongs to a promise is admitted only while that key is open, so late, doubled and orphaned facts are refused here
+and nowhere else. A timeout is no second code path: when the deadline passes, the made-up closing fact goes the way
+of a real one.
+
+Above: the conversation and its rules. Below: nothing. It does not know what the commands mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from antiphon.core.commands import Command
+from antiphon.core.facts import (
+    Fact,
+    GenerationFailed,
+    HookReturned,
+    InterruptionsDisallowed,
+    PlayoutFinished,
+    PlayoutProgressed,
+    PlayoutStarted,
+    RunCancelRequested,
+    RunResumed,
+    RunSuspended,
+    StepGenerated,
+    TextStarted,
+    ToolCalled,
+    ToolReturned,
+    ToolUpdated,
+)
+
+_KEYS: dict[type[Fact], tuple[str, bool]] = {
+    TextStarted: ("gen", False),
+    ToolCalled: ("gen", False),
+    StepGenerated: ("gen", True),
+    GenerationFailed: ("gen", True),
+    PlayoutStarted: ("segment", False),
+    PlayoutProgressed: ("segment", False),
+    PlayoutFinished: ("segment", True),
+    ToolUpdated: ("run", False),
+    InterruptionsDisallowed: ("run", False),
+    RunSuspended: ("run", False),
+    RunResumed: ("run", False),
+    RunCancelRequested: ("run", False),
+    ToolReturned: ("run", True),
+    HookReturned: ("hook", True),
+}
+"""Which field of a fact names its promise, and whether the fact closes it."""
+
+
+@dataclass(slots=True)
+class _Promise:
+    assume: Fact
+    deadline: float | None
+
+
+class Outbox:
+    """The commands given, the promises they opened, the ids they carry, and the time."""
+
+    __slots__ = ("_last_id", "_open", "commands", "now")
+
+    def __init__(self, now: float = 0.0) -> None:
+        self.now = now
+        """The time of the fact at hand, in seconds on the driver's clock. Never goes back."""
+        self.commands: list[Command] = []
+        self._open: dict[int, _Promise] = {}
+        self._last_id = 0
+
+    def new_id(self) -> int:
+        """A number never used before in this conversation, for whatever needs an id."""
+        self._last_id += 1
+        return self._last_id
+
+    def send(self, command: Command) -> None:
+        """Give a command."""
+        self.commands.append(command)
+
+    def promise(self, key: int, assume: Fact, within: float | None) -> None:
+        """Open `key`. `assume` becomes true `within` seconds unless a closing fact comes; None: the clock stands."""
+        self._open[key] = _Promise(assume, None if within is None else self.now + within)
+
+    def rearm(self, key: int, within: float | None) -> None:
+        """Set the clock of an open promise anew. No effect on a closed one."""
+        promise = self._open.get(key)
+        if promise is not None:
+            promise.deadline = None if within is None else self.now + within
+
+    def remaining(self, key: int) -> float | None:
+        """Seconds left for an open promise; None if it is closed or its clock stands."""
+        promise = self._open.get(key)
+        if promise is None or promise.deadline is None:
+            return None
+        return max(0.0, promise.deadline - self.now)
+
+    def withdraw(self, key: int) -> None:
+        """Close `key` without a fact; what still comes for it is refused."""
+        self._open.pop(key, None)
+
+    def is_open(self, key: int) -> bool:
+        """True while a closing fact is awaited."""
+        return key in self._open
+
+    def admits(self, fact: Fact) -> bool:
+        """Whether the fact may be heard. A closing fact closes its promise."""
+        named = _KEYS.get(type(fact))
+        if named is None:
+            return True
+        field, closes = named
+        key = getattr(fact, field)
+        if key not in self._open:
+            return False
+        if closes:
+            del self._open[key]
+        return True
+
+    @property
+    def deadline(self) -> float | None:
+        """When the next promise falls due, or None."""
+        due = [promise.deadline for promise in self._open.values() if promise.deadline is not None]
+        return min(due) if due else None
+
+    def next_overdue(self) -> Fact | None:
+        """The assumed fact of the promise that is longest overdue, or None. Still to be admitted, which closes it."""
+        first: _Promise | None = None
+        first_deadline = self.now
+        for promise in self._open.values():
+            if promise.deadline is not None and promise.deadline <= first_deadline:
+                if first is None or promise.deadline < first_deadline:
+                    first, first_deadline = promise, promise.deadline
+        return None if first is None else first.assume
+
+    def take_commands(self) -> list[Command]:
+        """The commands given since the last call, in order."""
+        commands, self.commands = self.commands, []
+        return commands

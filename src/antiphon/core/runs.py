@@ -1,0 +1,195 @@
+"""Executions of tools. A call belongs to a step and to the history; a run belongs to the session.
+
+    ATTACHED --first update--> BACKGROUND       ATTACHED --returned--> its call is closed
+    ATTACHED --the caller spoke over it--> reads: cancelled | unsaid: ORPHAN | writes, protected: BACKGROUND (kept)
+    ORPHAN --an equal call--> ATTACHED, also after it ended well
+    BACKGROUND --returned--> the pair {call_id}/finished, and an offer
+
+An orphan is invisible: its result is ignored and its hand-off is not made, unless an equal call adopts it, and then
+nothing runs twice.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from antiphon.core import texts
+from antiphon.core.commands import CancelTool, Emit, RebindRun, ReleaseRun, RunTool
+from antiphon.core.facts import Call, ToolReturned
+from antiphon.core.promises import Outbox
+from antiphon.options import ToolPolicy
+
+if TYPE_CHECKING:
+    from antiphon.core.floor import Frame
+    from antiphon.core.speech import OpenCall, Speech
+
+KEPT_ORPHANS = 32
+"""How many orphans that ended are kept for adoption; the oldest goes first."""
+
+
+class Bond(enum.Enum):
+    """What ties a run to the conversation."""
+
+    ATTACHED = enum.auto()
+    """A call of a speech waits for it."""
+    BACKGROUND = enum.auto()
+    """Its call has its output; the result will be told when it comes."""
+    ORPHAN = enum.auto()
+    """Its call was dropped."""
+    GONE = enum.auto()
+    """Nobody waits for it."""
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """One execution of a tool."""
+
+    id: int
+    call: Call
+    policy: ToolPolicy
+    speech: Speech
+    frame: Frame
+    agent: str
+    started: float
+    bond: Bond = Bond.ATTACHED
+    open_call: OpenCall | None = None
+    """The call that waits for it, while attached."""
+    protected: bool = False
+    suspended: int = 0
+    """How many things it waits for that only the caller or its own speech can end."""
+    time_left: float | None = None
+    """What its clock showed when it was suspended."""
+    updates: int = 0
+    returned: ToolReturned | None = None
+    """What came of it, for an orphan that has ended."""
+
+    @property
+    def active(self) -> bool:
+        """True while the tool runs."""
+        return self.returned is None and self.bond is not Bond.GONE
+
+    @property
+    def keeps(self) -> bool:
+        """An interruption does not undo it."""
+        return self.protected or self.policy.effect == "writes"
+
+
+class Runs:
+    """All executions that somebody may still care about."""
+
+    __slots__ = ("_out", "_runs")
+
+    def __init__(self, out: Outbox) -> None:
+        self._out = out
+        self._runs: dict[int, Run] = {}
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(list(self._runs.values()))
+
+    def get(self, run_id: int | None) -> Run | None:
+        """The run, unless it is over and forgotten."""
+        return None if run_id is None else self._runs.get(run_id)
+
+    def start(self, open_call: OpenCall, speech: Speech, gen: int, agent: str) -> Run:
+        """Execute a call."""
+        call, policy = open_call.call, open_call.policy
+        run = Run(self._out.new_id(), call, policy, speech, speech.frame, agent, self._out.now, open_call=open_call)
+        self._runs[run.id] = run
+        self._promise(run, policy.timeout)
+        self._out.send(RunTool(run.id, call, policy, speech.id, gen, agent))
+        self._out.send(Emit("tool_started", speech=speech.id, run=run.id))
+        return run
+
+    def _promise(self, run: Run, timeout: float) -> None:
+        unknown = run.policy.effect == "writes"
+        text = texts.unknown_outcome(run.call.name) if unknown else texts.timed_out(run.call.name, timeout)
+        self._out.promise(run.id, ToolReturned(run.id, text, is_error=True, unknown=unknown), timeout)
+
+    def to_background(self, run: Run) -> None:
+        """Its call has its output and the tool goes on."""
+        run.bond = Bond.BACKGROUND
+        run.open_call = None
+        if not run.suspended:
+            self._promise(run, run.policy.background_timeout)
+
+    def release(self, run: Run) -> None:
+        """Its call was dropped. A tool that only reads is stopped; one that did not say runs on as an orphan."""
+        run.open_call = None
+        self._out.send(ReleaseRun(run.id))
+        self._out.send(Emit("tool_dropped", speech=run.speech.id, run=run.id))
+        if run.policy.effect == "reads":
+            self.cancel(run)
+        else:
+            run.bond = Bond.ORPHAN
+
+    def cancel(self, run: Run) -> None:
+        """Stop it; nothing is expected of it any more."""
+        self._out.withdraw(run.id)
+        self._out.send(CancelTool(run.id))
+        self._out.send(Emit("tool_ended", speech=run.speech.id, run=run.id, value="cancelled"))
+        self.forget(run)
+
+    def forget(self, run: Run) -> None:
+        """It is over."""
+        run.bond = Bond.GONE
+        self._runs.pop(run.id, None)
+
+    def keep_result(self, run: Run, returned: ToolReturned) -> None:
+        """An orphan ended: well, and it may still be adopted; otherwise it is forgotten."""
+        if returned.is_error or returned.handoff is not None:
+            self.forget(run)
+            return
+        run.returned = returned
+        ended = [r for r in self._runs.values() if r.returned is not None]
+        for old in ended[: max(0, len(ended) - KEPT_ORPHANS)]:
+            self.forget(old)
+
+    def adoptable(self, call: Call) -> Run | None:
+        """An orphan of an equal call."""
+        for run in self._runs.values():
+            if run.bond is Bond.ORPHAN and run.call.name == call.name and run.call.canonical == call.canonical:
+                return run
+        return None
+
+    def adopt(self, run: Run, open_call: OpenCall, speech: Speech) -> None:
+        """The run now serves another call of another speech."""
+        run.bond = Bond.ATTACHED
+        run.call = open_call.call
+        run.speech = speech
+        run.frame = speech.frame
+        run.open_call = open_call
+        self._out.send(RebindRun(run.id, open_call.call, speech.id))
+        self._out.send(Emit("tool_adopted", speech=speech.id, run=run.id))
+
+    def duplicates(self, call: Call, policy: ToolPolicy) -> list[Run]:
+        """Runs that this call would run beside, by the scope its policy names."""
+        by_arguments = policy.duplicate_scope == "name_and_args"
+        return [
+            run
+            for run in self._runs.values()
+            if run.active
+            and run.bond in (Bond.ATTACHED, Bond.BACKGROUND)
+            and run.call.name == call.name
+            and (not by_arguments or run.call.canonical == call.canonical)
+        ]
+
+    def suspend(self, run: Run) -> None:
+        """It waits for the caller or for speech of its own: its clock stands still."""
+        if run.suspended == 0:
+            run.time_left = self._out.remaining(run.id)
+            self._out.rearm(run.id, None)
+        run.suspended += 1
+
+    def resume(self, run: Run) -> bool:
+        """One thing it waited for is over. True if it goes on now."""
+        if run.suspended == 0:
+            return False
+        run.suspended -= 1
+        if run.suspended:
+            return False
+        left = run.time_left if run.time_left is not None else run.policy.timeout
+        self._out.rearm(run.id, max(left, 1.0))
+        return True
