@@ -1,0 +1,1 @@
+"""Models and services behind the contracts, one module or package each."""
