@@ -1,8 +1,8 @@
 """A model's text to a dict of arguments, and arguments to one normal form.
 
-Models write broken JSON: single quotes, trailing commas, chat-template tokens, JSON inside a JSON string. It is repaired where
-only one meaning is possible. It is refused where a repair would be a guess: text that was cut off in the middle of a
-value ("amount": 10 may have become 100) is not a smaller argument, it is an unknown one.
+Models write broken JSON: single quotes, trailing commas, chat-template tokens, JSON inside a JSON string. It is
+repaired where only one meaning is possible. It is refused where a repair would be a guess: text that was cut off in the
+middle of a value ("amount": 10 may have become 100) is not a smaller argument, it is an unknown one.
 
 Pure functions, no schemas: what the arguments must be like is the business of `schema`.
 """
@@ -34,7 +34,7 @@ _COMPLETE_END = re.compile(r"(?:[\"'}\]{\[,]|\b(?:true|false|null|True|False|Non
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class BadArguments(Exception):  # noqa: N818 - internal; becomes a ToolError that names the tool
+class BadArguments(Exception):
     """The arguments cannot be used. The message is for the model."""
 
 

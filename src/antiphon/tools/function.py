@@ -4,8 +4,9 @@ Above: toolsets, the runtime that runs calls, providers that offer tools to mode
 takes), `schema` (its JSON schema), `arguments` (a model's text to values). A tool knows nothing of sessions: it
 describes itself (`spec`), turns a model's text into arguments (`prepare`), and runs (`call`).
 
-Defining a tool is cheap: signature, docstring and schema are read on first use, once for each tool, and shared by all its bound
-forms. `ToolError` and `StopResponse` are what a tool raises to answer the model; they are not failures of the system.
+Defining a tool is cheap: signature, docstring and schema are read on first use, once for each tool, and shared by all
+its bound forms. `ToolError` and `StopResponse` are what a tool raises to answer the model; they are not failures of the
+system.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import enum
 import functools
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast, overload
@@ -24,13 +25,14 @@ from typing_extensions import ParamSpec, TypeIs, TypeVar
 
 from antiphon.errors import ToolDefinitionError, UsageError
 from antiphon.options import NOT_GIVEN, DuplicateMode, DuplicateScope, Effect, NotGivenOr, is_given
-from antiphon.tools.arguments import BadArguments, canonical_text, parse_arguments, to_json
+from antiphon.tools.arguments import BadArguments, canonical_text, parse_arguments
 from antiphon.tools.docs import Documentation, read_documentation
 from antiphon.tools.schema import RawValidator, SignatureValidator, ToolSpec, strict_parameters
 from antiphon.tools.signature import (
     CallContext,
     ContextParameter,
     Signature,
+    context_parameters,
     innermost,
     read_signature,
     resolve_local,
@@ -102,7 +104,7 @@ class ToolError(Exception):
         self.message = message
 
 
-class StopResponse(Exception):  # noqa: N818 - the field's name for it; it reports no error
+class StopResponse(Exception):
     """Raised by a tool (or a turn hook) when no reply shall follow."""
 
 
@@ -200,7 +202,10 @@ class _Code:
         self.raw_schema = raw_schema
         self.takes_owner = not static and takes_owner(function)
         self._known = resolve_local(function)
+        if raw_schema is not None:
+            self._known.setdefault("raw_arguments", dict)
         self._signature: Signature | None = None
+        self._validator: SignatureValidator | RawValidator | None = None
 
     def signature(self, name: str) -> Signature:
         """Raises `ToolDefinitionError`; a failure is not remembered, so that forward references get another chance."""
@@ -221,16 +226,14 @@ class _Code:
 
     def validator(self, name: str) -> SignatureValidator | RawValidator:
         """Raises `ToolDefinitionError`, and tries again next time."""
-        validator = self._validator
-        if validator is None:
-            if self.raw_schema is not None:
-                validator = RawValidator(self.raw_schema["parameters"], name=name)
-            else:
-                validator = SignatureValidator(self.signature(name).arguments, self.documentation.parameters, name=name)
-            self._validator = validator
-        return validator
+        if self._validator is None:
+            self._validator = self._build_validator(name)
+        return self._validator
 
-    _validator: SignatureValidator | RawValidator | None = None
+    def _build_validator(self, name: str) -> SignatureValidator | RawValidator:
+        if self.raw_schema is not None:
+            return RawValidator(self.raw_schema["parameters"], name=name)
+        return SignatureValidator(self.signature(name).arguments, self.documentation.parameters, name=name)
 
 
 class _Definition:
@@ -321,6 +324,17 @@ class _CallableTool(Tool, Generic[P, R]):
         return self._definition.options.flags
 
     @property
+    def on_duplicate(self) -> DuplicateMode:
+        """What a second call does while one runs; "allow" if nobody said. `options` tells whether somebody did."""
+        mode = self._definition.options.on_duplicate
+        return mode if is_given(mode) else "allow"
+
+    @property
+    def max_result_chars(self) -> int:
+        """Longer results are cut."""
+        return self._definition.options.max_result_chars
+
+    @property
     def function(self) -> Callable[..., Any]:
         """What was decorated."""
         return self._definition.code.function
@@ -335,7 +349,7 @@ class _CallableTool(Tool, Generic[P, R]):
 
     @property
     def strict_spec(self) -> ToolSpec | None:
-        """The same for providers that enforce schemas: every property required, nothing else allowed, null for a default.
+        """The same for providers that enforce schemas: all properties required, no others, null for a default.
 
         None if that form cannot express the parameters (a dict with free keys, a raw schema).
         """
@@ -381,11 +395,12 @@ class _CallableTool(Tool, Generic[P, R]):
         A sync function runs in a thread, with the caller's context variables; cancelling abandons the thread.
         """
         if self._stand_in is not None:
-            return await _call_stand_in(self._stand_in, dict(kwargs), ctx)
+            own_names = {context.name for context in self._contexts}
+            return await _call_stand_in(self._stand_in, dict(kwargs), ctx, own_names)
         if self.needs_owner:
             raise UsageError(
                 f"tool {self.name!r} is a method and has no object to run on. "
-                f"Give the agent `obj.{self.__name__}`, or bind it: tool.bind(obj)."
+                f"Give the agent `obj.{self.name}`, or bind it: tool.bind(obj)."
             )
         code = self._definition.code
         signature = code.signature(self.name)
@@ -402,7 +417,7 @@ class _CallableTool(Tool, Generic[P, R]):
         return type(self)(self._definition, owner=owner, stand_in=self._stand_in)
 
     def with_function(self, function: Callable[..., Any]) -> Self:
-        """The same tool (name, schema, policy, checks) with another function to run: what `mock_tools` gives the runner.
+        """The same tool (name, schema, policy, checks) with another function to run, as `mock_tools` needs it.
 
         The function may be sync, and may declare a part of the parameters, the context included. An exception
         that it returns counts as raised.
@@ -464,9 +479,7 @@ class FunctionTool(_CallableTool[P, R]):
     def info(self) -> FunctionToolInfo:
         """Name, description, flags and what to do about duplicates."""
         options = self.options
-        return FunctionToolInfo(
-            self.name, self.description, options.flags, options.on_duplicate or "allow", options.duplicate_scope
-        )
+        return FunctionToolInfo(self.name, self.description, options.flags, self.on_duplicate, options.duplicate_scope)
 
 
 class RawFunctionTool(_CallableTool[P, R]):
@@ -478,9 +491,7 @@ class RawFunctionTool(_CallableTool[P, R]):
         options = self.options
         schema = self._definition.code.raw_schema
         assert schema is not None  # function_tool makes this class for raw schemas only
-        return RawFunctionToolInfo(
-            self.name, schema, options.flags, options.on_duplicate or "allow", options.duplicate_scope
-        )
+        return RawFunctionToolInfo(self.name, schema, options.flags, self.on_duplicate, options.duplicate_scope)
 
 
 AnyFunctionTool: TypeAlias = "FunctionTool[..., Any] | RawFunctionTool[..., Any]"
@@ -564,13 +575,15 @@ def function_tool(
     """Make a tool of a function: a decorator, with or without parentheses, or called with any callable.
 
     Name and description default to the function's name and docstring, the parameters come from its annotations.
-    `raw_schema` ({"name", "description", "parameters"}) replaces all three: the function then takes `raw_arguments: dict`.
+    `raw_schema` ({"name", "description", "parameters"}) replaces all three: the function then takes
+    `raw_arguments: dict`.
 
-    `effect` says what a call does to the world, "reads" or "writes"; how a call is interrupted, timed out and run beside others
-    follows from it. `timeout` is in seconds. `filler` is said when a call takes long. `on_duplicate` and `duplicate_scope`
-    decide about a call while an earlier one still runs. Results over `max_result_chars` are cut.
+    `effect` says what a call does to the world, "reads" or "writes"; how a call is interrupted, timed out and run
+    beside others follows from it. `timeout` is in seconds. `filler` is said when a call takes long. `on_duplicate` and
+    `duplicate_scope` decide about a call while an earlier one still runs. Results over `max_result_chars` are cut.
 
-    Raises `ToolDefinitionError` (a `TypeError`) for options that cannot be right. Annotations are looked at later: `Tool.check`.
+    Raises `ToolDefinitionError` (a `TypeError`) for options that cannot be right. Annotations are looked at later, by
+    `check`.
     """
     _refuse_unavailable(unavailable, effect)
     options = ToolOptions(
@@ -715,19 +728,18 @@ def _context_for(name: str, parameter: ContextParameter, ctx: CallContext | None
     )
 
 
-async def _call_stand_in(function: Callable[..., Any], kwargs: dict[str, Any], ctx: CallContext | None) -> Any:
+async def _call_stand_in(
+    function: Callable[..., Any], kwargs: dict[str, Any], ctx: CallContext | None, context_names: Set[str]
+) -> Any:
     """Call with as much of `kwargs` and the context as the function declares."""
     if isinstance(raw := kwargs.get("raw_arguments"), dict):
         kwargs = {**raw, **kwargs}
     parameters = inspect.signature(function).parameters.values()
+    wanted = {parameter.name for parameter in parameters}
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        wanted = {parameter.name for parameter in parameters}
         kwargs = {name: value for name, value in kwargs.items() if name in wanted}
-    known = resolve_local(function)
-    for parameter in parameters:
-        if parameter.name not in kwargs and _asks_for_context(function, parameter, known):
-            kwargs[parameter.name] = ctx
-    result = await function(**kwargs) if _is_async(function) else function(**kwargs)
+    kwargs.update(dict.fromkeys((context_names | context_parameters(function)) & wanted, ctx))
+    result = function(**kwargs)
     if inspect.isawaitable(result):
         result = await result
     if isinstance(result, Exception):

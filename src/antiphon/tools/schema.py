@@ -1,6 +1,6 @@
 """Parameters to JSON schema, and a dict of arguments to checked values.
 
-Above: `function`. Below: `signature` (parameters), `arguments` (text), `complaints` (error words). pydantic, and jsonschema for raw
+Above: `function`. Below: `signature` (parameters), `complaints` (error words). pydantic, and jsonschema for raw
 schemas, are imported on the first build: defining tools costs neither.
 
 A schema for a model is short: no titles, nothing by reference unless it is recursive, every allowed value in words.
@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from antiphon.errors import ToolDefinitionError
-from antiphon.tools.complaints import bad_arguments, from_json_schema, from_pydantic
+from antiphon.tools.complaints import from_json_schema, from_pydantic
 from antiphon.tools.signature import REQUIRED, Parameter
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ class SignatureValidator:
     """
 
     def __init__(self, parameters: Sequence[Parameter], docs: Mapping[str, str], *, name: str) -> None:
-        self._names = tuple(parameter.name for parameter in parameters)
         # Fields have names of our own, with the parameter as alias: no parameter name can clash with pydantic's.
         self._fields = {f"f{i}": parameter.name for i, parameter in enumerate(parameters)}
         self._model = _build_model(parameters, docs, name=name)
@@ -69,7 +68,6 @@ class SignatureValidator:
             f"f{i}" for i, p in enumerate(parameters) if p.default is REQUIRED or _is_field_info(p.default)
         )
         self.parameters = _model_schema(self._model)
-        self._nested = _has_nested_objects(self.parameters)
 
     def validate_text(self, text: str) -> Checked | None:
         """The arguments if `text` is well-formed JSON that fits as it is, else None: `validate` knows more."""
@@ -252,7 +250,7 @@ def _build_model(parameters: Sequence[Parameter], docs: Mapping[str, str], *, na
         if parameter.default is not REQUIRED:
             namespace[f"f{i}"] = parameter.default
     try:
-        model: type[BaseModel] = type(BaseModel)("Arguments", (BaseModel,), namespace)
+        model: type[BaseModel] = types.new_class("Arguments", (BaseModel,), exec_body=lambda ns: ns.update(namespace))
         model.model_rebuild()
         return model
     except Exception as error:
@@ -427,7 +425,7 @@ _STRICT_KEYWORDS: Final = frozenset(
 _STRICT_FORMATS: Final = frozenset("date-time time date duration email hostname ipv4 ipv6 uuid".split())
 
 
-class _NotStrict(Exception):  # noqa: N818 - control flow inside this module
+class _NotStrict(Exception):
     """The strict form cannot express a schema."""
 
 
@@ -495,10 +493,3 @@ def _nullable(schema: Schema) -> Schema:
     description = {"description": schema["description"]} if "description" in schema else {}
     rest = {key: value for key, value in schema.items() if key != "description"}
     return {**description, "anyOf": [rest, {"type": "null"}]}
-
-
-def _has_nested_objects(schema: Schema) -> bool:
-    return "$defs" in schema or any(
-        isinstance(item, dict) and item.get("type") not in ("string", "integer", "number", "boolean")
-        for item in schema["properties"].values()
-    )

@@ -104,8 +104,8 @@ def takes_owner(function: Callable[..., Any]) -> bool:
 def read_signature(function: Callable[..., Any], *, name: str, known: Mapping[str, Any]) -> Signature:
     """Sort the parameters of `function`; `self` is left out.
 
-    `known` holds annotations that were resolved earlier, by parameter. Raises `ToolDefinitionError`, naming function and
-    parameter, for an annotation that names something unknown, a missing annotation, `*args` and `**kwargs`.
+    `known` holds annotations that were resolved earlier, by parameter. Raises `ToolDefinitionError`, naming function
+    and parameter, for an annotation that names something unknown, a missing annotation, `*args` and `**kwargs`.
     """
     parameters = list(_raw_signature(function).parameters.values())
     if takes_owner(function):
@@ -151,7 +151,7 @@ def read_signature(function: Callable[..., Any], *, name: str, known: Mapping[st
 
 
 def context_type(annotation: Any) -> type[CallContext] | None:
-    """The context class that an annotation asks for: `RunContext`, `RunContext[Data]`, `RunContext | None`; else None."""
+    """The context class that an annotation such as `RunContext[Data]` or `RunContext | None` asks for, or None."""
     candidate = typing.get_origin(annotation) or annotation
     if candidate is typing.Annotated:
         return context_type(typing.get_args(annotation)[0])
@@ -161,6 +161,20 @@ def context_type(annotation: Any) -> type[CallContext] | None:
     if isinstance(candidate, type) and issubclass(candidate, CallContext):
         return candidate
     return None
+
+
+def context_parameters(function: Callable[..., Any]) -> set[str]:
+    """The names of the parameters annotated with a context. Other annotations need not be resolvable."""
+    names = set()
+    namespace = _namespace(function)
+    for name, annotation in getattr(innermost(function), "__annotations__", {}).items():
+        if isinstance(annotation, str):
+            found = _context_by_name(annotation, namespace)
+        else:
+            found = context_type(annotation)
+        if found is not None and name != "return":
+            names.add(name)
+    return names
 
 
 def resolve(annotation: Any, namespace: Mapping[str, Any]) -> Any:
@@ -176,8 +190,8 @@ def resolve(annotation: Any, namespace: Mapping[str, Any]) -> Any:
 def resolve_local(function: Callable[..., Any]) -> dict[str, Any]:
     """The annotations of a function defined inside another that only make sense there, by parameter.
 
-    Called while the function is being decorated: text such as "Item" may name a class that only the calling frames know,
-    and frames must not be kept. What cannot be resolved yet is left out.
+    Called while the function is being decorated: text such as "Item" may name a class that only the calling frames
+    know, and frames must not be kept. What cannot be resolved yet is left out.
     """
     plain = innermost(function)
     texts = {k: v for k, v in getattr(plain, "__annotations__", {}).items() if isinstance(v, str) and k != "return"}
@@ -189,8 +203,8 @@ def resolve_local(function: Callable[..., Any]) -> dict[str, Any]:
     for parameter, text in texts.items():
         try:
             resolved[parameter] = resolve(text, namespace)
-        except Exception:  # noqa: PERF203, S110 - any failure means "not yet": it is retried when the tool is used
-            continue
+        except Exception:
+            continue  # any failure means "not yet": it is tried again when the tool is used
     return resolved
 
 

@@ -1,0 +1,34 @@
+"""What follows from what a tool's author said: how long a call may take, beside what it may run, who may cancel it.
+
+The one place where an effect turns into numbers: the session reads a `ToolPolicy`.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Final
+
+from antiphon.options import Effect, ToolPolicy, is_given
+from antiphon.tools.function import AnyFunctionTool, ToolFlag, ToolOptions
+
+_TIMEOUTS: Final[dict[Effect, float]] = {"reads": 30.0, "unsaid": 30.0, "writes": 60.0}
+"""Seconds. A write gets longer: abandoning it leaves its outcome unknown."""
+
+
+def policy_of(tool: AnyFunctionTool) -> ToolPolicy:
+    """How calls of `tool` are treated. The same object for the same options."""
+    return _policy(tool.options)
+
+
+@functools.lru_cache(maxsize=1024)
+def _policy(options: ToolOptions) -> ToolPolicy:
+    return ToolPolicy(
+        effect=options.effect,
+        timeout=_TIMEOUTS[options.effect] if options.timeout is None else options.timeout,
+        # Writes of one step happen in the order in which the model asked for them.
+        parallel=options.effect != "writes",
+        cancellable=ToolFlag.CANCELLABLE in options.flags,
+        on_duplicate=options.on_duplicate if is_given(options.on_duplicate) else "allow",
+        duplicate_scope=options.duplicate_scope,
+        filler=options.filler,
+    )

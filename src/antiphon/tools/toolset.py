@@ -1,0 +1,279 @@
+"""Containers of tools: `Toolset`, which comes and goes as one, and `ToolContext`, the flat view that a request needs.
+
+Above: agents and the runtime. Below: `function`. A toolset may open connections in `setup` and must close them in
+`aclose`; who calls these, and when, is the session's business. `filtered`, `prefixed` and `renamed` wrap a toolset;
+tools keep what their authors said about them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self, TypeAlias, TypeVar
+
+from antiphon.errors import ToolDefinitionError
+from antiphon.tools.function import (
+    AnyFunctionTool,
+    CallContext,
+    FunctionTool,
+    ProviderTool,
+    RawFunctionTool,
+    Tool,
+    ToolSpec,
+    find_function_tools,
+)
+
+ToolLike: TypeAlias = "Tool | Toolset"
+AnyTool = TypeVar("AnyTool", bound="Tool | Toolset")
+
+
+class Toolset:
+    """Tools that belong together. Subclass it and decorate methods, or give it tools, or both."""
+
+    @dataclass(slots=True)
+    class ToolCalledEvent:
+        """A tool of the set is about to run."""
+
+        ctx: CallContext
+        arguments: dict[str, Any]
+
+    @dataclass(slots=True)
+    class ToolCompletedEvent:
+        """A tool of the set has run. `output` may be replaced: the model is told what it holds afterwards."""
+
+        ctx: CallContext
+        output: Any
+
+    def __init__(self, *, id: str, tools: Sequence[ToolLike] | None = None) -> None:
+        self._id = id
+        self._tools: list[ToolLike] = [*(tools or ()), *find_function_tools(self)]
+
+    @property
+    def id(self) -> str:
+        """A stable name. Of two toolsets with one id, `update_tools` keeps the later."""
+        return self._id
+
+    @property
+    def tools(self) -> Sequence[ToolLike]:
+        """The tools in order: those given, then decorated methods. A subclass may compute it anew on each request."""
+        return self._tools
+
+    async def setup(self) -> Self:
+        """Make ready; called once before the first use. Nested toolsets are set up, in order.
+
+        If one fails, those before it are closed again and its error is raised.
+        """
+        ready: list[Toolset] = []
+        for toolset in _nested(self):
+            try:
+                await toolset.setup()
+            except BaseException:
+                for earlier in reversed(ready):
+                    await earlier.aclose()
+                raise
+            ready.append(toolset)
+        return self
+
+    async def aclose(self) -> None:
+        """Release what `setup` took. May be called twice. All nested ones are closed; the first error is raised."""
+        failure: Exception | None = None
+        for toolset in reversed(_nested(self)):
+            try:
+                await toolset.aclose()
+            except Exception as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
+
+    def filtered(self, predicate: Callable[[Tool], bool]) -> Toolset:
+        """This toolset with only the tools for which `predicate` is true; asked again for each request."""
+        return _FilteredToolset(self, predicate)
+
+    def prefixed(self, prefix: str) -> Toolset:
+        """This toolset with `prefix` before the name of every function tool, and before its own id."""
+        return _RenamedToolset(self, lambda name: f"{prefix}{name}", id=f"{prefix}{self.id}")
+
+    def renamed(self, names: Mapping[str, str]) -> Toolset:
+        """This toolset with other names for some tools, as {old: new}."""
+        return _RenamedToolset(self, lambda name: names.get(name, name), id=self.id)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id!r}>"
+
+
+class _WrapperToolset(Toolset):
+    """A toolset that shows another one differently, and lives and ends with it."""
+
+    def __init__(self, wrapped: Toolset, *, id: str) -> None:
+        super().__init__(id=id)
+        self._wrapped = wrapped
+
+    async def setup(self) -> Self:
+        await self._wrapped.setup()
+        return self
+
+    async def aclose(self) -> None:
+        await self._wrapped.aclose()
+
+
+class _FilteredToolset(_WrapperToolset):
+    def __init__(self, wrapped: Toolset, predicate: Callable[[Tool], bool]) -> None:
+        super().__init__(wrapped, id=wrapped.id)
+        self._predicate = predicate
+
+    @property
+    def tools(self) -> Sequence[ToolLike]:
+        return [
+            tool.filtered(self._predicate) if isinstance(tool, Toolset) else tool
+            for tool in self._wrapped.tools
+            if isinstance(tool, Toolset) or self._predicate(tool)
+        ]
+
+
+class _RenamedToolset(_WrapperToolset):
+    def __init__(self, wrapped: Toolset, rename: Callable[[str], str], *, id: str) -> None:
+        super().__init__(wrapped, id=id)
+        self._rename = rename
+        # A tool keeps one renamed form, so that it is the same tool on every request.
+        self._renamed: dict[ToolLike, ToolLike] = {}
+
+    @property
+    def tools(self) -> Sequence[ToolLike]:
+        current = list(self._wrapped.tools)
+        self._renamed = {tool: self._renamed.get(tool) or self._with_new_name(tool) for tool in current}
+        return [self._renamed[tool] for tool in current]
+
+    def _with_new_name(self, tool: ToolLike) -> ToolLike:
+        if isinstance(tool, Toolset):
+            return _RenamedToolset(tool, self._rename, id=tool.id)
+        if isinstance(tool, (FunctionTool, RawFunctionTool)) and (name := self._rename(tool.name)) != tool.name:
+            return tool.with_options(name=name)
+        return tool
+
+
+class ToolContext:
+    """The tools of a request: a flat view of tools and toolsets, taken when it is made.
+
+    Raises `ToolDefinitionError` for two different tools of one name, and for things that are no tools; the same tool
+    twice is one tool.
+    """
+
+    def __init__(self, tools: Iterable[ToolLike] = ()) -> None:
+        self._tools = list(tools)
+        self._toolsets: list[Toolset] = []
+        self._by_name: dict[str, tuple[AnyFunctionTool, str]] = {}
+        self._provider_tools: list[Tool] = []
+        self._add(self._tools, "the agent's tools")
+
+    @classmethod
+    def empty(cls) -> Self:
+        """No tools."""
+        return cls()
+
+    @property
+    def function_tools(self) -> dict[str, AnyFunctionTool]:
+        """The function tools by name, in order. A copy."""
+        return {name: tool for name, (tool, _) in self._by_name.items()}
+
+    @property
+    def provider_tools(self) -> list[Tool]:
+        """The tools that are no functions of ours."""
+        return list(self._provider_tools)
+
+    @property
+    def toolsets(self) -> list[Toolset]:
+        """All toolsets, nested ones after those that hold them."""
+        return list(self._toolsets)
+
+    @property
+    def tools(self) -> list[ToolLike]:
+        """What it was made from."""
+        return list(self._tools)
+
+    @cached_property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """What a model is told about the function tools. The same tuple each time."""
+        return tuple(tool.spec for tool, _ in self._by_name.values())
+
+    def flatten(self) -> list[Tool]:
+        """All tools, without toolsets."""
+        return [*(tool for tool, _ in self._by_name.values()), *self._provider_tools]
+
+    def get_function_tool(self, name: str) -> AnyFunctionTool | None:
+        """The tool that a model means by `name`, or None."""
+        found = self._by_name.get(name)
+        return None if found is None else found[0]
+
+    def check(self) -> None:
+        """Make sure that every tool can be offered to a model. Raises `ToolDefinitionError`."""
+        for tool, _ in self._by_name.values():
+            tool.check()
+
+    def copy(self) -> ToolContext:
+        """Made again from the same tools; toolsets that compute their tools are asked anew."""
+        return ToolContext(self._tools)
+
+    def __len__(self) -> int:
+        return len(self._by_name) + len(self._provider_tools)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ToolContext):
+            return NotImplemented
+        return (
+            self.function_tools == other.function_tools
+            and set(self._provider_tools) == set(other._provider_tools)
+            and {toolset.id for toolset in self._toolsets} == {toolset.id for toolset in other._toolsets}
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # compared by content, which `specs` may still extend
+
+    def _add(self, tools: Iterable[ToolLike], where: str) -> None:
+        for tool in tools:
+            if isinstance(tool, Toolset):
+                self._toolsets.append(tool)
+                self._add(tool.tools, f"toolset {tool.id!r}")
+            elif isinstance(tool, (FunctionTool, RawFunctionTool)):
+                self._add_function_tool(tool, where)
+            elif isinstance(tool, Tool):
+                if tool not in self._provider_tools:
+                    self._provider_tools.append(tool)
+            else:
+                raise ToolDefinitionError(
+                    f"{where}: expected a tool or a toolset, got {tool!r}. Decorate a function with @function_tool."
+                )
+
+    def _add_function_tool(self, tool: AnyFunctionTool, where: str) -> None:
+        earlier, there = self._by_name.setdefault(tool.name, (tool, where))
+        if earlier != tool:
+            raise ToolDefinitionError(
+                f"two different tools are named {tool.name!r}: {_origin(earlier)} in {there}, and {_origin(tool)} in "
+                f"{where}. Rename one with name=, or give its toolset a prefix: toolset.prefixed('...')."
+            )
+
+
+def dedupe_by_id(tools: Iterable[AnyTool]) -> list[AnyTool]:
+    """Of tools with equal ids the last one, at the place of the first; toolsets and tools are told apart."""
+    kept: dict[tuple[bool, str], AnyTool] = {}
+    for tool in tools:
+        kept[isinstance(tool, Toolset), tool.id] = tool
+    return list(kept.values())
+
+
+def unknown_tool_text(name: str, available: Iterable[str]) -> str:
+    """What a model is told that called a tool which does not exist."""
+    return f"Unknown function: {name} - available tools: {', '.join(available) or 'none'}"
+
+
+def _nested(toolset: Toolset) -> list[Toolset]:
+    return [tool for tool in toolset.tools if isinstance(tool, Toolset)]
+
+
+def _origin(tool: AnyFunctionTool) -> str:
+    return f"{tool.__module__}.{getattr(tool, '__qualname__', tool.name)}"
+
+
+__all__ = ["ProviderTool", "ToolContext", "ToolLike", "Toolset", "dedupe_by_id", "unknown_tool_text"]
