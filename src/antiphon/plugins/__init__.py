@@ -1,0 +1,1 @@
+"""Model vendors under the names that agent files import: thin, over `antiphon.providers`."""

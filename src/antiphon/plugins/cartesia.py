@@ -1,0 +1,5 @@
+"""`cartesia.TTS`."""
+
+from antiphon.providers.cartesia import TTS
+
+__all__ = ["TTS"]

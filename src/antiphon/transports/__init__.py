@@ -1,0 +1,1 @@
+"""Where calls come from and go to: pairs of `AudioInput` and `AudioOutput`. So far: recordings."""

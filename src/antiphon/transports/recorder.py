@@ -1,0 +1,245 @@
+"""A recorded line: what caller and agent said, sample-accurate, on one time line.
+
+`StereoRecorder` is plain data: the caller's channel is one unbroken stream, the agent's channel is made of pieces
+placed where they sounded. `RecordingOutput` is a loudspeaker without a device: it plays by the event loop's clock and
+records what sounded. Both know nothing of turns, sessions or files of agents.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import bisect
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from antiphon.audio import AudioFrame
+from antiphon.errors import UsageError
+from antiphon.transport import AudioOutput
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+AUDIBLE = 10 ** (-45 / 20)
+"""Samples louder than this (-45 dBFS) count as sound."""
+
+
+@dataclass(slots=True, frozen=True)
+class Span:
+    """A stretch of time. Seconds since the call began."""
+
+    start: float
+    end: float
+
+
+class StereoRecorder:
+    """Both directions of one call: caller left, agent right.
+
+    Times are seconds since `begin`, which the first half of the line to start calls. A call longer than `max_duration`
+    seconds is recorded up to there.
+    """
+
+    def __init__(self, *, caller_rate: int = 16_000, agent_rate: int = 24_000, max_duration: float = 3600.0) -> None:
+        self.caller_rate = caller_rate
+        self.agent_rate = agent_rate
+        self._max_duration = max_duration
+        self._began: float | None = None
+        self._caller = bytearray()
+        self._agent: list[tuple[int, bytes]] = []
+        self._agent_end = 0
+
+    def begin(self) -> None:
+        """Time starts to run, unless it does already. Needs a running event loop."""
+        if self._began is None:
+            self._began = asyncio.get_running_loop().time()
+
+    @property
+    def began(self) -> bool:
+        """True once the call has begun."""
+        return self._began is not None
+
+    def now(self) -> float:
+        """Seconds since the call began; 0 before."""
+        return 0.0 if self._began is None else asyncio.get_running_loop().time() - self._began
+
+    def hear_caller(self, frame: AudioFrame) -> None:
+        """Append the caller's next frame, mono at `caller_rate`. Raises `UsageError` for another format."""
+        if (frame.sample_rate, frame.num_channels) != (self.caller_rate, 1):
+            raise UsageError(
+                f"StereoRecorder: expected mono at {self.caller_rate} Hz from the caller, got {frame.num_channels}"
+                f" channels at {frame.sample_rate} Hz"
+            )
+        if len(self._caller) < 2 * self._max_duration * self.caller_rate:
+            self._caller += frame.data
+
+    def hear_agent(self, position: int, data: bytes) -> None:
+        """Place 16-bit mono samples of the agent, the first at sample `position`. Pieces come in order of time.
+
+        Raises `UsageError` for a piece that overlaps the one before.
+        """
+        if position < self._agent_end:
+            raise UsageError(
+                f"StereoRecorder: expected agent audio at or after sample {self._agent_end}, got {position}"
+            )
+        self._agent_end = position + len(data) // 2
+        if self._agent_end <= self._max_duration * self.agent_rate:
+            self._agent.append((position, data))
+
+    def first_agent_sound(self, after: float) -> float | None:
+        """When the agent was first audible at or after that time, or None."""
+        import numpy as np
+
+        since = round(after * self.agent_rate)
+        first = max(bisect.bisect_right(self._agent, since, key=lambda piece: piece[0]) - 1, 0)
+        for position, data in self._agent[first:]:
+            samples = np.frombuffer(data, "<i2")
+            skipped = max(since - position, 0)
+            loud = np.flatnonzero(np.abs(samples[skipped:].astype(np.int32)) > AUDIBLE * 32768)
+            if loud.size:
+                return float(position + skipped + int(loud[0])) / self.agent_rate
+        return None
+
+    def agent_spans(self, gap: float = 0.25) -> list[Span]:
+        """When the agent's audio played. Pauses shorter than `gap` seconds do not divide a span."""
+        spans: list[Span] = []
+        for position, data in self._agent:
+            start, end = position / self.agent_rate, (position + len(data) // 2) / self.agent_rate
+            if spans and start - spans[-1].end < gap:
+                spans[-1] = Span(spans[-1].start, end)
+            else:
+                spans.append(Span(start, end))
+        return spans
+
+    @property
+    def duration(self) -> float:
+        """Seconds recorded: to the end of the longer channel."""
+        return max(len(self._caller) / 2 / self.caller_rate, self._agent_end / self.agent_rate)
+
+    def channels(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Caller and agent as float32 of equal length at `agent_rate`, sample i of both at i / agent_rate seconds."""
+        import numpy as np
+        import soxr
+
+        caller = np.frombuffer(bytes(self._caller), "<i2").astype(np.float32) / 32768.0
+        if self.caller_rate != self.agent_rate and caller.size:
+            # The whole channel at once: the filter's delay is compensated, which it is not in a stream.
+            caller = soxr.resample(caller, self.caller_rate, self.agent_rate, quality="HQ")
+        length = max(caller.size, self._agent_end)
+        left = np.zeros(length, np.float32)
+        left[: caller.size] = caller
+        right = np.zeros(length, np.float32)
+        for position, data in self._agent:
+            samples = np.frombuffer(data, "<i2").astype(np.float32) / 32768.0
+            right[position : position + samples.size] = samples
+        return left, right
+
+    def save(self, path: Path) -> None:
+        """Write a 16-bit stereo WAV file at `agent_rate`. Raises `OSError` if it cannot be written."""
+        import numpy as np
+        import soundfile
+
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stereo = np.stack(self.channels(), axis=1)
+        with path.open("wb") as file:
+            soundfile.write(file, stereo, self.agent_rate, subtype="PCM_16", format="WAV")
+
+
+@dataclass(slots=True, frozen=True)
+class Cut:
+    """Audio that was thrown away unheard, because the caller interrupted. Seconds."""
+
+    at: float
+    """When, since the call began."""
+    lost: float
+    """How much of what was already written was not heard."""
+
+
+class RecordingOutput(AudioOutput):
+    """A loudspeaker without a device: plays by the event loop's clock, sample by sample, and records what sounded.
+
+    It holds no timer: whatever is asked or told first lets time catch up. Its queue is bounded by the writer, who
+    keeps at most `lead` seconds ahead.
+    """
+
+    def __init__(self, recorder: StereoRecorder) -> None:
+        self.sample_rate = recorder.agent_rate
+        self.cuts: list[Cut] = []
+        """What was thrown away, oldest first."""
+        self._recorder = recorder
+        self._queue: deque[bytes] = deque()
+        self._queued = 0  # samples
+        self._played = 0  # samples
+        self._position = 0  # the time line's sample up to which playing has been accounted for
+        self._paused = False
+
+    def start(self) -> None:
+        self._recorder.begin()
+
+    def write(self, frame: AudioFrame) -> None:
+        if (frame.sample_rate, frame.num_channels) != (self.sample_rate, 1):
+            raise UsageError(
+                f"RecordingOutput: expected mono at {self.sample_rate} Hz, got {frame.num_channels} channels"
+                f" at {frame.sample_rate} Hz"
+            )
+        self._catch_up()
+        self._queue.append(frame.data)
+        self._queued += frame.samples_per_channel
+
+    @property
+    def played(self) -> float:
+        self._catch_up()
+        return self._played / self.sample_rate
+
+    @property
+    def sounding(self) -> bool:
+        """True while there is written audio that has not been played; a pause does not end it."""
+        self._catch_up()
+        return self._queued > 0
+
+    def pause(self) -> None:
+        self._catch_up()
+        self._paused = True
+
+    def resume(self) -> None:
+        self._catch_up()
+        self._paused = False
+
+    def clear(self) -> float:
+        self._catch_up()
+        lost = self._queued / self.sample_rate
+        self._queue.clear()
+        self._queued = 0
+        self._paused = False
+        if lost:
+            self.cuts.append(Cut(self._recorder.now(), lost))
+        return lost
+
+    async def aclose(self) -> None:
+        self._catch_up()
+        self._queue.clear()
+        self._queued = 0
+
+    def _catch_up(self) -> None:
+        """Play what has become due since the last look."""
+        now = int(self._recorder.now() * self.sample_rate)
+        if not self._paused:
+            for data in self._take(now - self._position):
+                self._recorder.hear_agent(self._position, data)
+                self._position += len(data) // 2
+                self._played += len(data) // 2
+        # With nothing to play, or in a pause, time passes in silence. It never goes back.
+        self._position = max(now, self._position)
+
+    def _take(self, samples: int) -> Iterator[bytes]:
+        while samples > 0 and self._queue:
+            data = self._queue.popleft()
+            if len(data) // 2 > samples:
+                self._queue.appendleft(data[2 * samples :])
+                data = data[: 2 * samples]
+            samples -= len(data) // 2
+            self._queued -= len(data) // 2
+            if data:
+                yield data
