@@ -1,0 +1,121 @@
+"""What to test an agent with: virtual time, scripted models, a microphone and a loudspeaker, conformance suites.
+
+Everything here is public and is what Antiphon's own tests use. Nothing needs a network, a key or a sound card, and
+with `run_virtual` nothing waits: a minute of conversation takes milliseconds.
+
+```python
+def test_the_agent_greets() -> None:
+    async def call() -> None:
+        llm = FakeLLM(["Hello!"])
+        response = await llm.chat(chat_ctx=ChatContext.empty()).collect()
+        assert response.text == "Hello!"
+
+    run_virtual(call())
+```
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from antiphon.testing.audio import FakeMicrophone, FakeSpeaker, Sound, silence, speech, stereo
+    from antiphon.testing.clock import (
+        CallbackFailed,
+        Deadlock,
+        LeakedTasks,
+        OutOfTime,
+        VirtualLoop,
+        VirtualTimeError,
+        now,
+        run_virtual,
+        wait_until,
+    )
+    from antiphon.testing.contract import check_llm, check_stt, check_tts, check_vad
+    from antiphon.testing.fakes import (
+        Fail,
+        FakeLLM,
+        FakeSTT,
+        FakeTTS,
+        FakeTurnDetector,
+        FakeVAD,
+        Hang,
+        Reply,
+        ScriptExhausted,
+    )
+    from antiphon.testing.history import check_pairs, transcript
+
+_HOME = {
+    "audio": ("FakeMicrophone", "FakeSpeaker", "Sound", "silence", "speech", "stereo"),
+    "clock": (
+        "CallbackFailed",
+        "Deadlock",
+        "LeakedTasks",
+        "OutOfTime",
+        "VirtualLoop",
+        "VirtualTimeError",
+        "now",
+        "run_virtual",
+        "wait_until",
+    ),
+    "contract": ("check_llm", "check_stt", "check_tts", "check_vad"),
+    "fakes": (
+        "Fail",
+        "FakeLLM",
+        "FakeSTT",
+        "FakeTTS",
+        "FakeTurnDetector",
+        "FakeVAD",
+        "Hang",
+        "Reply",
+        "ScriptExhausted",
+    ),
+    "history": ("check_pairs", "transcript"),
+}
+_MODULES = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = [
+    "CallbackFailed",
+    "Deadlock",
+    "Fail",
+    "FakeLLM",
+    "FakeMicrophone",
+    "FakeSTT",
+    "FakeSpeaker",
+    "FakeTTS",
+    "FakeTurnDetector",
+    "FakeVAD",
+    "Hang",
+    "LeakedTasks",
+    "OutOfTime",
+    "Reply",
+    "ScriptExhausted",
+    "Sound",
+    "VirtualLoop",
+    "VirtualTimeError",
+    "check_llm",
+    "check_pairs",
+    "check_stt",
+    "check_tts",
+    "check_vad",
+    "now",
+    "run_virtual",
+    "silence",
+    "speech",
+    "stereo",
+    "transcript",
+    "wait_until",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
+    value: object = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
