@@ -335,7 +335,7 @@ class Conversation:
                 if not floor.is_shielded(speech):
                     floor.interrupt(speech)
         self._settle()
-        if floor.turn.wants_prediction and floor.turn.version != self._predicted_version:
+        if floor.accepts_turns and floor.turn.wants_prediction and floor.turn.version != self._predicted_version:
             self._predicted_version = floor.turn.version
             self._out.send(PredictEndOfTurn(floor.turn.version, floor.turn.text))
         self._observe()
@@ -376,8 +376,10 @@ class Conversation:
         It interrupts what may be interrupted, and the hook decides on it.
         """
         floor = self._floor
-        if not floor.accepts_turns or floor.turn_hook is not None or floor.top.is_handing_over:
+        if not floor.accepts_turns or floor.turn_hook is not None:
             return False
+        if floor.top.is_handing_over:
+            return self._make_way()
         if self._typed:
             text = self._typed.popleft()
         elif floor.turn.ready:
@@ -396,6 +398,16 @@ class Conversation:
         self._out.send(RunHook(hook, "on_user_turn_completed", floor.top.agent, text))
         return True
 
+    def _make_way(self) -> bool:
+        """A turn waits for the next agent: what this one would still say is cut, or both would wait for ever."""
+        floor = self._floor
+        if not self._typed and not floor.turn.ready:
+            return False
+        cut = [speech for speech in floor.top.speeches if not speech.interrupted and not floor.is_shielded(speech)]
+        for speech in cut:
+            floor.interrupt(speech)
+        return bool(cut)
+
     def _reply(self) -> bool:
         """Owed turns are answered, all by one reply, as soon as the caller lets the agent speak."""
         floor = self._floor
@@ -405,16 +417,19 @@ class Conversation:
             return False
         if self._typed or floor.top.is_handing_over or floor.shielding() is not None:
             return False
-        speech = Speech(self._out.new_id(), Kind.REPLY, floor.top, 1, turns=floor.owed)
-        floor.owed = []
+        speech = Speech(self._out.new_id(), Kind.REPLY, floor.top, 1)
         floor.add(speech)
+        floor.answer(speech)
         floor.begin_step(speech, tools=floor.options.max_tool_steps > 0)
         return True
 
     @property
     def _caller_has_floor(self) -> bool:
         turn = self._floor.turn
-        return turn.has_floor and (turn.speaking or not (turn.over_agent and is_backchannel(turn.text)))
+        if turn.speaking:
+            return True
+        means_more = self._floor.accepts_turns and not (turn.over_agent and is_backchannel(turn.text))
+        return turn.has_floor and means_more
 
     def _step(self) -> bool:
         """Speeches begin, run their tools, and go from round to round."""
@@ -433,7 +448,11 @@ class Conversation:
         """Text to say is synthesized at once; replies are made one after another, so that each knows the one before."""
         if speech.frame is not self._floor.top:
             return False
-        if speech.kind is Kind.SAY or speech.rank == 1:
+        if speech.kind is Kind.SAY:
+            return True
+        if self._floor.line.is_stopping:  # How much was heard of what was cut is not known yet.
+            return False
+        if speech.rank == 1:
             return True
         for before in speech.frame.speeches:
             if before is speech:

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from antiphon.chat import FunctionCall, FunctionCallOutput
+from antiphon.chat import ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.core import texts
-from antiphon.core.commands import Emit, EventKind, Generate, Speak, StopGenerating
+from antiphon.core.commands import Emit, EventKind, Generate, Record, Speak, StopGenerating
 from antiphon.core.facts import GenerationFailed, Handoff, SpeechRequested, StepGenerated
 from antiphon.core.history import History
 from antiphon.core.line import Line, Segment, Sound
@@ -392,6 +392,23 @@ class Floor:
         turn.agent = agent
         self.history.say("user", turn.text, agent)
         self.owed.append(turn)
+
+    def answer(self, speech: Speech) -> None:
+        """The speech answers every turn that is owed; turns said to another agent are carried over to its own."""
+        agent = speech.frame.agent
+        for turn in self.owed:
+            self.carry(turn, agent)
+        speech.turns += self.owed
+        self.owed = []
+
+    def carry(self, turn: Turn, agent: str) -> None:
+        """Let another agent know of an unanswered turn."""
+        if turn.agent != agent:
+            turn.agent = agent
+            message = ChatMessage(
+                role="user", content=[turn.text], id=self.history.item_id(), created_at=self.history.wall
+            )
+            self.out.send(Record(message, agent, carried=True))
 
     def finish_if_over(self, speech: Speech) -> None:
         """A speech with nothing left to generate, run or play is done."""

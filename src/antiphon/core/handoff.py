@@ -9,8 +9,8 @@ nothing: it may await an `AgentTask` that needs the caller.
 
 from __future__ import annotations
 
-from antiphon.chat import AgentHandoff, ChatMessage
-from antiphon.core.commands import Record, RunHook
+from antiphon.chat import AgentHandoff
+from antiphon.core.commands import RunHook
 from antiphon.core.facts import AgentTaskStarted, HookReturned
 from antiphon.core.floor import Floor, Frame
 
@@ -57,9 +57,7 @@ def _switch(floor: Floor, frame: Frame) -> None:
     item = AgentHandoff(old_agent_id=old, new_agent_id=new, id=history.item_id(), created_at=history.wall)
     history.record(item, new)
     for turn in floor.owed:
-        turn.agent = new
-        message = ChatMessage(role="user", content=[turn.text], id=history.item_id(), created_at=history.wall)
-        floor.out.send(Record(message, new, carried=True))
+        floor.carry(turn, new)
     frame.carries_turn = bool(floor.owed) or floor.turn.has_floor or floor.turn.ready
     floor.emit("handoff", value=new)
     enter(floor, frame, old)

@@ -45,8 +45,8 @@ class History:
         return self._epoch + self._out.now
 
     def item_id(self) -> str:
-        """An id for an item, the same on every replay."""
-        return f"item_{self._out.new_id()}"
+        """An id for an item, the same on every replay. Never one of those that `chat.new_id` gives."""
+        return f"entry_{self._out.new_id()}"
 
     def record(self, item: ChatItem, agent: str) -> None:
         """Append a settled item to the conversation, for `agent` to see."""

@@ -111,7 +111,14 @@ class Line:
 
     @staticmethod
     def _yields(waiting: Segment, newcomer: Segment) -> bool:
-        return waiting.sound is Sound.QUEUED and waiting.speech.rank > newcomer.speech.rank
+        """Whether what waits lets the newcomer by: it ranks lower, or was asked for later and is no part of it."""
+        if waiting.sound is not Sound.QUEUED:
+            return False
+        if waiting.speech.rank != newcomer.speech.rank:
+            return waiting.speech.rank > newcomer.speech.rank
+        parent = waiting.speech.parent
+        is_part = parent is not None and parent.speech is newcomer.speech
+        return waiting.speech.id > newcomer.speech.id and not is_part
 
     def complete(self, segment: Segment, text: str) -> None:
         """All of its text is known."""

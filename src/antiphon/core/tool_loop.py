@@ -217,8 +217,7 @@ def _close_round(floor: Floor, speech: Speech, step: Step) -> None:
         floor.request_handoff(speech.frame, handoff)
         speech.farewell = True
     if (wants_reply or floor.owed) and not speech.last_round:
-        speech.turns += floor.owed
-        floor.owed.clear()
+        floor.answer(speech)
         may_call = speech.rounds < floor.options.max_tool_steps and not speech.farewell and not only_updates
         floor.begin_step(speech, tools=may_call)
     else:

@@ -1,0 +1,113 @@
+"""The end: everything is stopped, nothing is waited for too long, nothing is lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from antiphon.core.commands import CancelTool, Close, Generate, RunHook, RunTool
+from antiphon.core.facts import (
+    CloseRequested,
+    SpeechRequested,
+    ToolReturned,
+    Transcribed,
+    UserSpeechStarted,
+    UserTurnSubmitted,
+)
+from tests.core.dialogue import Dialogue, policy
+
+
+def test_an_idle_session_closes_at_once_after_on_exit() -> None:
+    d = Dialogue()
+    d.tell(CloseRequested())
+    assert d.all(RunHook)[-1].kind == "on_exit"
+    assert isinstance(d.commands[-1], Close)
+
+
+@pytest.mark.parametrize("effect", ["reads", "unsaid", "writes"])
+def test_closing_takes_no_longer_than_its_grace_whatever_runs(effect: str) -> None:
+    d = Dialogue(hooks=False)
+    d.wait(6)
+    d.tell(UserTurnSubmitted("go"))
+    d.wait(6)
+    d.model("", ("work", policy(effect)))  # type: ignore[arg-type]
+    d.tell(CloseRequested())
+    d.wait(1.0)
+    assert d.closed
+    assert d.core.deadline is None
+
+
+def test_a_reading_tool_is_stopped_at_once_and_a_writing_one_gets_the_grace() -> None:
+    d = Dialogue()
+    d.types("go")
+    d.model("", ("look", policy("reads")), ("book", policy("writes")))
+    d.returns(run=d.all(RunTool)[0].run)
+    d.tell(CloseRequested())
+    assert not d.all(CancelTool)
+    d.tell(ToolReturned(d.last(RunTool).run, "booked"))
+    assert d.closed
+    assert d.lines[-2:] == ["call book c2/finished", "output booked"]
+
+
+def test_a_write_that_does_not_end_in_time_is_recorded_as_unknown() -> None:
+    d = Dialogue()
+    d.types("go")
+    d.model("", ("book", policy("writes")))
+    d.tell(CloseRequested()).wait(1.0)
+    assert d.lines[-1] == "error It is unknown whether `book` happened; do not repeat it."
+    assert d.closed
+
+
+def test_what_the_caller_was_saying_is_kept() -> None:
+    d = Dialogue()
+    d.tell(UserSpeechStarted(), Transcribed("my last words", True), CloseRequested()).wait(1)
+    assert d.lines == ["user: my last words"]
+
+
+def test_nothing_happens_after_the_close() -> None:
+    d = Dialogue()
+    d.tell(CloseRequested())
+    count = len(d.commands)
+    d.tell(UserTurnSubmitted("hello?"), UserSpeechStarted(), CloseRequested()).wait(10)
+    assert len(d.commands) == count
+
+
+def test_speech_asked_for_after_the_close_is_done_at_once() -> None:
+    d = Dialogue()
+    d.tell(CloseRequested(), SpeechRequested(77, "say"))
+    assert [e.speech for e in d.emitted("speech_done")] == [77]
+
+
+def test_draining_finishes_what_is_being_said_and_takes_no_new_turn() -> None:
+    d = Dialogue()
+    d.types("go")
+    d.model("Goodbye then.")
+    d.tell(CloseRequested(drain=True))
+    d.tell(UserTurnSubmitted("wait"))
+    assert not d.closed
+    d.played()
+    assert d.closed
+    assert d.lines == ["user: go", "assistant: Goodbye then."]
+    assert len(d.all(Generate)) == 1
+
+
+def test_draining_does_not_wait_for_ever() -> None:
+    d = Dialogue(drain_timeout=5.0)
+    d.types("go")
+    d.model("", "hang")
+    d.tell(CloseRequested(drain=True)).wait(6.0)
+    assert d.closed
+
+
+def test_a_hard_close_hastens_a_drain() -> None:
+    d = Dialogue()
+    d.types("go")
+    d.model("A long story.")
+    d.tell(CloseRequested(drain=True), CloseRequested()).wait(1.0)
+    assert d.closed
+
+
+def test_every_handle_is_done_when_the_session_is_closed() -> None:
+    d = Dialogue()
+    speeches = [d.say() for _ in range(3)]
+    d.tell(CloseRequested()).wait(1.0)
+    assert sorted(e.speech or 0 for e in d.emitted("speech_done")) == speeches

@@ -1,0 +1,231 @@
+"""What sounds and in which order, and what the caller's voice does to it."""
+
+from __future__ import annotations
+
+from antiphon.core.commands import Generate, PausePlayout, Play, ResumePlayout, Speak, StopGenerating, StopPlayout
+from antiphon.core.facts import (
+    InterruptRequested,
+    PlayoutFinished,
+    PlayoutProgressed,
+    PlayoutStarted,
+    SpeechRequested,
+    StepGenerated,
+    TextStarted,
+    Transcribed,
+    UserSpeechEnded,
+    UserSpeechStarted,
+)
+from antiphon.options import Interruption, TurnHandling
+from tests.core.dialogue import Dialogue
+
+
+def speaking(**options: object) -> Dialogue:
+    """The agent is in the middle of an answer."""
+    d = Dialogue(**options)
+    d.types("hello")
+    d.model("One two three four.")
+    return d
+
+
+def test_a_voice_over_the_agent_pauses_it_at_once() -> None:
+    d = speaking()
+    d.tell(UserSpeechStarted())
+    assert d.got(PausePlayout)
+
+
+def test_words_cut_the_agent_and_the_history_holds_what_was_heard() -> None:
+    d = speaking()
+    d.tell(UserSpeechStarted()).wait(0.3)
+    d.tell(Transcribed("wait", False))
+    assert d.got(StopPlayout)
+    d.tell(PlayoutFinished(d.last(StopPlayout).segment, "One two"))
+    assert d.lines == ["user: hello", "assistant: One two~"]
+
+
+def test_nothing_heard_is_not_recorded_as_said() -> None:
+    d = speaking()
+    d.tell(UserSpeechStarted(), Transcribed("wait", False))
+    d.tell(PlayoutFinished(d.last(StopPlayout).segment, ""))
+    assert d.lines == ["user: hello"]
+
+
+def test_a_cough_resumes_the_agent() -> None:
+    d = speaking()
+    d.tell(UserSpeechStarted()).wait(0.2)
+    d.tell(UserSpeechEnded()).wait(0.49)
+    assert not d.all(ResumePlayout)
+    d.wait(0.02)
+    assert d.all(ResumePlayout) and not d.all(StopPlayout)
+    assert d.emitted("false_interruption")
+
+
+def test_words_that_come_after_the_voice_still_cut() -> None:
+    d = speaking()
+    d.tell(UserSpeechStarted()).wait(0.2)
+    d.tell(UserSpeechEnded()).wait(0.3)
+    d.tell(Transcribed("stop", True))
+    assert d.got(StopPlayout)
+
+
+def test_without_a_recogniser_the_duration_of_speech_cuts() -> None:
+    d = speaking(has_stt=False)
+    d.tell(UserSpeechStarted()).wait(0.45)
+    assert not d.all(StopPlayout)
+    d.wait(0.1)
+    assert d.all(StopPlayout)
+
+
+def test_with_a_recogniser_duration_alone_never_cuts() -> None:
+    d = speaking()
+    d.tell(UserSpeechStarted()).wait(3.0)
+    assert not d.all(StopPlayout)
+
+
+def test_interruption_can_be_switched_off() -> None:
+    d = speaking(turns=TurnHandling(interruption=Interruption(enabled=False)))
+    d.tell(UserSpeechStarted(), Transcribed("wait please", False))
+    assert not d.all(PausePlayout) and not d.all(StopPlayout)
+
+
+def test_more_words_can_be_demanded() -> None:
+    d = speaking(turns=TurnHandling(interruption=Interruption(min_words=2)))
+    d.tell(UserSpeechStarted(), Transcribed("wait", False))
+    assert not d.all(StopPlayout)
+    d.tell(Transcribed("wait please", False))
+    assert d.all(StopPlayout)
+
+
+def test_a_protected_speech_is_neither_paused_nor_cut_and_the_caller_is_answered_after_it() -> None:
+    d = Dialogue()
+    d.say(interruptible=False)
+    d.voice("Your booking is made.")
+    d.says("is it at two")
+    assert not d.all(PausePlayout) and not d.all(StopPlayout) and not d.all(Generate)
+    d.played()
+    assert d.lines == ["assistant: Your booking is made.", "user: is it at two"]
+    assert d.context() == d.lines
+
+
+def test_the_answer_starts_only_when_what_was_heard_of_the_cut_speech_is_known() -> None:
+    d = speaking()
+    d.tell(UserSpeechStarted(), Transcribed("wait", True), UserSpeechEnded()).wait(0.31)
+    assert len(d.all(Generate)) == 1
+    d.tell(PlayoutFinished(d.last(StopPlayout).segment, "One"))
+    assert d.context() == ["user: hello", "assistant: One~", "user: wait"]
+
+
+def test_a_loudspeaker_that_never_answers_delays_the_reply_by_half_a_second_at_most() -> None:
+    d = speaking()
+    d.tell(PlayoutProgressed(d.last(Play).segment, "One two"))
+    d.types("next")
+    d.wait(0.51)
+    assert d.context() == ["user: hello", "assistant: One two~", "user: next"]
+
+
+def test_a_generation_is_stopped_with_its_speech() -> None:
+    d = Dialogue()
+    d.types("hello")
+    gen = d.model("One", complete=False)
+    d.types("other")
+    assert d.last(StopGenerating).gen == gen.gen
+    d.tell(StepGenerated(gen.gen, "One two"))
+    d.tell(PlayoutFinished(gen.segment, "One"))
+    assert "assistant: One~" in d.lines
+
+
+def test_segments_of_one_speech_play_without_a_gap_one_ahead() -> None:
+    d = Dialogue()
+    d.types("go")
+    d.model("Let me look.", "find")
+    first = d.last(Play).segment
+    d.returns()
+    d.model("Found it.")
+    assert d.last(Play).segment != first
+    d.played(first)
+    d.played()
+    assert d.lines[-1] == "assistant: Found it."
+
+
+def test_no_more_than_two_segments_are_given_to_the_loudspeaker() -> None:
+    d = Dialogue()
+    for _ in range(3):
+        d.say()
+        d.voice("A line.")
+    assert len(d.all(Play)) == 2
+
+
+def test_what_a_tool_says_overtakes_an_announcement() -> None:
+    d = Dialogue()
+    d.types("go")
+    d.model("", "find")
+    d.say()
+    d.voice("First announcement.")
+    d.say()
+    d.voice("Second announcement.")
+    d.say()
+    d.voice("Third announcement.")
+    d.returns()
+    reply = d.model("The answer.")
+    d.played(d.all(Play)[0].segment, "First announcement.")
+    d.played(d.all(Play)[1].segment, "Second announcement.")
+    assert d.all(Play)[2].segment == reply.segment
+
+
+def test_speech_asked_for_later_does_not_overtake_a_reply_that_is_being_made() -> None:
+    d = Dialogue()
+    d.tell(SpeechRequested(d.core.new_id(), "reply"))
+    reply = d.last(Generate)
+    d.say()
+    d.voice("After you.")
+    assert not d.all(Play)
+    d.tell(TextStarted(reply.gen), StepGenerated(reply.gen, "Before."))
+    assert d.all(Play)[0].segment == reply.segment
+
+
+def test_the_agent_does_not_begin_while_the_caller_speaks() -> None:
+    d = Dialogue()
+    d.tell(UserSpeechStarted())
+    d.say()
+    d.voice("Hello.")
+    assert not d.all(Play)
+    d.tell(UserSpeechEnded())
+    assert d.all(Play)
+
+
+def test_a_stalled_loudspeaker_ends_the_segment() -> None:
+    d = speaking()
+    d.tell(PlayoutStarted(d.last(Play).segment), PlayoutProgressed(d.last(Play).segment, "One"))
+    d.wait(4.1)
+    assert d.lines == ["user: hello", "assistant: One~"]
+    assert d.core.idle
+
+
+def test_interrupt_stops_what_may_be_stopped_and_force_the_rest() -> None:
+    d = Dialogue()
+    d.say(interruptible=False)
+    d.voice("Protected.")
+    d.tell(InterruptRequested())
+    assert not d.all(StopPlayout)
+    d.tell(InterruptRequested(force=True))
+    assert d.all(StopPlayout)
+
+
+def test_a_queued_speech_that_is_interrupted_leaves_no_trace() -> None:
+    d = speaking()
+    speech = d.say()
+    d.voice("Later.")
+    d.tell(InterruptRequested(speech))
+    d.wait(0.5)
+    d.played(d.all(Play)[0].segment)
+    assert [e.speech for e in d.emitted("speech_done")].count(speech) == 1
+    assert d.lines == ["user: hello", "assistant: One two three four."]
+
+
+def test_every_handle_of_say_is_done_once() -> None:
+    d = Dialogue()
+    speeches = [d.say() for _ in range(4)]
+    for speak in d.all(Speak):
+        d.tell(TextStarted(speak.gen), StepGenerated(speak.gen, "x"))
+    while d.core.deadline is not None:
+        d.wait(10)
+    assert sorted(e.speech or 0 for e in d.emitted("speech_done")) == speeches
