@@ -92,8 +92,8 @@ def shown(value: Any) -> str:
 
 
 def _from_mapping(arguments: Mapping[str, Any]) -> Given:
-    value = {str(name): argument for name, argument in arguments.items()}
     try:
+        value = _scrubbed({str(name): argument for name, argument in arguments.items()})
         return Given(value, to_json(value))
     except (TypeError, ValueError, RecursionError) as error:
         raise BadArguments(f"expected JSON values, got something else ({error}). Pass plain values.") from error

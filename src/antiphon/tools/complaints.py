@@ -63,6 +63,7 @@ _EXPECTED: Final = {
     "too_long": "at most {max_length} items",
     "union_tag_invalid": "{discriminator} to be one of {expected_tags}",
     "union_tag_not_found": "an object that says its {discriminator}",
+    "json_invalid": "less nesting",
     "finite_number": "a finite number",
     "int_from_float": "an integer",
 }
@@ -82,7 +83,7 @@ def describe(schema: Mapping[str, Any]) -> str:
         return shown(schema["const"])
     for combination in ("anyOf", "oneOf"):
         if combination in schema:
-            return " or ".join(dict.fromkeys(describe(option) for option in schema[combination]))
+            return " or ".join(dict.fromkeys(filter(None, map(describe, schema[combination]))))
     if (form := _FORMATS.get(schema.get("format", ""))) is not None:
         return form
     kinds = schema.get("type")
@@ -90,7 +91,12 @@ def describe(schema: Mapping[str, Any]) -> str:
         return _KINDS.get(kinds, kinds)
     if isinstance(kinds, list):
         return " or ".join(_KINDS.get(kind, str(kind)) for kind in kinds)
-    return "a value"
+    return ""
+
+
+def _missing(where: str, schema: Mapping[str, Any]) -> str:
+    expected = describe(schema)
+    return f"`{where}` is missing, expected {expected}" if expected else f"`{where}` is missing"
 
 
 def from_pydantic(errors: Sequence[Mapping[str, Any]], given: Any, schema: Mapping[str, Any]) -> BadArguments:
@@ -101,8 +107,7 @@ def from_pydantic(errors: Sequence[Mapping[str, Any]], given: Any, schema: Mappi
         path = _path(error["loc"], given, keep_last=error["type"] == "missing")
         where = _written(path)
         if error["type"] == "missing":
-            expected = describe(_schema_at(schema, path))
-            missing.append(f"`{where}` is missing, expected {expected}")
+            missing.append(_missing(where, _schema_at(schema, path)))
             continue
         expectations, _ = wrong.setdefault(where, ([], error["input"]))
         expected = _expected(error)
@@ -127,7 +132,7 @@ def from_json_schema(errors: Iterable[Any]) -> BadArguments:
                 if name not in error.instance:
                     path = f"{where}.{name}" if where else name
                     properties = error.schema.get("properties", {})
-                    complaints.append(f"`{path}` is missing, expected {describe(properties.get(name, {}))}")
+                    complaints.append(_missing(path, properties.get(name, {})))
             continue
         subject = f"`{where}`: " if where else ""
         complaints.append(f"{subject}expected {_rule(error)}, got {shown(error.instance)}")
@@ -197,9 +202,19 @@ def _written(path: Sequence[str | int]) -> str:
 
 
 def _schema_at(schema: Mapping[str, Any], path: Sequence[str | int]) -> Mapping[str, Any]:
+    """The schema of what is at `path`; of several alternatives the first that has it. Empty if there is none."""
+    candidates = [schema]
     for part in path:
-        found = schema.get("items") if isinstance(part, int) else schema.get("properties", {}).get(part)
-        if not isinstance(found, Mapping):
-            return {}
-        schema = found
-    return schema
+        alternatives = [option for candidate in candidates for option in _alternatives(candidate, schema)]
+        found = [
+            option.get("items") if isinstance(part, int) else option.get("properties", {}).get(part)
+            for option in alternatives
+        ]
+        candidates = [item for item in found if isinstance(item, Mapping)]
+    return candidates[0] if candidates else {}
+
+
+def _alternatives(schema: Mapping[str, Any], root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    if isinstance(reference := schema.get("$ref"), str):
+        schema = root.get("$defs", {}).get(reference.rpartition("/")[2], {})
+    return [schema, *schema.get("anyOf", ()), *schema.get("oneOf", ())]

@@ -407,6 +407,8 @@ class _CallableTool(Tool, Generic[P, R]):
         arguments = dict(kwargs)
         for context in signature.contexts:
             arguments[context.name] = _context_for(self.name, context, ctx)
+        if code.raw_schema is not None and not signature.arguments:
+            arguments.pop("raw_arguments", None)
         positional = [arguments.pop(name) for name in signature.positional_only if name in arguments]
         if code.is_async:
             return await self._function(*positional, **arguments)

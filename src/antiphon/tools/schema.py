@@ -63,9 +63,12 @@ class SignatureValidator:
         # Fields have names of our own, with the parameter as alias: no parameter name can clash with pydantic's.
         self._fields = {f"f{i}": parameter.name for i, parameter in enumerate(parameters)}
         self._model = _build_model(parameters, docs, name=name)
-        # Defaults that only pydantic knows (`x: int = Field(5)`) must be passed; the others are the function's own.
+        # A default in the signature is the function's own business, unless only pydantic can tell it
+        # (`x: int = Field(5)`), or a later parameter that goes by position would take its place.
         self._passed = frozenset(
-            f"f{i}" for i, p in enumerate(parameters) if p.default is REQUIRED or _is_field_info(p.default)
+            f"f{i}"
+            for i, p in enumerate(parameters)
+            if p.default is REQUIRED or p.positional_only or _is_field_info(p.default)
         )
         self.parameters = _model_schema(self._model)
 
@@ -311,9 +314,12 @@ def _portable_typed_dict(cls: Any) -> Any:
     hints = typing.get_type_hints(cls, include_extras=True)
     fields: dict[str, Any] = {}
     for name, hint in hints.items():
-        if typing.get_origin(hint) in (typing.Required, typing.NotRequired):
+        required = name in cls.__required_keys__
+        # Where annotations are text, `__required_keys__` knows nothing of what is written on the key itself.
+        if (marker := typing.get_origin(hint)) in (typing_extensions.Required, typing_extensions.NotRequired):
+            required = marker is typing_extensions.Required
             hint = typing.get_args(hint)[0]
-        wrapper = typing_extensions.Required if name in cls.__required_keys__ else typing_extensions.NotRequired
+        wrapper = typing_extensions.Required if required else typing_extensions.NotRequired
         fields[name] = wrapper[_portable(hint)]
     portable = typing_extensions.TypedDict(cls.__name__, fields)  # type: ignore[misc]  # made at run time
     portable.__doc__ = cls.__doc__

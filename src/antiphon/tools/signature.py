@@ -45,6 +45,8 @@ class Parameter:
     """Resolved, with the extras of `Annotated`."""
     default: Any
     """`REQUIRED`, or the default in the signature."""
+    positional_only: bool = False
+    """True if it cannot be passed by keyword."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -146,7 +148,8 @@ def read_signature(function: Callable[..., Any], *, name: str, known: Mapping[st
             optional = parameter.default is None or type(None) in typing.get_args(annotation)
             contexts.append(ContextParameter(parameter.name, context, optional))
         else:
-            arguments.append(Parameter(parameter.name, annotation, parameter.default))
+            by_position = parameter.kind is parameter.POSITIONAL_ONLY
+            arguments.append(Parameter(parameter.name, annotation, parameter.default, by_position))
     return Signature(tuple(arguments), tuple(contexts), tuple(positional_only))
 
 
@@ -265,7 +268,7 @@ def _context_by_name(text: str, namespace: Mapping[str, Any]) -> type[CallContex
         value = namespace[head]
         for part in rest:
             value = getattr(value, part, None)
-        return context_type(value)
+        return value if isinstance(value, type) and issubclass(value, CallContext) else None
     return next((cls for cls in _context_classes(CallContext) if cls.__name__ == (rest or [head])[-1]), None)
 
 
