@@ -144,6 +144,7 @@ class Dialogue:
     # -- what came of it
 
     def all(self, kind: type[C]) -> list[C]:
+        """Every command of a kind so far."""
         return [command for command in self.commands if isinstance(command, kind)]
 
     def last(self, kind: type[C]) -> C:

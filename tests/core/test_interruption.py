@@ -41,7 +41,7 @@ def working(effect: Effect = "unsaid", text: str = "") -> Dialogue:
 
 def test_the_callers_new_turn_is_answered_at_once() -> None:
     for effect in ("reads", "unsaid", "writes"):
-        d = working(effect)  # type: ignore[arg-type]
+        d = working(effect)
         d.wait(5)
         d.types("something else")
         assert len(d.all(Generate)) == 2, effect
@@ -249,7 +249,8 @@ def test_a_call_that_arrives_after_the_interruption_never_starts() -> None:
 def test_words_over_the_speech_before_a_tool_interrupt_both() -> None:
     d = working("reads", text="Let me look.")
     d.tell(UserSpeechStarted(), Transcribed("no wait", False))
-    assert d.all(StopPlayout) and d.all(CancelTool)
+    assert d.all(StopPlayout)
+    assert d.all(CancelTool)
 
 
 # -- protection

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from antiphon.core.commands import Generate, PausePlayout, Play, ResumePlayout, Speak, StopGenerating, StopPlayout
 from antiphon.core.facts import (
     InterruptRequested,
@@ -19,7 +21,7 @@ from antiphon.options import Interruption, TurnHandling
 from tests.core.dialogue import Dialogue
 
 
-def speaking(**options: object) -> Dialogue:
+def speaking(**options: Any) -> Dialogue:
     """The agent is in the middle of an answer."""
     d = Dialogue(**options)
     d.types("hello")

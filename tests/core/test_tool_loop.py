@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from antiphon.core.commands import CancelTool, Generate, Play, RunTool, Speak, StopGenerating
@@ -18,7 +20,7 @@ from antiphon.options import ToolPolicy
 from tests.core.dialogue import Dialogue, policy
 
 
-def asked(*calls: tuple[str, ToolPolicy] | str, text: str = "", **options: object) -> Dialogue:
+def asked(*calls: tuple[str, ToolPolicy] | str, text: str = "", **options: Any) -> Dialogue:
     d = Dialogue(**options)
     d.types("go")
     d.model(text, *calls)
@@ -225,7 +227,8 @@ def test_a_model_that_never_answers_is_stopped_and_spoken_about() -> None:
     d = Dialogue()
     d.types("go")
     d.wait(10.01)
-    assert d.all(StopGenerating) and d.all(Speak)
+    assert d.all(StopGenerating)
+    assert d.all(Speak)
 
 
 def test_a_model_that_fails_after_its_calls_does_not_make_them_twice() -> None:

@@ -88,11 +88,25 @@ class Closing:
                 floor.out.rearm(run.id, 0.9 * grace)
             else:
                 floor.runs.cancel(run)
-        if floor.turn.text:
-            floor.history.say("user", floor.turn.take(), floor.top.agent)
+        self._keep_words(floor)
         self._hook = floor.out.new_id()
         floor.out.promise(self._hook, HookReturned(self._hook), 0.9 * grace)
         floor.out.send(RunHook(self._hook, "on_exit", floor.top.agent))
+
+    @staticmethod
+    def _keep_words(floor: Floor) -> None:
+        """What the caller said and nobody will answer is in the history all the same."""
+        words: list[str] = []
+        if floor.judged is not None:
+            floor.out.withdraw(floor.judged.id)
+            words.append(floor.judged.text)
+            floor.judged = None
+        words += floor.typed
+        floor.typed.clear()
+        if floor.turn.text:
+            words.append(floor.turn.take())
+        for text in words:
+            floor.history.say("user", text, floor.top.agent)
 
     def _is_quiet(self, floor: Floor) -> bool:
         return self._hook is None and not floor.line.segments and not any(run.active for run in floor.runs)
@@ -109,4 +123,4 @@ class Closing:
 
 
 def _is_drained(floor: Floor) -> bool:
-    return not floor.owed and not floor.line.segments and next(floor.speeches(), None) is None
+    return floor.judged is None and not floor.owed and not floor.line.segments and next(floor.speeches(), None) is None

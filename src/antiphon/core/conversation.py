@@ -15,9 +15,8 @@ went in is the journal of the session: replayed, it gives the same commands.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from antiphon.core import handoff, tool_loop
 from antiphon.core.backchannel import count_words, is_backchannel
@@ -77,8 +76,6 @@ class Conversation:
         self._floor = Floor(options, agent, epoch)
         self._out = self._floor.out
         self._closing = Closing()
-        self._typed: deque[str] = deque()
-        self._hook_turn = Turn(0, "")
         self._predicted_version = -1
         self._agent_state = "initializing"
         self._user_state = "listening"
@@ -100,6 +97,8 @@ class Conversation:
             return
         if self._out.admits(fact):
             self._route(fact)
+            if type(fact) is PlayoutProgressed and self._out.next_overdue() is None:
+                return  # the commonest fact of a spoken turn decides nothing
         self._finish(now)
 
     def advance(self, now: float) -> None:
@@ -113,14 +112,12 @@ class Conversation:
         """When `advance` must be called next, on the clock of `now`; None: not before the next fact."""
         if self._closing.phase is Phase.CLOSED:
             return None
-        times = [
-            self._out.deadline,
-            self._floor.turn.deadline,
-            self._floor.line.deadline,
-            self._closing.deadline,
-            *(speech.shield_until for speech in self._floor.speeches()),
-        ]
-        return min((time for time in times if time is not None), default=None)
+        first = self._out.deadline
+        floor = self._floor
+        for time in (floor.turn.deadline, floor.line.deadline, self._closing.deadline, floor.shields.deadline):
+            if time is not None and (first is None or time < first):
+                first = time
+        return first
 
     def take_commands(self) -> list[Command]:
         """The commands given since the last call, to be performed in order."""
@@ -135,7 +132,7 @@ class Conversation:
         """Nothing is owed, queued, sounding, undelivered or handing over. Tools in the background do not count."""
         if self._closing.phase is Phase.CLOSED:
             return True
-        return not self._typed and self._floor.is_idle
+        return self._floor.is_idle
 
     @property
     def running(self) -> list[Run]:
@@ -163,7 +160,7 @@ class Conversation:
             case EndOfTurnPredicted(version, probability):
                 floor.turn.predicted(version, probability)
             case UserTurnSubmitted(text):
-                self._typed.append(text)
+                floor.typed.append(text)
             case UserTurnCommitRequested():
                 floor.turn.commit()
             case UserTurnCleared():
@@ -298,12 +295,12 @@ class Conversation:
 
     def _hook_returned(self, hook: int, text: str | None, veto: bool) -> None:
         floor = self._floor
-        if hook != floor.turn_hook:
+        turn = floor.judged
+        if turn is None or hook != turn.id:
             if not self._closing.hook_returned(hook):
                 handoff.hook_returned(floor, hook)
             return
-        floor.turn_hook = None
-        turn = self._hook_turn
+        floor.judged = None
         if text is not None:
             turn.text = text
         if veto or not turn.text.strip():
@@ -329,11 +326,9 @@ class Conversation:
         if floor.line.advance(now):
             self._interrupt_top()
             floor.line.clear_doubt()
-        for speech in floor.speeches():
-            if speech.shield_until is not None and now >= speech.shield_until:
-                speech.shield_until = None
-                if not floor.is_shielded(speech):
-                    floor.interrupt(speech)
+        for speech in floor.shields.expired(now):
+            if not floor.is_shielded(speech):
+                floor.interrupt(speech)
         self._settle()
         if floor.accepts_turns and floor.turn.wants_prediction and floor.turn.version != self._predicted_version:
             self._predicted_version = floor.turn.version
@@ -362,8 +357,9 @@ class Conversation:
     def _settle(self) -> None:
         for _ in range(MAX_PASSES):
             fired = False
-            for rule in _RULES:
-                fired = rule(self) or fired
+            for is_possible, rule in _RULES:
+                if is_possible(self):
+                    fired = rule(self) or fired
             if not fired:
                 return
         raise AssertionError(
@@ -376,12 +372,12 @@ class Conversation:
         It interrupts what may be interrupted, and the hook decides on it.
         """
         floor = self._floor
-        if not floor.accepts_turns or floor.turn_hook is not None:
+        if not floor.accepts_turns or floor.judged is not None:
             return False
         if floor.top.is_handing_over:
             return self._make_way()
-        if self._typed:
-            text = self._typed.popleft()
+        if floor.typed:
+            text = floor.typed.popleft()
         elif floor.turn.ready:
             over_agent = floor.turn.over_agent
             text = floor.turn.take()
@@ -392,8 +388,7 @@ class Conversation:
             return False
         self._interrupt_top()
         hook = self._out.new_id()
-        self._hook_turn = Turn(hook, text)
-        floor.turn_hook = hook
+        floor.judged = Turn(hook, text)
         self._out.promise(hook, HookReturned(hook), floor.options.hook_timeout)
         self._out.send(RunHook(hook, "on_user_turn_completed", floor.top.agent, text))
         return True
@@ -401,7 +396,7 @@ class Conversation:
     def _make_way(self) -> bool:
         """A turn waits for the next agent: what this one would still say is cut, or both would wait for ever."""
         floor = self._floor
-        if not self._typed and not floor.turn.ready:
+        if not floor.typed and not floor.turn.ready:
             return False
         cut = [speech for speech in floor.top.speeches if not speech.interrupted and not floor.is_shielded(speech)]
         for speech in cut:
@@ -411,11 +406,11 @@ class Conversation:
     def _reply(self) -> bool:
         """Owed turns are answered, all by one reply, as soon as the caller lets the agent speak."""
         floor = self._floor
-        if not floor.owed or self._closing.ends_speech:
+        if self._closing.ends_speech:
             return False
-        if floor.turn_hook is not None or floor.turn.ready or self._caller_has_floor or floor.line.is_stopping:
+        if floor.judged is not None or floor.turn.ready or self._caller_has_floor or floor.line.is_stopping:
             return False
-        if self._typed or floor.top.is_handing_over or floor.shielding() is not None:
+        if floor.typed or floor.top.is_handing_over or floor.shielding() is not None:
             return False
         speech = Speech(self._out.new_id(), Kind.REPLY, floor.top, 1)
         floor.add(speech)
@@ -499,7 +494,7 @@ class Conversation:
     def _deliver(self) -> bool:
         """Results from the background are told when the line is free, all in one speech."""
         floor = self._floor
-        if not floor.offers or not floor.accepts_turns or self._typed or floor.is_busy:
+        if not floor.accepts_turns or floor.is_busy:
             return False
         offers = floor.offers.in_frame(floor.top)
         if not offers:
@@ -510,7 +505,7 @@ class Conversation:
         return True
 
     def _close(self) -> bool:
-        return self._closing.phase is not Phase.OPEN and self._closing.advance(self._floor)
+        return self._closing.advance(self._floor)
 
     # -- observers
 
@@ -535,18 +530,21 @@ class Conversation:
         floor = self._floor
         if floor.line.sounding is not None:
             return "speaking"
-        if floor.owed or floor.turn_hook is not None or floor.top.speeches:
+        if floor.owed or floor.judged is not None or floor.top.speeches:
             return "thinking"
         return "listening"
 
 
-_RULES: tuple[Callable[[Conversation], bool], ...] = (
-    Conversation._commit,
-    Conversation._reply,
-    Conversation._step,
-    Conversation._play,
-    Conversation._hand_off,
-    Conversation._deliver,
-    Conversation._close,
+Guard: TypeAlias = Callable[[Conversation], object]
+Rule: TypeAlias = Callable[[Conversation], bool]
+
+_RULES: tuple[tuple[Guard, Rule], ...] = (
+    (lambda c: c._floor.turn.ready or c._floor.typed, Conversation._commit),
+    (lambda c: c._floor.owed, Conversation._reply),
+    (lambda c: c._floor.has_speeches, Conversation._step),
+    (lambda c: c._floor.line.segments, Conversation._play),
+    (lambda c: c._floor.top.pending, Conversation._hand_off),
+    (lambda c: c._floor.offers, Conversation._deliver),
+    (lambda c: c._closing.phase is not Phase.OPEN, Conversation._close),
 )
-"""In order of right of way."""
+"""In order of right of way, each with a cheap look at whether it can fire at all."""

@@ -9,6 +9,7 @@ history. The floor creates, interrupts and finishes speeches; it does not decide
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -60,6 +61,44 @@ class Frame:
         return self.pending is not None or self.leaving is not None
 
 
+class Shields:
+    """Speeches with a tool that just came back from waiting for the caller.
+
+    They have a moment in which no turn counts against them.
+    """
+
+    __slots__ = ("_until",)
+
+    def __init__(self) -> None:
+        self._until: dict[Speech, float] = {}
+
+    def __contains__(self, speech: Speech) -> bool:
+        return speech in self._until
+
+    @property
+    def deadline(self) -> float | None:
+        """When the first of them is over."""
+        return min(self._until.values()) if self._until else None
+
+    def raise_until(self, speech: Speech, time: float) -> None:
+        """Shield the speech until then."""
+        self._until[speech] = time
+
+    def lower(self, speech: Speech) -> None:
+        """The moment is over, or no longer needed."""
+        if self._until:
+            self._until.pop(speech, None)
+
+    def expired(self, now: float) -> list[Speech]:
+        """Those whose moment has passed; they are not shielded any more."""
+        if not self._until:
+            return []
+        over = [speech for speech, until in self._until.items() if now >= until]
+        for speech in over:
+            del self._until[speech]
+        return over
+
+
 class Floor:
     """The state that the rules share."""
 
@@ -76,8 +115,11 @@ class Floor:
         """Tasks that wait for a sibling's end."""
         self.owed: list[Turn] = []
         """Committed turns that no speech answers yet."""
-        self.turn_hook: int | None = None
-        """The `on_user_turn_completed` in flight: the next turn is not committed meanwhile."""
+        self.typed: deque[str] = deque()
+        """Whole turns that were submitted and not committed yet."""
+        self.judged: Turn | None = None
+        """The turn that `on_user_turn_completed` has before it, under the hook's id: the next is not committed meanwhile."""
+        self.shields = Shields()
         self.accepts_turns = True
         """False once the session is to end."""
         self._speeches: dict[int, Speech] = {}
@@ -97,6 +139,11 @@ class Floor:
         """All unfinished speeches."""
         return iter(list(self._speeches.values()))
 
+    @property
+    def has_speeches(self) -> bool:
+        """Any speech is unfinished."""
+        return bool(self._speeches)
+
     def by_gen(self, gen: int) -> Speech | None:
         """The speech whose step is being generated under this id."""
         for speech in self._speeches.values():
@@ -111,7 +158,7 @@ class Floor:
         """
         if not speech.interruptible:
             return True
-        if speech.shield_until is not None:
+        if speech in self.shields:
             return True
         return any(c.run is not None and (c.run.protected or c.run.suspended) for c in speech.open_calls())
 
@@ -122,7 +169,8 @@ class Floor:
             self.owed
             or self.top.speeches
             or self.line.segments
-            or self.turn_hook is not None
+            or self.judged is not None
+            or self.typed
             or self.top.is_handing_over
             or self.turn.has_floor
             or self.turn.ready
@@ -184,7 +232,7 @@ class Floor:
         speech.step = Step(gen, segment, tools)
         speech.live.append(segment)
         speech.stage = Stage.GENERATING
-        speech.shield_until = None
+        self.shields.lower(speech)
         speech.agent = speech.frame.agent
         if say is not None or speech.kind is Kind.SAY:
             self.out.promise(gen, StepGenerated(gen, say or ""), self.options.generation_limit)
@@ -259,7 +307,7 @@ class Floor:
         if speech.interrupted or speech.finished:
             return
         speech.interrupted = True
-        speech.shield_until = None
+        self.shields.lower(speech)
         self.emit("speech_interrupted", speech=speech.id)
         if speech.stage is Stage.GENERATING and speech.step is not None and not speech.step.generated:
             self.out.withdraw(speech.step.gen)
@@ -377,8 +425,8 @@ class Floor:
 
         A turn that came meanwhile gives it a moment.
         """
-        if run.bond is Bond.ATTACHED and (self.owed or run.speech.held or self.turn_hook is not None):
-            run.speech.shield_until = self.out.now + RESUME_GRACE
+        if run.bond is Bond.ATTACHED and (self.owed or run.speech.held or self.judged is not None):
+            self.shields.raise_until(run.speech, self.out.now + RESUME_GRACE)
 
     def shielding(self) -> Speech | None:
         """A speech of the top frame that must end, or come to its next response, before a turn is answered."""
@@ -418,6 +466,7 @@ class Floor:
     def finish(self, speech: Speech) -> None:
         """It is over. Turns that it was to answer and did not are owed again."""
         speech.stage = Stage.DONE
+        self.shields.lower(speech)
         del self._speeches[speech.id]
         speech.frame.speeches.remove(speech)
         for turn in speech.held:

@@ -26,7 +26,7 @@ def enter(floor: Floor, frame: Frame, previous: str | None) -> None:
 def advance(floor: Floor) -> bool:
     """Begin the hand-off of the top frame once its agent has finished. True if something moved."""
     frame = floor.top
-    if frame.pending is None or frame.leaving is not None or frame.speeches or floor.turn_hook is not None:
+    if frame.pending is None or frame.leaving is not None or frame.speeches or floor.judged is not None:
         return False
     frame.entering = None
     frame.leaving = floor.out.new_id()

@@ -159,8 +159,6 @@ class Speech:
     """For a delivery: the offers it was made for."""
     writes: list[tuple[int, str]] = field(default_factory=list)
     """Calls that changed the world and whose result nobody has heard yet: the round they closed with, their id."""
-    shield_until: float | None = None
-    """A tool just came back from waiting for the caller: it has until then before a turn counts against it."""
 
     @property
     def finished(self) -> bool:
