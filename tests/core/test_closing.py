@@ -86,7 +86,7 @@ def test_draining_finishes_what_is_being_said_and_takes_no_new_turn() -> None:
     assert not d.closed
     d.played()
     assert d.closed
-    assert d.lines == ["user: go", "assistant: Goodbye then."]
+    assert d.lines == ["user: go", "assistant: Goodbye then.", "user: wait"]
     assert len(d.all(Generate)) == 1
 
 

@@ -118,7 +118,7 @@ class Floor:
         self.typed: deque[str] = deque()
         """Whole turns that were submitted and not committed yet."""
         self.judged: Turn | None = None
-        """The turn that `on_user_turn_completed` has before it, under the hook's id: the next is not committed meanwhile."""
+        """The turn that `on_user_turn_completed` has before it, under the hook's id; the next one waits."""
         self.shields = Shields()
         self.accepts_turns = True
         """False once the session is to end."""
