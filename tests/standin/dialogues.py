@@ -1,8 +1,8 @@
 """What callers say to the three agents, and the calls that should follow: thirty dialogues, data only.
 
 What is expected follows from the tools' descriptions and from what had been said by then. Where good agents may
-differ, the expectation leaves room: `OneOf` for values, `optional` for calls, `earlier` for a call that may have been made
-already.
+differ, the expectation leaves room: `OneOf` for values, `optional` for calls, `earlier` for a call that may have been
+made already.
 """
 
 from __future__ import annotations
