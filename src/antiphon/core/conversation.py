@@ -464,12 +464,18 @@ class Conversation:
         segment = floor.line.next_to_play()
         if segment is None or self._closing.ends_speech:
             return False
-        if segment.speech.interruptible and self._caller_has_floor:
+        if segment.speech.interruptible and self._caller_has_floor and not self._turn_must_wait:
             return False
         if self._is_preceded(segment):
             return False
         floor.line.play(segment)
         return True
+
+    @property
+    def _turn_must_wait(self) -> bool:
+        """A turn that is over belongs to the next agent: what this one must still say (protected) comes before it."""
+        floor = self._floor
+        return floor.top.is_handing_over and floor.turn.ready and not floor.turn.speaking
 
     @staticmethod
     def _is_preceded(segment: Segment) -> bool:
