@@ -456,9 +456,10 @@ class _FakeVADStream(VADStream):
 class FakeTTS(TTS):
     """A voice whose audio is as long as its text, `seconds_per_character` each, and never silent.
 
-    The audio comes in chunks of `chunk` seconds. The first chunk comes `ttfb` seconds after it was asked for and carries the text; the others follow as fast as they
-    are taken, or at `speed` times real time. `fail_on` fails the synthesis of texts that contain it, after
-    `fail_after` seconds of audio. `words=True` gives word timings. Text without a word makes no sound.
+    The audio comes in chunks of `chunk` seconds. The first one comes `ttfb` seconds after it was asked for and carries
+    the text; the others follow as fast as they are taken, or at `speed` times real time. `fail_on` fails the synthesis
+    of texts that contain it, after `fail_after` seconds of audio. `words=True` gives word timings. Text without a word
+    makes no sound.
     """
 
     def __init__(
