@@ -88,6 +88,15 @@ class StereoRecorder:
         if self._agent_end <= self._max_duration * self.agent_rate:
             self._agent.append((position, data))
 
+    def last_caller_sound(self, span: Span) -> float:
+        """When the caller was last audible within `span`; its end if never."""
+        import numpy as np
+
+        start, end = (round(t * self.caller_rate) for t in (span.start, span.end))
+        samples = np.frombuffer(bytes(self._caller[2 * start : 2 * end]), "<i2").astype(np.int32)
+        loud = np.flatnonzero(np.abs(samples) > AUDIBLE * 32768)
+        return (start + int(loud[-1]) + 1) / self.caller_rate if loud.size else span.end
+
     def first_agent_sound(self, after: float) -> float | None:
         """When the agent was first audible at or after that time, or None."""
         import numpy as np

@@ -1,0 +1,144 @@
+"""Imports point down only. Type-only imports and imports inside functions count."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "antiphon"
+
+LAYERS: dict[int, frozenset[str]] = {
+    0: frozenset({"audio", "chat", "events", "options", "errors"}),
+    1: frozenset({"core", "text"}),
+    2: frozenset(
+        {
+            "vad",
+            "stt",
+            "turn_detector",
+            "llm",
+            "tts",
+            "realtime",
+            "transport",
+            "store",
+            "protocols",
+            "tools",
+            "adapters",
+        }
+    ),
+    3: frozenset({"runtime"}),
+    4: frozenset({"agent", "application", "session", "run_context", "speech_handle", "run_result", "tasks", "toolkit"}),
+    5: frozenset(
+        {"providers", "transports", "stores", "server", "cli", "testing", "compat", "plugins", "inference", "telemetry"}
+    ),
+}
+LAYER = {part: layer for layer, parts in LAYERS.items() for part in parts}
+
+SHELLS: dict[str, frozenset[str]] = {
+    "cli": frozenset({"server", "transports", "providers"}),
+    "server": frozenset({"cli"}),  # `server.run()` is the command line's front door
+    "plugins": frozenset({"providers"}),
+    "inference": frozenset({"providers"}),
+    "compat": frozenset({"server", "plugins", "inference", "providers"}),
+}
+"""Which shells a shell may use, besides itself."""
+
+
+def allowed(part: str) -> frozenset[str]:
+    """The parts of the package that modules of `part` may import."""
+    contracts = LAYERS[0] | LAYERS[2]
+    match LAYER[part]:
+        case 0:
+            return LAYERS[0]
+        case 1:
+            return LAYERS[0] | LAYERS[1]
+        case 2:
+            return contracts | {"text"}
+        case 3 | 4 as layer:
+            return frozenset().union(*(LAYERS[below] for below in range(layer + 1)))
+    shells = SHELLS.get(part, frozenset()) | {part}
+    match part:
+        case "providers":
+            return contracts | {"text"} | shells
+        case "testing":
+            return contracts | LAYERS[4] | {"core", "text"} | shells
+        case _:
+            return contracts | LAYERS[4] | {"text"} | shells
+
+
+@dataclass(frozen=True)
+class Import:
+    """One name that a module imports from the package."""
+
+    file: str
+    line: int
+    importer: str
+    imported: str
+    """The part of the package, for example "core"; "" for the package itself."""
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.importer} imports {self.name}"
+
+
+def modules() -> list[Path]:
+    return sorted(SOURCE.rglob("*.py"))
+
+
+def imports(path: Path) -> Iterator[Import]:
+    """Everything of the package that a module imports, wherever in the file."""
+    inside = path.relative_to(SOURCE).with_suffix("").parts
+    importer = inside[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            package = ["antiphon", *inside[: len(inside) - node.level]] if node.level else []
+            module = ".".join([*package, node.module] if node.module else package)
+            targets = [f"{module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for target in targets:
+            parts = target.split(".")
+            if parts[0] == "antiphon":
+                imported = parts[1] if len(parts) > 1 and parts[1] in LAYER else ""
+                yield Import(str(path.relative_to(SOURCE)), node.lineno, importer, imported, target)
+
+
+def test_every_module_has_a_layer() -> None:
+    parts = {path.relative_to(SOURCE).with_suffix("").parts[0] for path in modules()}
+    assert parts - {"__init__", "__main__"} <= set(LAYER)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_down_only(path: Path) -> None:
+    found = [one for one in imports(path) if one.importer in LAYER]
+    assert [str(one) for one in found if one.imported not in allowed(one.importer)] == []
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_what_another_part_needs_of_a_module_is_public(path: Path) -> None:
+    private = [
+        str(one)
+        for one in imports(path)
+        if one.imported != one.importer and any(p.startswith("_") and p != "__future__" for p in one.name.split("."))
+    ]
+    assert private == []
+
+
+def test_the_walk_sees_type_only_local_and_relative_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}.SOURCE", tmp_path)
+    (tmp_path / "tools").mkdir()
+    module = tmp_path / "tools" / "x.py"
+    module.write_text(
+        "from typing import TYPE_CHECKING\n"
+        "from antiphon import session\n"
+        "from ..core import facts\n"
+        "if TYPE_CHECKING:\n    from antiphon.runtime.driver import Driver\n"
+        "def f():\n    import antiphon.agent\n"
+    )
+    assert sorted(one.imported for one in imports(module)) == ["agent", "core", "runtime", "session"]
+    assert all(one.imported not in allowed("tools") for one in imports(module))
