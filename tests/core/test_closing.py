@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from antiphon.core.commands import CancelTool, Close, Generate, RunHook, RunTool
+from antiphon.core.commands import CancelTool, Close, Generate, RunHook, RunTool, StopPlayout
 from antiphon.core.facts import (
     CloseRequested,
+    EndRequested,
+    PlayoutFinished,
     SpeechRequested,
     ToolReturned,
     Transcribed,
+    UserSpeechEnded,
     UserSpeechStarted,
     UserTurnSubmitted,
 )
@@ -111,3 +114,65 @@ def test_every_handle_is_done_when_the_session_is_closed() -> None:
     speeches = [d.say() for _ in range(3)]
     d.tell(CloseRequested()).wait(1.0)
     assert sorted(e.speech or 0 for e in d.emitted("speech_done")) == speeches
+
+
+# -- goodbyes
+
+
+def saying_goodbye(linger: float = 2.0) -> Dialogue:
+    d = Dialogue()
+    d.types("that is all")
+    d.model("", "end_call")
+    d.tell(EndRequested(d.last(Generate).speech, linger))
+    d.returns("say goodbye to the user")
+    d.model("Goodbye, and have a nice day.")
+    return d
+
+
+def test_the_call_ends_a_moment_after_the_goodbye() -> None:
+    d = saying_goodbye()
+    d.played().wait(1.9)
+    assert not d.closed
+    d.wait(0.2)
+    assert d.closed
+    assert d.last(Close).reason == "task_completed"
+
+
+def test_one_more_thing_over_the_goodbye_keeps_the_call() -> None:
+    d = saying_goodbye()
+    d.tell(UserSpeechStarted(), Transcribed("wait, one more thing", True), UserSpeechEnded())
+    d.tell(PlayoutFinished(d.last(StopPlayout).segment, "Goodbye,")).wait(0.3)
+    d.model("Of course.")
+    d.played().wait(60)
+    assert not d.closed
+    assert d.lines[-2:] == ["user: wait, one more thing", "assistant: Of course."]
+
+
+def test_one_more_thing_just_after_the_goodbye_keeps_the_call() -> None:
+    d = saying_goodbye()
+    d.played().wait(1.5)
+    d.tell(UserSpeechStarted()).wait(1.0)
+    d.tell(Transcribed("oh and the address please", True), UserSpeechEnded()).wait(0.3)
+    assert d.last(Generate).tools and not d.closed
+
+
+@pytest.mark.parametrize("words", ["bye-bye", "thanks, take care", "okay", "thank you very much, goodbye"])
+def test_a_goodbye_to_the_goodbye_ends_the_call_without_an_answer(words: str) -> None:
+    d = saying_goodbye()
+    d.tell(UserSpeechStarted(), Transcribed(words, True), UserSpeechEnded()).wait(1.0)
+    assert not d.all(StopPlayout)
+    d.played().wait(2.1)
+    assert d.closed
+    assert len(d.all(Generate)) == 2
+
+
+def test_a_second_end_of_the_call_works_after_the_first_was_called_off() -> None:
+    d = saying_goodbye()
+    d.types("wait")
+    d.tell(PlayoutFinished(d.last(StopPlayout).segment, ""))
+    d.model("", "end_call")
+    d.tell(EndRequested(d.last(Generate).speech, 0.0))
+    d.returns("say goodbye to the user")
+    d.model("Bye.")
+    d.played().wait(0.1)
+    assert d.closed

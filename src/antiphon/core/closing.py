@@ -1,5 +1,7 @@
 """The end of a session.
 
+    OPEN --a goodbye is asked for--> ENDING --said, and nobody speaks for a while--> DRAINING
+    ENDING --the caller has more to say--> OPEN         ENDING --the caller says goodbye, too--> DRAINING
     OPEN --drain--> DRAINING --nothing said or done any more, or time--> CLOSING --all quiet, or time--> CLOSED
     OPEN --close--> CLOSING
 
@@ -21,6 +23,8 @@ class Phase(enum.Enum):
     """How far the end is."""
 
     OPEN = enum.auto()
+    ENDING = enum.auto()
+    """A goodbye is being said; the caller may still change their mind."""
     DRAINING = enum.auto()
     CLOSING = enum.auto()
     CLOSED = enum.auto()
@@ -29,7 +33,7 @@ class Phase(enum.Enum):
 class Closing:
     """Moves a session to its end."""
 
-    __slots__ = ("_hook", "_reason", "deadline", "phase")
+    __slots__ = ("_goodbye", "_hook", "_linger", "_reason", "deadline", "phase")
 
     def __init__(self) -> None:
         self.phase = Phase.OPEN
@@ -37,21 +41,45 @@ class Closing:
         """When the phase ends whatever is still going on."""
         self._hook: int | None = None
         self._reason = ""
+        self._goodbye = 0
+        self._linger = 0.0
 
     @property
     def ends_speech(self) -> bool:
         """Speech that is asked for now would not be heard."""
         return self.phase in (Phase.CLOSING, Phase.CLOSED)
 
+    @property
+    def is_ending(self) -> bool:
+        """A goodbye is being said, or was a moment ago."""
+        return self.phase is Phase.ENDING
+
+    def end_after(self, speech: int, linger: float, reason: str) -> None:
+        """End the call when that speech is over, unless the caller goes on."""
+        if self.phase in (Phase.OPEN, Phase.ENDING):
+            self.phase = Phase.ENDING
+            self.deadline = None
+            self._goodbye, self._linger, self._reason = speech, linger, reason
+
+    def go_on(self) -> None:
+        """The caller has more to say: the call does not end."""
+        if self.phase is Phase.ENDING:
+            self.phase = Phase.OPEN
+            self.deadline = None
+
+    def agree(self, floor: Floor) -> None:
+        """The caller said goodbye, too."""
+        if self.phase is Phase.ENDING:
+            self.request(floor, drain=True, reason=self._reason)
+
     def request(self, floor: Floor, *, drain: bool, reason: str) -> None:
         """The session is to end. A second request can only hasten it."""
-        if self.phase is Phase.OPEN:
+        if self.phase in (Phase.OPEN, Phase.ENDING):
             self._reason = reason
             floor.accepts_turns = False
-            if drain:
-                self.phase = Phase.DRAINING
-                self.deadline = floor.out.now + floor.options.drain_timeout
-        if self.phase in (Phase.OPEN, Phase.DRAINING) and not drain:
+            self.phase = Phase.DRAINING
+            self.deadline = floor.out.now + floor.options.drain_timeout
+        if self.phase is Phase.DRAINING and not drain:
             self._begin(floor)
 
     def hook_returned(self, hook: int) -> bool:
@@ -63,12 +91,25 @@ class Closing:
 
     def advance(self, floor: Floor) -> bool:
         """Go to the next phase if it is time. True if something moved."""
+        if self.phase is Phase.ENDING:
+            return self._linger_on(floor)
         overdue = self.deadline is not None and floor.out.now >= self.deadline
         if self.phase is Phase.DRAINING and (overdue or _is_drained(floor)):
             self._begin(floor)
             return True
         if self.phase is Phase.CLOSING and (overdue or self._is_quiet(floor)):
             self._end(floor)
+            return True
+        return False
+
+    def _linger_on(self, floor: Floor) -> bool:
+        """The goodbye was said: a moment for the caller, then the end. Who speaks gets as long as they need."""
+        if floor.speech(self._goodbye) is not None or floor.turn.has_floor or floor.is_busy:
+            self.deadline = None
+        elif self.deadline is None:
+            self.deadline = floor.out.now + self._linger
+        if self.deadline is not None and floor.out.now >= self.deadline:
+            self.request(floor, drain=True, reason=self._reason)
             return True
         return False
 

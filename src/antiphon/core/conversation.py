@@ -19,7 +19,6 @@ from collections.abc import Callable
 from typing import TypeAlias, assert_never
 
 from antiphon.core import handoff, tool_loop
-from antiphon.core.backchannel import count_words, is_backchannel
 from antiphon.core.closing import Closing, Phase
 from antiphon.core.commands import CancelTool, Command, PredictEndOfTurn, RunHook, StopGenerating, StopPlayout
 from antiphon.core.facts import (
@@ -28,6 +27,7 @@ from antiphon.core.facts import (
     CloseRequested,
     ContextChanged,
     EndOfTurnPredicted,
+    EndRequested,
     Fact,
     GenerationFailed,
     Handoff,
@@ -57,6 +57,7 @@ from antiphon.core.facts import (
 )
 from antiphon.core.floor import Floor
 from antiphon.core.line import Segment, Sound
+from antiphon.core.phrases import count_words, is_backchannel, is_farewell
 from antiphon.core.runs import Bond, Run
 from antiphon.core.speech import Kind, Speech, Stage, Turn
 from antiphon.options import SessionOptions
@@ -227,6 +228,8 @@ class Conversation:
                 if item is not None:
                     item.created_at = floor.history.wall
                     floor.history.record(item, agent)
+            case EndRequested(speech_id, linger, reason):
+                self._closing.end_after(speech_id, linger, reason)
             case CloseRequested(drain, reason):
                 self._closing.request(floor, drain=drain, reason=reason)
             case _:
@@ -254,6 +257,7 @@ class Conversation:
             and self._floor.accepts_turns
             and count_words(text) >= max(1, interruption.min_words)
             and not is_backchannel(text)
+            and not (self._closing.is_ending and is_farewell(text))
         )
 
     def _interrupt_top(self) -> None:
@@ -386,6 +390,13 @@ class Conversation:
                 return True
         else:
             return False
+        if self._closing.is_ending:
+            if is_farewell(text) or is_backchannel(text):
+                floor.line.clear_doubt()
+                floor.history.say("user", text, floor.top.agent)
+                self._closing.agree(floor)
+                return True
+            self._closing.go_on()
         self._interrupt_top()
         hook = self._out.new_id()
         floor.judged = Turn(hook, text)

@@ -287,6 +287,18 @@ class ContextChanged:
 
 
 @dataclass(slots=True, frozen=True)
+class EndRequested:
+    """The call is to end when `speech`, the goodbye, is over, unless the caller has more to say.
+
+    `linger`: seconds after it in which they still may.
+    """
+
+    speech: int
+    linger: float = 2.0
+    reason: str = "task_completed"
+
+
+@dataclass(slots=True, frozen=True)
 class CloseRequested:
     """The session is to end. `drain`: what is being said and done is finished first."""
 
@@ -323,5 +335,6 @@ Fact: TypeAlias = (
     | AgentTaskStarted
     | AgentTaskFinished
     | ContextChanged
+    | EndRequested
     | CloseRequested
 )
