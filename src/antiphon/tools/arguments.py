@@ -151,6 +151,8 @@ def _repaired(text: str, error: ValueError) -> Any:
         if any(value != objects[0] for value in objects[1:]):
             raise BadArguments(f"expected one JSON object, got {len(objects)} different ones. Make one call for each.")
         return objects[0]
+    if (value := _object_before_prose(text)) is not None:
+        return value
     if not text.startswith("{"):
         raise BadArguments(f"expected a JSON object, got {shown(text)}. Call again with an object of named arguments.")
     if not _has_one_meaning(text):
@@ -172,6 +174,15 @@ def _objects_in_a_row(text: str) -> list[Any] | None:
         while position < len(text) and text[position] in " \t\r\n,;":
             position += 1
     return values
+
+
+def _object_before_prose(text: str) -> dict[str, Any] | None:
+    """The object that text begins with, if what follows it is no JSON."""
+    try:
+        value, end = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and not set("{}[]") & set(text[end:]) else None
 
 
 def _has_one_meaning(text: str) -> bool:

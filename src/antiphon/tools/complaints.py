@@ -217,4 +217,7 @@ def _schema_at(schema: Mapping[str, Any], path: Sequence[str | int]) -> Mapping[
 def _alternatives(schema: Mapping[str, Any], root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     if isinstance(reference := schema.get("$ref"), str):
         schema = root.get("$defs", {}).get(reference.rpartition("/")[2], {})
-    return [schema, *schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    found = [schema]
+    for option in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        found += _alternatives(option, root)
+    return found

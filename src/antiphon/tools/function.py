@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast, overload
 
-from typing_extensions import ParamSpec, TypeIs, TypeVar
+from typing_extensions import TypeIs, TypeVar
 
 from antiphon.errors import ToolDefinitionError, UsageError
 from antiphon.options import NOT_GIVEN, DuplicateMode, DuplicateScope, Effect, NotGivenOr, is_given
@@ -65,7 +65,6 @@ __all__ = [
     "is_raw_function_tool",
 ]
 
-P = ParamSpec("P", default=...)
 R = TypeVar("R", default=Any)
 
 CONFIRM_DUPLICATE = "_lk_agents_confirm_duplicate"
@@ -286,8 +285,13 @@ class _Definition:
         return PreparedCall(checked.kwargs, given.text, canonical_text(checked.all), confirmed)
 
 
-class _CallableTool(Tool, Generic[P, R]):
-    """A function that a model can call: a definition, and the object it is bound to if it is a method."""
+class _CallableTool(Tool, Generic[R]):
+    """A function that a model can call: a definition, and the object it is bound to if it is a method.
+
+    The type keeps what the function returns, not its parameters: so a subclass may override a tool of its base.
+    """
+
+    __name__: str
 
     def __init__(self, definition: _Definition, *, owner: object = None, stand_in: Callable[..., Any] | None = None):
         self._definition = definition
@@ -452,7 +456,7 @@ class _CallableTool(Tool, Generic[P, R]):
             return self.bind(owner)
         return self if instance is None else self.bind(instance)
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    def __call__(self, *args: Any, **kwargs: Any) -> R:
         return cast("R", self._function(*args, **kwargs))
 
     def __eq__(self, other: object) -> bool:
@@ -474,7 +478,7 @@ class _CallableTool(Tool, Generic[P, R]):
         return self._definition.code.signature(self.name).contexts
 
 
-class FunctionTool(_CallableTool[P, R]):
+class FunctionTool(_CallableTool[R]):
     """A tool whose parameters are read from its function's signature and docstring. Made by `function_tool`."""
 
     @property
@@ -484,7 +488,7 @@ class FunctionTool(_CallableTool[P, R]):
         return FunctionToolInfo(self.name, self.description, options.flags, self.on_duplicate, options.duplicate_scope)
 
 
-class RawFunctionTool(_CallableTool[P, R]):
+class RawFunctionTool(_CallableTool[R]):
     """A tool that brings its own JSON schema; its function gets the arguments as one dict, `raw_arguments`."""
 
     @property
@@ -496,12 +500,12 @@ class RawFunctionTool(_CallableTool[P, R]):
         return RawFunctionToolInfo(self.name, schema, options.flags, self.on_duplicate, options.duplicate_scope)
 
 
-AnyFunctionTool: TypeAlias = "FunctionTool[..., Any] | RawFunctionTool[..., Any]"
+AnyFunctionTool: TypeAlias = "FunctionTool[Any] | RawFunctionTool[Any]"
 
 
 @overload
 def function_tool(
-    f: Callable[P, R],
+    f: Callable[..., R],
     *,
     name: str | None = None,
     description: str | None = None,
@@ -513,10 +517,10 @@ def function_tool(
     on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
     duplicate_scope: DuplicateScope = "name",
     max_result_chars: int = 20_000,
-) -> FunctionTool[P, R]: ...
+) -> FunctionTool[R]: ...
 @overload
 def function_tool(
-    f: Callable[P, R],
+    f: Callable[..., R],
     *,
     name: str | None = None,
     description: str | None = None,
@@ -528,7 +532,7 @@ def function_tool(
     on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
     duplicate_scope: DuplicateScope = "name",
     max_result_chars: int = 20_000,
-) -> RawFunctionTool[P, R]: ...
+) -> RawFunctionTool[R]: ...
 @overload
 def function_tool(
     f: None = None,
@@ -543,7 +547,7 @@ def function_tool(
     on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
     duplicate_scope: DuplicateScope = "name",
     max_result_chars: int = 20_000,
-) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
+) -> Callable[[Callable[..., R]], FunctionTool[R]]: ...
 @overload
 def function_tool(
     f: None = None,
@@ -558,7 +562,7 @@ def function_tool(
     on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
     duplicate_scope: DuplicateScope = "name",
     max_result_chars: int = 20_000,
-) -> Callable[[Callable[P, R]], RawFunctionTool[P, R]]: ...
+) -> Callable[[Callable[..., R]], RawFunctionTool[R]]: ...
 def function_tool(
     f: Any = None,
     *,
@@ -601,7 +605,7 @@ def function_tool(
     if raw_schema is not None:
         _check_raw_schema(raw_schema)
 
-    def decorate(function: Any) -> FunctionTool[..., Any] | RawFunctionTool[..., Any]:
+    def decorate(function: Any) -> FunctionTool[Any] | RawFunctionTool[Any]:
         if isinstance(function, (FunctionTool, RawFunctionTool)):
             raise ToolDefinitionError(
                 f"{function.name!r} is a tool already. Use it as it is, or `tool.with_options(...)` for a variant."
@@ -617,17 +621,17 @@ def function_tool(
     return decorate if f is None else decorate(f)
 
 
-def is_function_tool(value: object) -> TypeIs[FunctionTool[..., Any]]:
+def is_function_tool(value: object) -> TypeIs[FunctionTool[Any]]:
     """True for a tool made from a signature."""
     return isinstance(value, FunctionTool)
 
 
-def is_raw_function_tool(value: object) -> TypeIs[RawFunctionTool[..., Any]]:
+def is_raw_function_tool(value: object) -> TypeIs[RawFunctionTool[Any]]:
     """True for a tool made from a raw schema."""
     return isinstance(value, RawFunctionTool)
 
 
-def find_function_tools(obj: object) -> list[FunctionTool[..., Any] | RawFunctionTool[..., Any]]:
+def find_function_tools(obj: object) -> list[FunctionTool[Any] | RawFunctionTool[Any]]:
     """The decorated methods of an object (bound to it) or class, base classes first, in order of definition.
 
     An overridden name is listed once, at its first place; overridden by something that is no tool, it is left out.
@@ -761,4 +765,5 @@ async def _in_thread(call: Callable[[], Any]) -> Any:
 
 
 def _is_async(function: Any) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(innermost(function))
+    # Not through functools.wraps: a sync wrapper may run the async function that it wraps to its end.
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))

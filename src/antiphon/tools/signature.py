@@ -7,6 +7,7 @@ fills in (`self`, a `CallContext`), and resolves annotations that are still text
 
 from __future__ import annotations
 
+import builtins
 import functools
 import inspect
 import re
@@ -23,6 +24,7 @@ from antiphon.errors import ToolDefinitionError
 REQUIRED: Final = inspect.Parameter.empty
 """The default of a parameter that has none."""
 
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _DOTTED_NAME = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(?:\[.*\])?\s*", re.DOTALL)
 
 
@@ -94,13 +96,14 @@ def takes_owner(function: Callable[..., Any]) -> bool:
     """
     if not inspect.isfunction(function):
         return False
-    first = next(iter(_raw_signature(function).parameters.values()), None)
-    if first is None or first.kind not in (first.POSITIONAL_ONLY, first.POSITIONAL_OR_KEYWORD):
+    plain = innermost(function)
+    if not inspect.isfunction(plain) or not plain.__code__.co_argcount:
         return False
-    if first.name in ("self", "cls"):
+    first = plain.__code__.co_varnames[0]
+    if first in ("self", "cls"):
         return True
-    in_class = "." in function.__qualname__.rpartition("<locals>.")[2]
-    return in_class and first.annotation is REQUIRED
+    in_class = "." in plain.__qualname__.rpartition("<locals>.")[2]
+    return in_class and first not in plain.__annotations__
 
 
 def read_signature(function: Callable[..., Any], *, name: str, known: Mapping[str, Any]) -> Signature:
@@ -197,11 +200,12 @@ def resolve_local(function: Callable[..., Any]) -> dict[str, Any]:
     know, and frames must not be kept. What cannot be resolved yet is left out.
     """
     plain = innermost(function)
-    texts = {k: v for k, v in getattr(plain, "__annotations__", {}).items() if isinstance(v, str) and k != "return"}
-    if not texts or "<locals>" not in getattr(plain, "__qualname__", ""):
+    if "<locals>" not in getattr(plain, "__qualname__", ""):
         return {}
-    scopes = list(_calling_scopes(plain))
-    namespace = ChainMap(*[dict(scope) for scope in scopes], dict(_namespace(function)))
+    texts = {name: text for name, text in _annotation_texts(plain) if not _is_global(text, plain)}
+    if not texts:
+        return {}
+    namespace = ChainMap(*[dict(scope) for scope in _calling_scopes(plain)], _namespace(function))
     resolved: dict[str, Any] = {}
     for parameter, text in texts.items():
         try:
@@ -209,6 +213,17 @@ def resolve_local(function: Callable[..., Any]) -> dict[str, Any]:
         except Exception:
             continue  # any failure means "not yet": it is tried again when the tool is used
     return resolved
+
+
+def _annotation_texts(plain: Callable[..., Any]) -> list[tuple[str, str]]:
+    annotations = getattr(plain, "__annotations__", {})
+    return [(name, text) for name, text in annotations.items() if isinstance(text, str) and name != "return"]
+
+
+def _is_global(text: str, plain: Callable[..., Any]) -> bool:
+    """True if every name in the text can be found in the module: it needs no local scope."""
+    names = getattr(plain, "__globals__", {})
+    return all(name in names or hasattr(builtins, name) for name in _NAME.findall(text))
 
 
 def _raw_signature(function: Callable[..., Any]) -> inspect.Signature:

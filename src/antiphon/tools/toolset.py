@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias
 
 from antiphon.errors import ToolDefinitionError
 from antiphon.tools.function import (
@@ -25,7 +25,6 @@ from antiphon.tools.function import (
 )
 
 ToolLike: TypeAlias = "Tool | Toolset"
-AnyTool = TypeVar("AnyTool", bound="Tool | Toolset")
 
 
 class Toolset:
@@ -255,9 +254,9 @@ class ToolContext:
             )
 
 
-def dedupe_by_id(tools: Iterable[AnyTool]) -> list[AnyTool]:
+def dedupe_by_id(tools: Iterable[ToolLike]) -> list[ToolLike]:
     """Of tools with equal ids the last one, at the place of the first; toolsets and tools are told apart."""
-    kept: dict[tuple[bool, str], AnyTool] = {}
+    kept: dict[tuple[bool, str], ToolLike] = {}
     for tool in tools:
         kept[isinstance(tool, Toolset), tool.id] = tool
     return list(kept.values())

@@ -1,0 +1,283 @@
+"""A model's text to checked arguments: repairs, refusals, their words, and the normal form."""
+
+import datetime
+import json
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from antiphon.tools.function import ToolError, function_tool
+
+
+class Options(BaseModel):
+    seat: str = "window"
+    meal: Literal["veg", "fish"] | None = "veg"
+
+
+class Card(BaseModel):
+    kind: Literal["card"]
+    number: str
+    holder: str = "caller"
+
+
+class Cash(BaseModel):
+    kind: Literal["cash"]
+    holder: str | None
+
+
+class Passenger(BaseModel):
+    name: str
+    age: int = Field(ge=0)
+
+    @field_validator("name")
+    @classmethod
+    def not_empty(cls, name: str) -> str:
+        if not name:
+            raise ValueError("a passenger needs a name")
+        return name
+
+
+@function_tool
+async def book(
+    date: str, party_size: Annotated[int, Field(ge=1, le=12)], meal: Literal["lunch", "dinner"] = "lunch"
+) -> None:
+    """Books."""
+
+
+@function_tool
+async def fly(
+    day: datetime.date,
+    passengers: list[Passenger],
+    options: Options = Options(),  # noqa: B008 - a default in the signature
+    pay: Annotated[Card | Cash, Field(discriminator="kind")] | None = None,
+) -> None:
+    """Flies."""
+
+
+GOOD = '{"date": "Monday", "party_size": 4}'
+WHOLE = {"date": "Monday", "party_size": 4}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD,
+        "{'date': 'Monday', 'party_size': 4}",
+        '{"date": "Monday", "party_size": 4,}',
+        '{date: "Monday", party_size: 4}',
+        '{"date": "Monday", "party_size": 4',
+        '{"party_size": 4, "date": "Monday"',
+        '```json\n{"date": "Monday", "party_size": 4}\n```',
+        '{"date": "Monday", "party_size": 4}<|im_end|>',
+        '<tool_call>{"date": "Monday", "party_size": 4}</tool_call>',
+        '{"date": "Monday", "party_size": 4}<｜tool▁call▁end｜>',  # noqa: RUF001
+        json.dumps(GOOD),
+        json.dumps(json.dumps(GOOD)),
+        GOOD + GOOD,
+        '{"date": "Monday", "party_size": 4} // done',
+        '{"date": "Monday", "party_size": "4"}',
+        '{"date": "Monday", "party_size": 4.0}',
+        '{"date": "Monday", "party_size": 4, "mood": "good"}',
+        '{"date": "Monday", "party_size": 4, "meal": null}',
+        f"  {GOOD}\n",
+    ],
+)
+def test_what_has_one_meaning_is_understood(text: str) -> None:
+    if text == '{"date": "Monday", "party_size": 4':
+        with pytest.raises(ToolError, match="incomplete"):  # it may have become 40
+            book.prepare(text)
+        return
+    prepared = book.prepare(text)
+    assert prepared.kwargs == WHOLE
+    assert prepared.canonical == '{"date":"Monday","meal":"lunch","party_size":4}'
+    assert isinstance(json.loads(prepared.arguments), dict)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"date": "Mon',
+        '{"date": "Monday", "party_size": ',
+        '{"date": "Monday", "party_size": 1',
+        '{"date": "Monday", "party_size": }',
+        '{"date": "Monday", "party_size": 4}{"date": "Tuesday", "party_size": 4}',
+        "[4]",
+        "4",
+        "I would like a table",
+        '"Monday"',
+        "{" * 5000,
+        '{"a":' * 3000 + "1" + "}" * 3000,
+    ],
+)
+def test_what_would_be_a_guess_is_refused(text: str) -> None:
+    with pytest.raises(ToolError, match=r"^Error parsing arguments for `book`: .*Call again|call again|Make one call"):
+        book.prepare(text)
+
+
+@pytest.mark.parametrize("nothing", [None, "", "  ", "null", '""', "{}", {}])
+def test_nothing_is_no_arguments(nothing: Any) -> None:
+    @function_tool
+    async def ping() -> None: ...
+
+    prepared = ping.prepare(nothing)
+    assert (prepared.kwargs, prepared.canonical) == ({}, "{}")
+    assert json.loads(prepared.arguments) == {}
+
+
+def test_well_formed_text_goes_into_the_history_as_it_was() -> None:
+    assert book.prepare(GOOD).arguments == GOOD
+    assert book.prepare('{"date": "Monday", "party_size": 4, "meal": null}').arguments.endswith('"meal": null}')
+
+
+def test_repaired_text_goes_into_the_history_as_json() -> None:
+    assert book.prepare("{'date': 'Zürich', 'party_size': 4}").arguments == '{"date": "Zürich", "party_size": 4}'
+
+
+def test_characters_that_no_text_can_carry_are_replaced() -> None:
+    prepared = book.prepare('{"date": "a\\ud800b", "party_size": 4}')
+    assert prepared.kwargs["date"] == "a\ufffdb"
+    assert prepared.arguments.encode() == b'{"date": "a\xef\xbf\xbdb", "party_size": 4}'
+
+
+def complaint(tool: Any, arguments: Any) -> str:
+    with pytest.raises(ToolError) as caught:
+        tool.prepare(arguments)
+    message: str = caught.value.message
+    return message.removeprefix(f"Error parsing arguments for `{tool.name}`: ").removesuffix(
+        ". Correct the arguments and call again."
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"party_size": 4}, "`date` is missing, expected a string"),
+        (
+            {"date": 7, "party_size": "four"},
+            '`date`: expected a string, got 7; `party_size`: expected an integer, got "four"',
+        ),
+        ({"date": "x", "party_size": 13}, "`party_size`: expected at most 12, got 13"),
+        ({"date": "x", "party_size": 2.5}, "`party_size`: expected an integer, got 2.5"),
+        ({"date": "x", "party_size": None}, "`party_size`: expected an integer, got null"),
+        (
+            {"date": "x", "party_size": 1, "meal": "tea"},
+            "`meal`: expected 'lunch' or 'dinner', got \"tea\"",
+        ),
+    ],
+)
+def test_each_bad_argument_is_named_with_expected_and_got(arguments: dict[str, Any], text: str) -> None:
+    assert complaint(book, arguments) == text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (
+            {"day": "tomorrow", "passengers": []},
+            '`day`: expected a date such as 2025-03-31, got "tomorrow"',
+        ),
+        (
+            {"day": "2025-03-31", "passengers": [{"name": "Ann", "age": 3}, {"age": -1}]},
+            "`passengers[1].name` is missing, expected a string; `passengers[1].age`: expected at least 0, got -1",
+        ),
+        (
+            {"day": "2025-03-31", "passengers": [{"name": "", "age": 3}]},
+            '`passengers[0].name`: expected something else (a passenger needs a name), got ""',
+        ),
+        ({"day": "2025-03-31", "passengers": 3}, "`passengers`: expected a list, got 3"),
+        (
+            {"day": "2025-03-31", "passengers": [], "pay": {"kind": "coin"}},
+            "`pay`: expected 'kind' to be one of 'card', 'cash', got {\"kind\": \"coin\"}",
+        ),
+        (
+            {"day": "2025-03-31", "passengers": [], "pay": {"kind": "card"}},
+            "`pay.number` is missing, expected a string",
+        ),
+    ],
+)
+def test_nested_arguments_are_named_by_their_path(arguments: dict[str, Any], text: str) -> None:
+    assert complaint(fly, arguments) == text
+
+
+def test_complaints_speak_no_library_language() -> None:
+    text = complaint(fly, {"day": 1.5, "passengers": [3, {"name": []}], "options": 4, "pay": [None]})
+    for word in ("pydantic", "http", "Input", "valid dict", "tagged-union", "f0", "function-"):
+        assert word not in text
+
+
+def test_long_values_are_cut_in_complaints() -> None:
+    assert len(complaint(book, {"date": "x", "party_size": "y" * 1000})) < 200
+
+
+class TestNulls:
+    def test_null_for_a_defaulted_argument_means_the_default(self) -> None:
+        assert book.prepare({**WHOLE, "meal": None}).kwargs == WHOLE
+
+    def test_also_deep_inside(self) -> None:
+        given = {"day": "2025-03-31", "passengers": [], "options": {"seat": None, "meal": None}}
+        assert fly.prepare(given).kwargs["options"] == Options(seat="window", meal="veg")
+
+    def test_and_in_the_right_shape_of_a_union(self) -> None:
+        given: dict[str, Any] = {"day": "2025-03-31", "passengers": []}
+        card = fly.prepare({**given, "pay": {"kind": "card", "number": "1", "holder": None}}).kwargs["pay"]
+        cash = fly.prepare({**given, "pay": {"kind": "cash", "holder": None}}).kwargs["pay"]
+        assert (card.holder, cash.holder) == ("caller", None)
+
+    def test_null_for_a_required_nullable_argument_is_null(self) -> None:
+        @function_tool
+        async def f(x: int | None) -> None: ...
+
+        assert f.prepare('{"x": null}').kwargs == {"x": None}
+
+
+def test_defaults_of_the_signature_stay_with_the_function() -> None:
+    sentinel = object()
+
+    @function_tool
+    async def f(x: int = 1, y: Any = sentinel, z: int = Field(5)) -> None: ...
+
+    assert f.prepare("{}").kwargs == {"z": 5}
+
+
+def test_strict_models_accept_what_json_can_say() -> None:
+    class Strict(BaseModel):
+        model_config = ConfigDict(strict=True)
+        day: datetime.date
+        pair: tuple[int, int]
+
+    @function_tool
+    async def f(value: Strict) -> None: ...
+
+    assert f.prepare({"value": {"day": "2025-01-02", "pair": [1, 2]}}).kwargs["value"].day.year == 2025
+
+
+class TestNormalForm:
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ('{"a": 1, "b": [1, 2], "c": {"x": 1, "y": 2}}', '{"c": {"y": 2, "x": 1.0}, "b": [1.0, 2], "a": 1.0}'),
+            ('{"a": 1}', '{"a": 1, "b": [], "c": null}'),
+            ('{"a": 1}', '{"a": 1, "unknown": true}'),
+            ('{"a": 1, "s": ["x", "y"]}', '{"a": 1, "s": ["y", "x", "y"]}'),
+        ],
+    )
+    def test_equal_calls_have_equal_text(self, one: str, other: str) -> None:
+        @function_tool
+        async def f(
+            a: float,
+            b: list[float] = [],  # noqa: B006 - never changed
+            c: dict[str, float] | None = None,
+            s: frozenset[str] = frozenset(),
+        ) -> None: ...
+
+        assert f.prepare(one).canonical == f.prepare(other).canonical
+
+    @pytest.mark.parametrize(
+        ("one", "other"), [({"v": 1}, {"v": "1"}), ({"v": 1}, {"v": True}), ({"v": [1]}, {"v": 1}), ({}, {"v": 1})]
+    )
+    def test_different_calls_have_different_text(self, one: Any, other: Any) -> None:
+        @function_tool
+        async def f(v: Any = None) -> None: ...
+
+        assert f.prepare(one).canonical != f.prepare(other).canonical
