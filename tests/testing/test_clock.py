@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import threading
 import time
@@ -70,15 +71,24 @@ def test_a_deadlock_names_the_tasks_and_where_they_wait() -> None:
         run_virtual(play())
 
 
-def test_a_task_that_ignores_cancellation_does_not_hide_the_deadlock() -> None:
+@pytest.mark.parametrize("ignored", [1, 5])
+def test_a_task_that_ignores_cancellation_does_not_hide_the_deadlock(ignored: int) -> None:
     async def stubborn() -> None:
-        try:
-            await asyncio.get_running_loop().create_future()
-        except asyncio.CancelledError:
-            await asyncio.sleep(0.5)
+        for _ in range(ignored):
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.get_running_loop().create_future()
 
-    with pytest.raises(Deadlock):
+    with pytest.raises(Deadlock, match=r"main waits in .*stubborn"):
         run_virtual(stubborn())
+
+
+def test_a_deadlock_tells_what_failed_before_it() -> None:
+    async def call() -> None:
+        asyncio.get_running_loop().call_later(0.1, [].pop)
+        await asyncio.get_running_loop().create_future()
+
+    with pytest.raises(Deadlock, match=r"Before that, .*pop from empty list"):
+        run_virtual(call())
 
 
 def test_the_time_limit_is_virtual() -> None:

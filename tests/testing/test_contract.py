@@ -13,16 +13,19 @@ from antiphon.llm import LLM, ChatChunk, ChatRequest, ChoiceDelta, FunctionToolC
 from antiphon.stt import STT, SpeechEvent, STTStream
 from antiphon.testing import (
     FakeLLM,
+    FakeSpeaker,
     FakeSTT,
     FakeTTS,
     FakeVAD,
     Reply,
     check_llm,
+    check_output,
     check_stt,
     check_tts,
     check_vad,
     run_virtual,
 )
+from antiphon.transport import AudioOutput
 from antiphon.tts import TTS, SynthesizedAudio
 from antiphon.vad import VAD, SpeechEnded, SpeechStarted, VADEvent, VADStream
 
@@ -32,6 +35,7 @@ def test_the_fakes_keep_their_promises() -> None:
     run_virtual(check_stt(lambda: FakeSTT(["Book a table, please."]), expect="a table"))
     run_virtual(check_tts(lambda: FakeTTS(words=True)))
     run_virtual(check_vad(FakeVAD))
+    run_virtual(check_output(FakeSpeaker, tolerance=0.001))
 
 
 def complains(check: Coroutine[Any, Any, None], about: str) -> None:
@@ -259,6 +263,68 @@ START, END = SpeechStarted(0.5), SpeechEnded(1.5)
 )
 def test_a_broken_detector_is_caught(factory: Callable[[], VAD], complaint: str) -> None:
     complains(check_vad(factory), complaint)
+
+
+# -- loudspeakers
+
+
+class EagerSpeaker(FakeSpeaker):
+    """Counts what it was given as played."""
+
+    @property
+    def played(self) -> float:
+        return super().played + self.queued
+
+
+class RestlessSpeaker(FakeSpeaker):
+    def pause(self) -> None:
+        """Plays on."""
+
+
+class DeafSpeaker(FakeSpeaker):
+    def resume(self) -> None:
+        """Stays paused."""
+
+
+class HoardingSpeaker(FakeSpeaker):
+    def clear(self) -> float:
+        return self.queued
+
+
+class SilencedSpeaker(FakeSpeaker):
+    def clear(self) -> float:
+        dropped = super().clear()
+        self.pause()
+        return dropped
+
+
+class ForgettingSpeaker(FakeSpeaker):
+    """Counts anew when it resumes."""
+
+    forgotten = 0.0
+
+    def resume(self) -> None:
+        super().resume()
+        self.forgotten = super().played
+
+    @property
+    def played(self) -> float:
+        return super().played - self.forgotten
+
+
+@pytest.mark.parametrize(
+    ("factory", "complaint"),
+    [
+        (EagerSpeaker, "0.3 s after more was written"),
+        (RestlessSpeaker, r"0.3 s after pause\(\)"),
+        (DeafSpeaker, r"0.2 s after resume\(\)"),
+        (HoardingSpeaker, "second clear"),
+        (SilencedSpeaker, "ends a pause"),
+        (ForgettingSpeaker, r"0.2 s after resume\(\)"),
+    ],
+)
+def test_a_broken_loudspeaker_is_caught(factory: Callable[[], AudioOutput], complaint: str) -> None:
+    complains(check_output(factory), complaint)
 
 
 # -- the package

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         run_virtual,
         wait_until,
     )
-    from antiphon.testing.contract import check_llm, check_stt, check_tts, check_vad
+    from antiphon.testing.contract import check_llm, check_output, check_stt, check_tts, check_vad
     from antiphon.testing.fakes import (
         Fail,
         FakeLLM,
@@ -59,7 +59,7 @@ _HOME = {
         "run_virtual",
         "wait_until",
     ),
-    "contract": ("check_llm", "check_stt", "check_tts", "check_vad"),
+    "contract": ("check_llm", "check_output", "check_stt", "check_tts", "check_vad"),
     "fakes": (
         "Fail",
         "FakeLLM",
@@ -95,6 +95,7 @@ __all__ = [
     "VirtualLoop",
     "VirtualTimeError",
     "check_llm",
+    "check_output",
     "check_pairs",
     "check_stt",
     "check_tts",

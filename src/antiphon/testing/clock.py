@@ -13,6 +13,7 @@ Threads (`asyncio.to_thread`, executors) run in real time: the clock stands stil
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import selectors
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Executor
@@ -161,22 +162,32 @@ def run_virtual(coro: Coroutine[Any, Any, T], *, timeout: float = 3600.0) -> T:
         coro.close()
         raise UsageError("run_virtual: a loop is running here already; call run_virtual from a plain function")
     loop = VirtualLoop(timeout)
-    with asyncio.Runner(loop_factory=lambda: loop) as runner:
-        runner.get_loop()
-        main = loop.create_task(_without_leaks(coro), name="main")
-        try:
-            result = loop.run_until_complete(main)
-        except VirtualTimeError as error:
-            if main.done():  # raised by the coroutine itself, not by the loop
-                raise
-            pending = _describe(asyncio.all_tasks(loop))
-            _cancel(loop)
-            failed = "".join(f"\nBefore that, {_failure(context)}" for context in loop.failures)
-            raise type(error)(f"{error}. Pending tasks:\n{pending}{failed}") from None
+    runner = asyncio.Runner(loop_factory=lambda: loop)
+    try:
+        runner.get_loop()  # makes it the current one
+        result = _run(loop, coro)
+    except BaseException:
+        # What cannot be ended must not hide why it had to be.
+        with contextlib.suppress(VirtualTimeError):
+            runner.close()
+        raise
+    runner.close()
     if loop.failures:
         cause = loop.failures[0].get("exception")
         raise CallbackFailed("\n".join(map(_failure, loop.failures))) from cause
     return result
+
+
+def _run(loop: VirtualLoop, coro: Coroutine[Any, Any, T]) -> T:
+    main = loop.create_task(_without_leaks(coro), name="main")
+    try:
+        return loop.run_until_complete(main)
+    except VirtualTimeError as error:
+        if main.done():  # raised by the coroutine itself, not by the loop
+            raise
+        pending = _describe(asyncio.all_tasks(loop))
+        failed = "".join(f"\nBefore that, {_failure(context)}" for context in loop.failures)
+        raise type(error)(f"{error}. Pending tasks:\n{pending}{failed}") from None
 
 
 async def _without_leaks(coro: Coroutine[Any, Any, T]) -> T:
@@ -190,18 +201,6 @@ async def _without_leaks(coro: Coroutine[Any, Any, T]) -> T:
             f"{_describe(tasks)}"
         )
     return result
-
-
-def _cancel(loop: VirtualLoop) -> None:
-    """Cancel all tasks; those that still cannot end are left to the garbage collector."""
-    tasks = asyncio.all_tasks(loop)
-    for task in tasks:
-        task.cancel()
-    ending = asyncio.gather(*tasks, return_exceptions=True)
-    try:
-        loop.run_until_complete(ending)
-    except VirtualTimeError:
-        ending.cancel()
 
 
 def _describe(tasks: set[asyncio.Task[Any]]) -> str:

@@ -25,6 +25,7 @@ from antiphon.stt import STT, SpeechEvent, SpeechEventType, STTStream
 from antiphon.testing.audio import silence, speech
 from antiphon.testing.fakes import FakeVAD
 from antiphon.text import words
+from antiphon.transport import AudioOutput
 from antiphon.tts import TTS, SynthesizedAudio
 from antiphon.vad import VAD, SpeechEnded, SpeechStarted, VADEvent, VADStream
 
@@ -250,8 +251,8 @@ async def _given(pieces: Sequence[str]) -> AsyncIterator[str]:
         yield piece
 
 
-async def _audio(speech: AsyncIterator[SynthesizedAudio]) -> list[SynthesizedAudio]:
-    return [piece async for piece in speech]
+async def _audio(synthesis: AsyncIterator[SynthesizedAudio]) -> list[SynthesizedAudio]:
+    return [piece async for piece in synthesis]
 
 
 def _check_audio(what: str, audio: Sequence[SynthesizedAudio], tts: TTS, text: str) -> None:
@@ -273,13 +274,13 @@ def _check_audio(what: str, audio: Sequence[SynthesizedAudio], tts: TTS, text: s
             last = word.start
 
 
-async def _check_tts_stop(speech: AsyncIterator[SynthesizedAudio], timeout: float) -> None:
-    aclose = getattr(speech, "aclose", None)
+async def _check_tts_stop(synthesis: AsyncIterator[SynthesizedAudio], timeout: float) -> None:
+    aclose = getattr(synthesis, "aclose", None)
     _require(aclose is not None, "synthesize() is not an async generator: it cannot be closed")
-    await _within(timeout, "the first frame", anext(speech))
+    await _within(timeout, "the first frame", anext(synthesis))
     assert aclose is not None
     await _close_twice("a synthesis after its first frame: the generator", aclose, timeout)
-    rest = await _within(timeout, "iterating a closed synthesis", _audio(speech))
+    rest = await _within(timeout, "iterating a closed synthesis", _audio(synthesis))
     _require(not rest, f"a closed synthesis still gave {len(rest)} frames")
 
 
@@ -354,6 +355,67 @@ def _check_end(stream: VADStream, sound: AudioFrame, start: VADEvent) -> None:
         f"end() within a speech that began at {start.at:g} s must give SpeechEnded, got {ended}",
     )
     _require(ended[0].at <= pushed + 1e-6, f"end(): {ended[0]} lies in the future; {pushed:g} s were pushed")
+
+
+# -- loudspeakers
+
+
+async def check_output(factory: Callable[[], AudioOutput], *, tolerance: float = 0.1) -> None:
+    """A loudspeaker plays in real time, counts what it played, pauses, and throws away what it is told to.
+
+    Takes about two seconds of the running loop. `tolerance`: seconds by which the count may be off.
+    """
+    output = factory()
+    _require(output.sample_rate > 0, f"sample_rate must be positive, got {output.sample_rate}")
+    output.start()
+    try:
+        await _check_output(output, tolerance)
+    finally:
+        await _within(10.0, "AudioOutput.aclose()", output.aclose())
+
+
+async def _check_output(output: AudioOutput, tolerance: float) -> None:
+    def near(what: str, seconds: float, expected: float) -> None:
+        _require(abs(seconds - expected) <= tolerance, f"{what}: expected about {expected:.3f} s, got {seconds:.3f} s")
+
+    _require(output.played == 0, f"played must be 0 before anything was written, got {output.played}")
+    output.write(speech(0.4, output.sample_rate))
+    await _rising(output, 0.6)
+    near("played, after 0.4 s were written and had time to sound", output.played, 0.4)
+
+    output.write(speech(1.0, output.sample_rate))
+    await _rising(output, 0.3)
+    output.pause()
+    output.pause()
+    paused = output.played
+    near("played, 0.3 s after more was written", paused, 0.7)
+    await _rising(output, 0.3)
+    near("played, 0.3 s after pause()", output.played, paused)
+
+    output.resume()
+    output.resume()
+    await _rising(output, 0.2)
+    near("played, 0.2 s after resume()", output.played, paused + 0.2)
+
+    output.pause()
+    before = output.played
+    dropped = output.clear()
+    near("clear()", dropped, 1.4 - before)
+    _require(output.clear() <= tolerance, "a second clear() still found something to throw away")
+    near("played, after clear(), which throws away and does not play", output.played, before)
+    output.write(speech(0.2, output.sample_rate))
+    await _rising(output, 0.4)
+    near("played, after writing behind clear(), which ends a pause", output.played, before + 0.2)
+
+
+async def _rising(output: AudioOutput, duration: float) -> None:
+    """Wait, and see that `played` never decreases."""
+    last = output.played
+    for _ in range(round(duration / 0.02)):
+        await asyncio.sleep(0.02)
+        played = output.played
+        _require(played >= last - 1e-6, f"played decreased from {last:.3f} s to {played:.3f} s")
+        last = played
 
 
 # -- audio
