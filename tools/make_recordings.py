@@ -453,14 +453,16 @@ def make_evaluation(voices: Voices, out: Path) -> None:
     for caller in CALLERS:
         person = f"{caller.engine}-{caller.voice}"
         for condition in ("clean", "telephone", "noise"):
+            name = f"{person}-{condition}"
             files = []
             for number, text in enumerate(caller.turns, 1):
-                file = f"{person}-{condition}/{number}.wav"
+                file = f"{name}/{number}.wav"
                 audio = in_a_room(voices.speak(caller.engine, caller.voice, text), seed=file)
                 write(out / file, *_under(condition, audio, file))
                 files.append({"file": file, "text": text})
             entries.append(
                 {
+                    "call": name,
                     "voice": f"{caller.engine} {caller.voice}",
                     "condition": condition,
                     "turns": files,
