@@ -1,1 +1,255 @@
-"""Antiphon: voice agents that do things."""
+"""Antiphon: voice agents that do things.
+
+    from antiphon import Agent, AgentSession, RunContext, function_tool
+
+Names are loaded when they are first used, so that importing the package stays cheap.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from antiphon.agent import Agent
+    from antiphon.audio import AudioFrame
+    from antiphon.chat import (
+        AgentConfigUpdate,
+        AgentHandoff,
+        ChatContent,
+        ChatContext,
+        ChatItem,
+        ChatMessage,
+        ChatRole,
+        FunctionCall,
+        FunctionCallOutput,
+        ImageContent,
+    )
+    from antiphon.errors import (
+        AntiphonError,
+        MissingKey,
+        ProviderConnectionError,
+        ProviderError,
+        ProviderStatusError,
+        ProviderTimeout,
+        SessionClosed,
+        ToolDefinitionError,
+        UsageError,
+        UserdataNotSet,
+    )
+    from antiphon.events import (
+        AgentFalseInterruptionEvent,
+        AgentOutputTranscribedEvent,
+        AgentStateChangedEvent,
+        CloseEvent,
+        CloseReason,
+        ConversationItemAddedEvent,
+        ErrorEvent,
+        FunctionToolsExecutedEvent,
+        SpeechCreatedEvent,
+        ToolExecutionUpdatedEvent,
+        UserInputTranscribedEvent,
+        UserStateChangedEvent,
+    )
+    from antiphon.llm import LLM, ChatChunk, ChoiceDelta, FunctionToolCall, LLMStream
+    from antiphon.options import (
+        NOT_GIVEN,
+        Endpointing,
+        Interruption,
+        ModelSettings,
+        NotGiven,
+        NotGivenOr,
+        ToolChoice,
+        TurnHandling,
+    )
+    from antiphon.protocols import get_job_context
+    from antiphon.run_context import RunContext
+    from antiphon.run_result import RunResult, mock_tools
+    from antiphon.server.job import JobContext
+    from antiphon.server.server import AgentServer
+    from antiphon.session import AgentSession
+    from antiphon.speech_handle import SpeechHandle
+    from antiphon.stt import STT, SpeechEvent
+    from antiphon.tasks import AgentTask
+    from antiphon.tools.function import (
+        FunctionTool,
+        RawFunctionTool,
+        StopResponse,
+        Tool,
+        ToolError,
+        ToolFlag,
+        ToolResult,
+        function_tool,
+    )
+    from antiphon.tools.toolset import ToolContext, Toolset
+    from antiphon.transport import AudioInput, AudioOutput
+    from antiphon.tts import TTS
+    from antiphon.turn_detector import TurnDetector
+    from antiphon.vad import VAD
+
+_HOME = {
+    "agent": ("Agent",),
+    "audio": ("AudioFrame",),
+    "chat": (
+        "AgentConfigUpdate",
+        "AgentHandoff",
+        "ChatContent",
+        "ChatContext",
+        "ChatItem",
+        "ChatMessage",
+        "ChatRole",
+        "FunctionCall",
+        "FunctionCallOutput",
+        "ImageContent",
+    ),
+    "errors": (
+        "AntiphonError",
+        "MissingKey",
+        "ProviderConnectionError",
+        "ProviderError",
+        "ProviderStatusError",
+        "ProviderTimeout",
+        "SessionClosed",
+        "ToolDefinitionError",
+        "UsageError",
+        "UserdataNotSet",
+    ),
+    "events": (
+        "AgentFalseInterruptionEvent",
+        "AgentOutputTranscribedEvent",
+        "AgentStateChangedEvent",
+        "CloseEvent",
+        "CloseReason",
+        "ConversationItemAddedEvent",
+        "ErrorEvent",
+        "FunctionToolsExecutedEvent",
+        "SpeechCreatedEvent",
+        "ToolExecutionUpdatedEvent",
+        "UserInputTranscribedEvent",
+        "UserStateChangedEvent",
+    ),
+    "llm": ("LLM", "ChatChunk", "ChoiceDelta", "FunctionToolCall", "LLMStream"),
+    "options": (
+        "NOT_GIVEN",
+        "Endpointing",
+        "Interruption",
+        "ModelSettings",
+        "NotGiven",
+        "NotGivenOr",
+        "ToolChoice",
+        "TurnHandling",
+    ),
+    "protocols": ("get_job_context",),
+    "run_context": ("RunContext",),
+    "run_result": ("RunResult", "mock_tools"),
+    "server.job": ("JobContext",),
+    "server.server": ("AgentServer",),
+    "session": ("AgentSession",),
+    "speech_handle": ("SpeechHandle",),
+    "stt": ("STT", "SpeechEvent"),
+    "tasks": ("AgentTask",),
+    "tools.function": (
+        "FunctionTool",
+        "RawFunctionTool",
+        "StopResponse",
+        "Tool",
+        "ToolError",
+        "ToolFlag",
+        "ToolResult",
+        "function_tool",
+    ),
+    "tools.toolset": ("ToolContext", "Toolset"),
+    "transport": ("AudioInput", "AudioOutput"),
+    "tts": ("TTS",),
+    "turn_detector": ("TurnDetector",),
+    "vad": ("VAD",),
+}
+_MODULES = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = [
+    "LLM",
+    "NOT_GIVEN",
+    "STT",
+    "TTS",
+    "VAD",
+    "Agent",
+    "AgentConfigUpdate",
+    "AgentFalseInterruptionEvent",
+    "AgentHandoff",
+    "AgentOutputTranscribedEvent",
+    "AgentServer",
+    "AgentSession",
+    "AgentStateChangedEvent",
+    "AgentTask",
+    "AntiphonError",
+    "AudioFrame",
+    "AudioInput",
+    "AudioOutput",
+    "ChatChunk",
+    "ChatContent",
+    "ChatContext",
+    "ChatItem",
+    "ChatMessage",
+    "ChatRole",
+    "ChoiceDelta",
+    "CloseEvent",
+    "CloseReason",
+    "ConversationItemAddedEvent",
+    "Endpointing",
+    "ErrorEvent",
+    "FunctionCall",
+    "FunctionCallOutput",
+    "FunctionTool",
+    "FunctionToolCall",
+    "FunctionToolsExecutedEvent",
+    "ImageContent",
+    "Interruption",
+    "JobContext",
+    "LLMStream",
+    "MissingKey",
+    "ModelSettings",
+    "NotGiven",
+    "NotGivenOr",
+    "ProviderConnectionError",
+    "ProviderError",
+    "ProviderStatusError",
+    "ProviderTimeout",
+    "RawFunctionTool",
+    "RunContext",
+    "RunResult",
+    "SessionClosed",
+    "SpeechCreatedEvent",
+    "SpeechEvent",
+    "SpeechHandle",
+    "StopResponse",
+    "Tool",
+    "ToolChoice",
+    "ToolContext",
+    "ToolDefinitionError",
+    "ToolError",
+    "ToolExecutionUpdatedEvent",
+    "ToolFlag",
+    "ToolResult",
+    "Toolset",
+    "TurnDetector",
+    "TurnHandling",
+    "UsageError",
+    "UserInputTranscribedEvent",
+    "UserStateChangedEvent",
+    "UserdataNotSet",
+    "function_tool",
+    "get_job_context",
+    "mock_tools",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'antiphon' has no attribute {name!r}")
+    value: object = getattr(importlib.import_module(f"antiphon.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

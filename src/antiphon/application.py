@@ -1,0 +1,598 @@
+"""The objects behind the core's ids: agents, speech handles, the history, and those who watch.
+
+Above: `AgentSession`, the public face. Below: the driver, which works for this host (`runtime/host.py`). Everything
+here is plain bookkeeping, done while the driver performs commands: nothing waits, and nothing is decided.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+from antiphon.agent import Agent
+from antiphon.audio import AudioFrame
+from antiphon.chat import AgentConfigUpdate, AgentHandoff, ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
+from antiphon.core.commands import Emit, EventKind, Generate, Record, Speak, message_id
+from antiphon.core.facts import Call, ContextChanged, Handoff
+from antiphon.errors import AntiphonError, ProviderTimeout, ToolDefinitionError
+from antiphon.events import (
+    AgentFalseInterruptionEvent,
+    AgentOutputTranscribedEvent,
+    AgentState,
+    AgentStateChangedEvent,
+    ConversationItemAddedEvent,
+    ErrorEvent,
+    EventEmitter,
+    FunctionToolsExecutedEvent,
+    SpeechCreatedEvent,
+    ToolAdoptedEvent,
+    ToolCallEnded,
+    ToolCallStarted,
+    ToolCallUpdated,
+    ToolDroppedEvent,
+    ToolEndedEvent,
+    ToolExecutionUpdatedEvent,
+    UserInputTranscribedEvent,
+    UserState,
+    UserStateChangedEvent,
+)
+from antiphon.options import NOT_GIVEN, NotGivenOr, is_given
+from antiphon.protocols import ModelKind, ModelResolver
+from antiphon.run_context import RunContext
+from antiphon.run_result import RunResult, mocked_tools
+from antiphon.runtime.driver import Driver
+from antiphon.runtime.host import SaySource
+from antiphon.runtime.tool_runner import Run
+from antiphon.speech_handle import SpeechHandle
+from antiphon.stt import STT
+from antiphon.tools.function import FunctionTool, RawFunctionTool, ToolFlag
+from antiphon.tools.toolset import ToolContext, ToolLike, Toolset
+from antiphon.tts import TTS
+
+if TYPE_CHECKING:
+    from antiphon.session import AgentSession
+
+logger = logging.getLogger("antiphon")
+
+
+class Enrolled:
+    """An agent's place in a session (see `Enrolment`)."""
+
+    __slots__ = ("_agent", "_application", "id")
+
+    def __init__(self, application: Application, agent: Agent, agent_id: str) -> None:
+        self._application = application
+        self._agent = agent
+        self.id = agent_id
+
+    @property
+    def session(self) -> AgentSession[Any]:
+        """The session."""
+        return self._application.session
+
+    def model(self, kind: str) -> Any:
+        """The session's model of a kind, or None."""
+        return self._application.models.get(kind)
+
+    def own_model(self, kind: str, own: Any) -> Any:
+        """What serves in the place of the agent's own model: the shell around the session may choose another one."""
+        resolve = self._application.resolve
+        return own if resolve is None else resolve({cast("ModelKind", kind): own})[cast("ModelKind", kind)]
+
+    def parallel_tool_calls(self) -> NotGivenOr[bool]:
+        """What the session was told about parallel calls."""
+        return self._application.parallel_tool_calls
+
+    def changed(self, item: AgentConfigUpdate | None) -> None:
+        """Tell the core that the agent's instructions, tools or context changed."""
+        driver = self._application.driver
+        if driver is not None and not driver.is_closed:
+            driver.report(ContextChanged(self.id, item))
+
+
+class _Tools:
+    """An agent's table of tools, as long as it stays true."""
+
+    __slots__ = ("table", "version", "without_ignored")
+
+    def __init__(self, version: tuple[int, int], table: ToolContext) -> None:
+        self.version = version
+        self.table = table
+        shown = [tool for tool in table.flatten() if not _is_ignored(tool)]
+        self.without_ignored = table if len(shown) == len(table) else ToolContext(shown)
+
+
+def _is_ignored(tool: object) -> bool:
+    return isinstance(tool, (FunctionTool, RawFunctionTool)) and ToolFlag.IGNORE_ON_ENTER in tool.flags
+
+
+class Application:
+    """The host of one session's driver."""
+
+    def __init__(self, session: AgentSession[Any], events: EventEmitter) -> None:
+        self.session = session
+        self.events = events
+        self.driver: Driver | None = None
+        self.models: dict[str, Any] = {}
+        self.resolve: ModelResolver | None = None
+        """How the shell around the session chooses models, if there is one."""
+        self.tools: list[ToolLike] = []
+        self.tools_version = 0
+        self.parallel_tool_calls: NotGivenOr[bool] = NOT_GIVEN
+        self.max_result_chars = 20_000
+        self.history: list[ChatItem] = []
+        self.agent_state: AgentState = "initializing"
+        self.user_state: UserState = "listening"
+        self.recorder: RunResult | None = None
+        """The `session.run()` that gathers what happens."""
+        self.current_speech: SpeechHandle | None = None
+        self._agents: dict[str, Agent] = {}
+        self._frames: list[tuple[str, int | None]] = []
+        """Ids of the agents on top of one another, each with the number of its `AgentTask`."""
+        self._tasks: dict[int, str] = {}
+        """By number: the agents of `AgentTask`s that are awaited."""
+        self._tables: dict[str, _Tools] = {}
+        self._handles: dict[int, SpeechHandle] = {}
+        self._by_item: dict[str, SpeechHandle] = {}
+        """The speech that a message (by its id) or a round of calls (by its group) belongs to."""
+        self._sources: dict[int, tuple[SaySource, AsyncIterable[AudioFrame] | None]] = {}
+        self._idle_waiters: list[asyncio.Future[None]] = []
+        self._setups: dict[str, asyncio.Future[None]] = {}
+        self._on: dict[EventKind, Callable[[Emit], None]] = {
+            "agent_state": self._agent_state,
+            "user_state": self._user_state,
+            "speech_interrupted": self._speech_interrupted,
+            "generation_done": self._step_done,
+            "speech_done": self._speech_done,
+            "tool_started": self._tool_started,
+            "tool_updated": self._tool_updated,
+            "tool_ended": self._tool_ended,
+            "tool_dropped": self._tool_dropped,
+            "tool_adopted": self._tool_adopted,
+            "tools_executed": self._tools_executed,
+            "false_interruption": self._false_interruption,
+            "handoff": self._handed_off,
+            "task_began": self._task_began,
+            "idle": self._idle,
+            "error": self._error,
+        }
+
+    @property
+    def running(self) -> Driver:
+        """The driver. Only asked while there is one."""
+        assert self.driver is not None
+        return self.driver
+
+    # -- agents
+
+    def enrol(self, agent: Agent) -> str:
+        """Give the agent a place in the session, and an id that is unique in it. Returns the id."""
+        for agent_id, known in self._agents.items():
+            if known is agent:
+                return agent_id
+        agent_id = name = agent.id
+        number = 1
+        while agent_id in self._agents:
+            number += 1
+            agent_id = f"{name}_{number}"
+        agent.enrol(Enrolled(self, agent, agent_id))
+        self._agents[agent_id] = agent
+        if not self._frames:
+            self._frames.append((agent_id, None))
+        return agent_id
+
+    def dismiss(self, agent_id: str) -> None:
+        """A finished task's tools are needed no more."""
+        self._tables.pop(agent_id, None)
+        toolsets = self.close_toolsets(agent_id)
+        if toolsets is not None:
+            self.running.spawn(toolsets, f"toolsets of {agent_id}")
+
+    def agent(self, agent_id: str) -> Agent:
+        """The agent behind an id."""
+        return self._agents[agent_id]
+
+    @property
+    def current_agent(self) -> Agent | None:
+        """The agent in charge."""
+        return self._agents[self._frames[-1][0]] if self._frames else None
+
+    @property
+    def current_agent_id(self) -> str:
+        """The id of the agent in charge. Only asked once there is one."""
+        return self._frames[-1][0]
+
+    def handoff_to(self, value: Any) -> Handoff | None:
+        """How the core shall know `value`, if it is an agent."""
+        if not isinstance(value, Agent):
+            return None
+        agent_id = self.enrol(value)
+        return Handoff(agent_id, value.label)
+
+    def task_awaited(self, task: int, agent_id: str) -> None:
+        """An `AgentTask` is awaited; it takes the floor when the core says so."""
+        self._tasks[task] = agent_id
+
+    def task_ended(self, task: int) -> None:
+        """An `AgentTask` is over: it leaves the floor, and so does whatever stands on it."""
+        self._tasks.pop(task, None)
+        for position, (_, number) in enumerate(self._frames):
+            if number == task:
+                del self._frames[position:]
+                self._listen()
+                return
+
+    def _listen(self) -> None:
+        if self.driver is not None and self._frames:
+            self.driver.recognition.listen_for(self._frames[-1][0])
+
+    def _handed_off(self, command: Emit) -> None:
+        self._frames[-1] = (command.value, self._frames[-1][1])
+        self._listen()
+
+    def _task_began(self, command: Emit) -> None:
+        task = int(command.value)
+        if task in self._tasks:
+            self._frames.append((self._tasks[task], task))
+            self._listen()
+
+    # -- tools
+
+    def tools_of(self, agent_id: str, *, on_enter: bool) -> ToolContext:
+        """What the agent's model may call now."""
+        agent = self._agents[agent_id]
+        version = (agent.tools_version, self.tools_version)
+        known = self._tables.get(agent_id)
+        if known is None or known.version != version or known.table.toolsets or mocked_tools(type(agent)):
+            known = self._tables[agent_id] = _Tools(version, self._table([*agent.tools, *self.tools], agent))
+        return known.without_ignored if on_enter else known.table
+
+    def _table(self, tools: list[ToolLike], agent: Agent) -> ToolContext:
+        try:
+            table = ToolContext(tools)
+        except ToolDefinitionError as error:
+            # Names that clash only now come from a toolset that computes its tools: the later one is left out.
+            self.failed(error, agent)
+            kept: list[ToolLike] = []
+            for tool in tools:
+                try:
+                    ToolContext([*kept, tool])
+                except ToolDefinitionError:
+                    continue
+                kept.append(tool)
+            table = ToolContext(kept)
+        mocks = mocked_tools(type(agent))
+        if not mocks:
+            return table
+        return ToolContext(
+            tool.with_function(mocks[tool.name])
+            if isinstance(tool, (FunctionTool, RawFunctionTool)) and tool.name in mocks
+            else tool
+            for tool in table.flatten()
+        )
+
+    def setup_toolsets(self, agent_id: str) -> Any:
+        """Awaitable: the toolsets of an agent start. None if there are none."""
+        return self._setup(agent_id, self._agents[agent_id].tools)
+
+    def close_toolsets(self, agent_id: str) -> Any:
+        """Awaitable: the toolsets of an agent close. None if there are none."""
+        self._setups.pop(agent_id, None)
+        toolsets = [tool for tool in self._agents[agent_id].tools if isinstance(tool, Toolset)]
+        return self.close_all(toolsets) if toolsets else None
+
+    def setup_session_toolsets(self) -> Any:
+        """Awaitable: the session's own toolsets start. None if there are none."""
+        return self._setup("", self.tools)
+
+    def _setup(self, owner: str, tools: Sequence[ToolLike]) -> Any:
+        toolsets = [tool for tool in tools if isinstance(tool, Toolset)]
+        if not toolsets:
+            return None
+        ready = self._setups[owner] = asyncio.get_running_loop().create_future()
+        return self._set_up(toolsets, ready)
+
+    async def _set_up(self, toolsets: list[Toolset], ready: asyncio.Future[None]) -> None:
+        try:
+            for toolset in toolsets:
+                try:
+                    await toolset.setup()
+                except Exception as error:
+                    logger.exception("toolset %r could not be set up; the agent runs without it", toolset.id)
+                    self.failed(error, toolset)
+        finally:
+            self.tools_version += 1
+            if not ready.done():
+                ready.set_result(None)
+
+    def open_toolsets(self) -> list[Toolset]:
+        """The toolsets that were set up and not closed."""
+        owners = [self.tools if owner == "" else self._agents[owner].tools for owner in self._setups]
+        self._setups.clear()
+        return [tool for tools in owners for tool in tools if isinstance(tool, Toolset)]
+
+    async def wait_for_setups(self, timeout: float) -> None:
+        """Until the toolsets that are starting are ready, or `timeout` seconds."""
+        if self._setups:
+            await asyncio.wait(list(self._setups.values()), timeout=timeout)
+
+    async def close_all(self, toolsets: Sequence[Toolset]) -> None:
+        """Close toolsets; what one raises is told and keeps none of the others open."""
+        for toolset in reversed(toolsets):
+            try:
+                await toolset.aclose()
+            except Exception as error:
+                logger.exception("toolset %r could not be closed", toolset.id)
+                self.failed(error, toolset)
+
+    # -- models
+
+    def has_voice(self, agent_id: str) -> bool:
+        """Whether what the agent says can be turned into sound."""
+        agent = self._agents[agent_id]
+        return isinstance(agent.tts, TTS) or "tts_node" in agent.overridden
+
+    def stt_of(self, agent_id: str) -> STT | None:
+        """What recognises the caller's words for the agent."""
+        stt = self._agents[agent_id].stt
+        return stt if isinstance(stt, STT) else None
+
+    def one_call_at_a_time(self, agent_id: str) -> bool:
+        """Whether only the first call of a response may run."""
+        if is_given(self.parallel_tool_calls):
+            return not self.parallel_tool_calls
+        llm = self._agents[agent_id].llm
+        own = getattr(llm, "parallel_tool_calls", NOT_GIVEN)
+        if is_given(own):
+            return own is False
+        extra = getattr(llm, "extra_kwargs", None)
+        return bool(extra) and is_given(extra) and extra.get("parallel_tool_calls") is False
+
+    # -- speeches
+
+    def handle(self, speech: int) -> SpeechHandle:
+        """The handle of a speech; a new one if the core opened the speech by itself."""
+        handle = self._handles.get(speech)
+        if handle is None:
+            handle = SpeechHandle(self.running, speech)
+            self.open_speech(handle, "generate_reply", user_initiated=False)
+        return handle
+
+    def open_speech(self, handle: SpeechHandle, source: Any, *, user_initiated: bool) -> None:
+        """Keep the handle of a speech until it is done."""
+        self._handles[handle.number] = handle
+        if self.events.listened("speech_created"):
+            event = SpeechCreatedEvent(user_initiated=user_initiated, source=source, speech_handle=handle)
+            self.events.emit("speech_created", event)
+
+    def keep_source(self, speech: int, source: SaySource, audio: AsyncIterable[AudioFrame] | None) -> None:
+        """What a `say()` says."""
+        self._sources[speech] = (source, audio)
+
+    def say_source(self, speech: int) -> tuple[SaySource, AsyncIterable[AudioFrame] | None]:
+        """What the `say()` that opened this speech says."""
+        return self._sources.pop(speech, ("", None))
+
+    def generating(self, command: Generate) -> None:
+        """A response of a speech is about to be generated."""
+        handle = self.current_speech = self.handle(command.speech)
+        handle.steps += 1
+        self._by_item[message_id(command.segment)] = self._by_item[f"gen_{command.gen}"] = handle
+
+    def speaking(self, command: Speak) -> str:
+        """A text of a speech is about to be said. Returns the id of the agent that says it."""
+        self.current_speech = handle = self.handle(command.speech)
+        self._by_item[message_id(command.segment)] = handle
+        return self._frames[-1][0]
+
+    def _speech_interrupted(self, command: Emit) -> None:
+        handle = self._handles.get(command.speech or 0)
+        if handle is not None:
+            handle.mark_interrupted()
+
+    def _step_done(self, command: Emit) -> None:
+        handle = self._handles.get(command.speech or 0)
+        if handle is not None and command.gen is not None:
+            handle.mark_step_done(command.gen)
+
+    def _speech_done(self, command: Emit) -> None:
+        handle = self._handles.pop(command.speech or 0, None)
+        self._sources.pop(command.speech or 0, None)
+        if handle is None:
+            return
+        if self.current_speech is handle:
+            self.current_speech = None
+        for key in [key for key, owner in self._by_item.items() if owner is handle]:
+            del self._by_item[key]
+        handle.mark_done()
+
+    def speech_of(self, run: Run) -> SpeechHandle:
+        """The handle of the speech that a run serves."""
+        handle = self._handles.get(run.speech)
+        if handle is None:
+            handle = SpeechHandle(self.running, run.speech)
+            if run.released:
+                handle.mark_interrupted()
+            handle.mark_done()
+        return handle
+
+    def released(self, run: Run) -> None:
+        """The caller spoke over a run."""
+        handle = self._handles.get(run.speech)
+        if handle is not None:
+            handle.mark_interrupted()
+
+    def end_speeches(self) -> None:
+        """The session is over: nobody waits for speech any more."""
+        for handle in list(self._handles.values()):
+            handle.mark_interrupted()
+            handle.mark_done()
+        self._handles.clear()
+        self._idle(None)
+
+    # -- history
+
+    def history_items(self) -> Sequence[ChatItem]:
+        """The session's history."""
+        return self.history
+
+    def record(self, command: Record, raw: str | None) -> None:
+        """Settle an item."""
+        item = command.item
+        self._agents[command.agent].remember(item)
+        if command.carried:
+            return
+        self.history.append(item)
+        if isinstance(item, ChatMessage):
+            if raw is not None and not item.interrupted:
+                item.extra["raw"] = raw
+            handle = self._by_item.get(item.id)
+        elif isinstance(item, FunctionCall):
+            handle = self._by_item.get(item.group_id or "")
+        else:
+            handle = self.current_speech if isinstance(item, FunctionCallOutput) else None
+        if handle is not None:
+            handle.add_item(item)
+        if self.recorder is not None:
+            self.recorder.record(item, self._agents)
+        if isinstance(item, (ChatMessage, AgentHandoff)) and self.events.listened("conversation_item_added"):
+            self.events.emit("conversation_item_added", ConversationItemAddedEvent(item=item))
+
+    # -- tools and their contexts
+
+    def run_context(self, run: Run) -> RunContext[Any]:
+        """The context of a run."""
+        return RunContext(self.session, run)
+
+    def _call_of(self, command: Emit) -> tuple[Run, FunctionCall] | None:
+        run = self.running.tools.get(command.run)
+        return None if run is None else (run, _function_call(run.call))
+
+    def _tool_event(self, command: Emit, name: str, make: Callable[[FunctionCall], Any]) -> None:
+        if self.events.listened(name) and (found := self._call_of(command)) is not None:
+            self.events.emit(name, make(found[1]))
+
+    def _tool_started(self, command: Emit) -> None:
+        self._tool_event(
+            command,
+            "tool_execution_updated",
+            lambda call: ToolExecutionUpdatedEvent(update=ToolCallStarted(function_call=call)),
+        )
+
+    def _tool_updated(self, command: Emit) -> None:
+        self._tool_event(
+            command,
+            "tool_execution_updated",
+            lambda call: ToolExecutionUpdatedEvent(update=ToolCallUpdated(call_id=call.call_id, message=command.value)),
+        )
+
+    def _tool_ended(self, command: Emit) -> None:
+        self._tool_event(command, "tool_ended", lambda call: ToolEndedEvent(function_call=call, status=command.value))
+        self._tool_event(
+            command,
+            "tool_execution_updated",
+            lambda call: ToolExecutionUpdatedEvent(
+                update=ToolCallEnded(call_id=call.call_id, message="", status=command.value)
+            ),
+        )
+
+    def _tool_dropped(self, command: Emit) -> None:
+        self._tool_event(command, "tool_dropped", lambda call: ToolDroppedEvent(function_call=call))
+
+    def _tool_adopted(self, command: Emit) -> None:
+        self._tool_event(command, "tool_adopted", lambda call: ToolAdoptedEvent(function_call=call))
+
+    def _tools_executed(self, command: Emit) -> None:
+        if not self.events.listened("function_tools_executed"):
+            return
+        ids = command.value.split(" ")
+        calls: dict[str, FunctionCall] = {}
+        outputs: dict[str, FunctionCallOutput] = {}
+        for item in reversed(self.history):
+            if isinstance(item, FunctionCall) and item.call_id in ids:
+                calls.setdefault(item.call_id, item)
+            elif isinstance(item, FunctionCallOutput) and item.call_id in ids:
+                outputs.setdefault(item.call_id, item)
+            if len(calls) == len(ids) == len(outputs):
+                break
+        found = [call_id for call_id in ids if call_id in calls and call_id in outputs]
+        event = FunctionToolsExecutedEvent(
+            function_calls=[calls[i] for i in found], function_call_outputs=[outputs[i] for i in found]
+        )
+        self.events.emit("function_tools_executed", event)
+
+    # -- those who watch
+
+    def listened(self, name: str) -> bool:
+        """Whether anybody listens to events of this name."""
+        return self.events.listened(name)
+
+    def emit(self, command: Emit) -> None:
+        """Tell handles and observers."""
+        react = self._on.get(command.kind)
+        if react is not None:
+            react(command)
+
+    def failed(self, error: BaseException, source: Any) -> None:
+        """Something failed and the session goes on."""
+        if self.events.listened("error"):
+            self.events.emit("error", ErrorEvent(error=error, source=source))
+
+    def transcribed(self, text: str, final: bool, language: str) -> None:
+        """The caller's words."""
+        event = UserInputTranscribedEvent(transcript=text, is_final=final, language=language)
+        self.events.emit("user_input_transcribed", event)
+
+    def spoken(self, segment: int, text: str, final: bool) -> None:
+        """The agent's words, as they are heard."""
+        event = AgentOutputTranscribedEvent(transcript=text, is_final=final, segment_id=message_id(segment))
+        self.events.emit("agent_output_transcribed", event)
+
+    def _agent_state(self, command: Emit) -> None:
+        old, new = self.agent_state, command.value
+        assert new in get_args(AgentState)
+        self.agent_state = new  # type: ignore[assignment]  # checked above
+        if self.events.listened("agent_state_changed"):
+            event = AgentStateChangedEvent(old_state=old, new_state=self.agent_state)
+            self.events.emit("agent_state_changed", event)
+
+    def _user_state(self, command: Emit) -> None:
+        old, new = self.user_state, command.value
+        assert new in get_args(UserState)
+        self.user_state = new  # type: ignore[assignment]  # checked above
+        if self.events.listened("user_state_changed"):
+            self.events.emit("user_state_changed", UserStateChangedEvent(old_state=old, new_state=self.user_state))
+
+    def _false_interruption(self, command: Emit) -> None:
+        if self.events.listened("agent_false_interruption"):
+            self.events.emit("agent_false_interruption", AgentFalseInterruptionEvent(resumed=True))
+
+    def _error(self, command: Emit) -> None:
+        error = self.running.generation.errors.get(command.gen or 0)
+        if error is None:
+            error = ProviderTimeout(f"the model: {command.value}") if command.gen else AntiphonError(command.value)
+        self.failed(error, "llm" if command.gen else "session")
+
+    # -- idle
+
+    def _idle(self, command: Emit | None) -> None:
+        if self.recorder is not None:
+            recorder, self.recorder = self.recorder, None
+            recorder.finish()
+        waiters, self._idle_waiters = self._idle_waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    async def wait_for_idle(self) -> None:
+        """Until nothing is owed, said or done. Work in the background does not count."""
+        while not self.running.idle:
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._idle_waiters.append(waiter)
+            await waiter
+
+
+def _function_call(call: Call) -> FunctionCall:
+    return FunctionCall(call_id=call.call_id, name=call.name, arguments=call.arguments)

@@ -1,0 +1,290 @@
+"""What a session tells those who listen: event objects, and the emitter behind `session.on()`.
+
+Events are built only when somebody listens. Callbacks are plain functions, called at once, in the order they were
+added; what one raises is logged and keeps nobody else from being called.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, TypeVar, overload
+
+from antiphon.chat import AgentHandoff, ChatMessage, FunctionCall, FunctionCallOutput
+from antiphon.errors import UsageError
+
+logger = logging.getLogger("antiphon")
+
+AgentState: TypeAlias = Literal["initializing", "idle", "listening", "thinking", "speaking"]
+UserState: TypeAlias = Literal["listening", "speaking", "away"]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Event:
+    created_at: float = field(default_factory=time.time)
+    """Seconds since the epoch."""
+
+
+@dataclass(slots=True, kw_only=True)
+class AgentStateChangedEvent(_Event):
+    """The agent began to listen, think or speak."""
+
+    old_state: AgentState
+    new_state: AgentState
+    type: Literal["agent_state_changed"] = "agent_state_changed"
+
+
+@dataclass(slots=True, kw_only=True)
+class UserStateChangedEvent(_Event):
+    """The caller began or stopped to speak."""
+
+    old_state: UserState
+    new_state: UserState
+    type: Literal["user_state_changed"] = "user_state_changed"
+
+
+@dataclass(slots=True, kw_only=True)
+class UserInputTranscribedEvent(_Event):
+    """Words of the caller were understood. An interim transcript replaces the one before it."""
+
+    transcript: str
+    is_final: bool
+    language: str = ""
+    type: Literal["user_input_transcribed"] = "user_input_transcribed"
+
+
+@dataclass(slots=True, kw_only=True)
+class AgentOutputTranscribedEvent(_Event):
+    """Words of the agent sound, or appear in a text session: captions.
+
+    `transcript` is what of this speech was heard so far; `is_final` closes it.
+    """
+
+    transcript: str
+    is_final: bool
+    segment_id: str
+    type: Literal["agent_output_transcribed"] = "agent_output_transcribed"
+
+
+@dataclass(slots=True, kw_only=True)
+class ConversationItemAddedEvent(_Event):
+    """A message or a hand-off entered the history. Not given for tool calls and their outputs."""
+
+    item: ChatMessage | AgentHandoff
+    type: Literal["conversation_item_added"] = "conversation_item_added"
+
+
+@dataclass(slots=True, kw_only=True)
+class AgentFalseInterruptionEvent(_Event):
+    """A sound paused the agent and turned out to be nothing."""
+
+    resumed: bool = True
+    type: Literal["agent_false_interruption"] = "agent_false_interruption"
+
+
+@dataclass(slots=True, kw_only=True)
+class SpeechCreatedEvent(_Event):
+    """The agent is about to say something."""
+
+    user_initiated: bool
+    """True if the application asked for it with `say()` or `generate_reply()`."""
+    source: Literal["say", "generate_reply"]
+    speech_handle: Any
+    """The `SpeechHandle`."""
+    type: Literal["speech_created"] = "speech_created"
+
+
+@dataclass(slots=True, kw_only=True)
+class FunctionToolsExecutedEvent(_Event):
+    """All tools of one model response have ended. The two lists are parallel."""
+
+    function_calls: list[FunctionCall]
+    function_call_outputs: list[FunctionCallOutput]
+    type: Literal["function_tools_executed"] = "function_tools_executed"
+
+    def zipped(self) -> list[tuple[FunctionCall, FunctionCallOutput]]:
+        """Each call with its output."""
+        return list(zip(self.function_calls, self.function_call_outputs, strict=True))
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolCallStarted:
+    """A tool began to run."""
+
+    function_call: FunctionCall
+    type: Literal["tool_call_started"] = "tool_call_started"
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolCallUpdated:
+    """A tool reported progress."""
+
+    call_id: str
+    message: str
+    silent: bool = False
+    type: Literal["tool_call_updated"] = "tool_call_updated"
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolCallEnded:
+    """A tool ended."""
+
+    call_id: str
+    message: str
+    status: str
+    """done, error, cancelled, dropped or unknown."""
+    type: Literal["tool_call_ended"] = "tool_call_ended"
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolExecutionUpdatedEvent(_Event):
+    """Something happened to a running tool."""
+
+    update: ToolCallStarted | ToolCallUpdated | ToolCallEnded
+    type: Literal["tool_execution_updated"] = "tool_execution_updated"
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolDroppedEvent(_Event):
+    """The caller spoke over a call: it left the history, and its result will be ignored."""
+
+    function_call: FunctionCall
+    type: Literal["tool_dropped"] = "tool_dropped"
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolAdoptedEvent(_Event):
+    """An identical call took over a run whose first call had been dropped."""
+
+    function_call: FunctionCall
+    type: Literal["tool_adopted"] = "tool_adopted"
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolEndedEvent(_Event):
+    """A tool ended. `status`: done, error, cancelled, dropped or unknown."""
+
+    function_call: FunctionCall
+    status: str
+    type: Literal["tool_ended"] = "tool_ended"
+
+
+@dataclass(slots=True, kw_only=True)
+class ErrorEvent(_Event):
+    """Something failed and the session went on."""
+
+    error: BaseException
+    source: Any
+    """What failed: a model, a toolset, an agent, or a word that names the part of the session."""
+    type: Literal["error"] = "error"
+
+
+class CloseReason(enum.Enum):
+    """Why a session ended."""
+
+    ERROR = "error"
+    JOB_SHUTDOWN = "job_shutdown"
+    PARTICIPANT_DISCONNECTED = "participant_disconnected"
+    USER_INITIATED = "user_initiated"
+    TASK_COMPLETED = "task_completed"
+
+
+@dataclass(slots=True, kw_only=True)
+class CloseEvent(_Event):
+    """The session ended. The last event."""
+
+    reason: CloseReason
+    error: BaseException | None = None
+    type: Literal["close"] = "close"
+
+
+AgentEvent: TypeAlias = (
+    AgentStateChangedEvent
+    | UserStateChangedEvent
+    | UserInputTranscribedEvent
+    | AgentOutputTranscribedEvent
+    | ConversationItemAddedEvent
+    | AgentFalseInterruptionEvent
+    | SpeechCreatedEvent
+    | FunctionToolsExecutedEvent
+    | ToolExecutionUpdatedEvent
+    | ToolDroppedEvent
+    | ToolAdoptedEvent
+    | ToolEndedEvent
+    | ErrorEvent
+    | CloseEvent
+)
+
+Callback = TypeVar("Callback", bound=Callable[..., Any])
+
+
+class EventEmitter:
+    """Callbacks by event name."""
+
+    def __init__(self) -> None:
+        self._callbacks: dict[str, tuple[Callable[..., Any], ...]] = {}
+        self._once: dict[str, list[Callable[..., Any]]] = {}
+
+    def listened(self, name: str) -> bool:
+        """True if somebody listens to `name`. Ask before you build an event."""
+        return name in self._callbacks
+
+    @overload
+    def on(self, name: str, callback: Callback) -> Callback: ...
+    @overload
+    def on(self, name: str, callback: None = None) -> Callable[[Callback], Callback]: ...
+
+    def on(self, name: str, callback: Callable[..., Any] | None = None) -> Any:
+        """Call `callback(event)` at each event called `name`. Without a callback: a decorator.
+
+        Raises `UsageError` for a coroutine function: start a task inside a plain function instead.
+        """
+        if callback is None:
+            return lambda function: self.on(name, function)
+        if inspect.iscoroutinefunction(callback):
+            raise UsageError(
+                f"on({name!r}): expected a plain function, got the coroutine function {callback.__name__!r};"
+                " start a task inside a plain function: asyncio.create_task(...)"
+            )
+        self._callbacks[name] = (*self._callbacks.get(name, ()), callback)
+        return callback
+
+    @overload
+    def once(self, name: str, callback: Callback) -> Callback: ...
+    @overload
+    def once(self, name: str, callback: None = None) -> Callable[[Callback], Callback]: ...
+
+    def once(self, name: str, callback: Callable[..., Any] | None = None) -> Any:
+        """Like `on`, for the next event only."""
+        if callback is None:
+            return lambda function: self.once(name, function)
+        self.on(name, callback)
+        self._once.setdefault(name, []).append(callback)
+        return callback
+
+    def off(self, name: str, callback: Callable[..., Any]) -> None:
+        """Stop calling `callback`. No effect if it is not registered."""
+        left = list(self._callbacks.get(name, ()))
+        if callback not in left:
+            return
+        left.remove(callback)
+        if left:
+            self._callbacks[name] = tuple(left)
+        else:
+            del self._callbacks[name]
+        if callback in self._once.get(name, ()):
+            self._once[name].remove(callback)
+
+    def emit(self, name: str, *arguments: Any) -> None:
+        """Call everybody who listens to `name`."""
+        for callback in self._callbacks.get(name, ()):
+            if callback in self._once.get(name, ()):
+                self.off(name, callback)
+            try:
+                callback(*arguments)
+            except Exception:
+                logger.exception("a callback for %r raised", name)

@@ -1,0 +1,114 @@
+"""`RunContext`: what a tool knows of the call it serves.
+
+Above: tools. Below: the run that the tool runner keeps, and the session. A context outlives nothing: after an
+adoption its call and speech are those of the call it serves now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic
+
+from typing_extensions import TypeVar
+
+from antiphon.chat import FunctionCall
+from antiphon.core.facts import InterruptionsDisallowed, ToolUpdated
+from antiphon.runtime.tool_runner import Run
+from antiphon.speech_handle import SpeechHandle
+from antiphon.tools.function import CallContext
+from antiphon.tools.results import render_result
+
+if TYPE_CHECKING:
+    from antiphon.agent import Agent
+    from antiphon.session import AgentSession
+
+Userdata = TypeVar("Userdata", default=Any)
+
+UPDATE_TEMPLATE = (
+    "The tool `{function_name}` has updated, message: {message}\n"
+    "The task is still running, so DON'T make up or give information not included in the message above."
+)
+"""What the model reads when a tool reports progress."""
+
+
+class RunContext(CallContext, Generic[Userdata]):
+    """Handed to the parameter of a tool that is annotated with this class. Made by the session, one for each call."""
+
+    __slots__ = ("_call", "_run", "_session")
+
+    def __init__(self, session: AgentSession[Userdata], run: Run) -> None:
+        self._session = session
+        self._run = run
+        self._call: FunctionCall | None = None
+
+    @property
+    def session(self) -> AgentSession[Userdata]:
+        """The session that the call belongs to."""
+        return self._session
+
+    @property
+    def agent(self) -> Agent:
+        """The agent whose model made the call."""
+        return self._session.agent_by_id(self._run.agent)
+
+    @property
+    def userdata(self) -> Userdata:
+        """`session.userdata`. Raises `UserdataNotSet` if nothing was stored there."""
+        return self._session.userdata
+
+    @property
+    def function_call(self) -> FunctionCall:
+        """The call as the model made it: `call_id`, `name`, `arguments` (JSON text)."""
+        call = self._run.call
+        if self._call is None or self._call.call_id != call.call_id:
+            self._call = FunctionCall(call_id=call.call_id, name=call.name, arguments=call.arguments)
+        return self._call
+
+    @property
+    def tool_call(self) -> FunctionCall:
+        """The same as `function_call`."""
+        return self.function_call
+
+    @property
+    def speech_handle(self) -> SpeechHandle:
+        """The speech that the call belongs to. Its `interrupted` turns True when the caller spoke over the call."""
+        return self._session.speech_of(self._run)
+
+    @property
+    def run(self) -> Run:
+        """The execution itself; of interest to toolsets that run their tools in a way of their own."""
+        return self._run
+
+    def disallow_interruptions(self) -> None:
+        """From now on nothing that the caller says interrupts this call.
+
+        What they say is kept and answered after it.
+        """
+        self._on_loop(lambda: self._run.driver.report(InterruptionsDisallowed(self._run.id)))
+
+    async def wait_for_playout(self) -> None:
+        """Until what the agent said before this call, in the same response, was played."""
+        await self.speech_handle.wait_for_step(self._run.gen)
+
+    async def update(self, message: Any, *, silent: bool = False, _template: str = UPDATE_TEMPLATE) -> None:
+        """Report progress; the tool goes on in the background, and the model tells the caller when the line is free.
+
+        The first update is the output of the call itself. Text goes through the template, other values are rendered
+        as results are. `silent`: the model knows, and makes no reply for it. Does nothing once the call was dropped.
+        """
+        run = self._run
+        if run.released:
+            return
+        text = (
+            _template.format(function_name=run.call.name, call_id=run.call.call_id, message=message)
+            if isinstance(message, str)
+            else render_result(message, max_chars=run.tool.options.max_result_chars)
+        )
+        run.in_background = True
+        run.driver.report(ToolUpdated(run.id, text, silent))
+
+    def _on_loop(self, call: Callable[[], None]) -> None:
+        if self._run.driver.in_loop_thread():
+            call()
+        else:
+            self._run.driver.call_in_loop(call)

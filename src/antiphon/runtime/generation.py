@@ -1,0 +1,359 @@
+"""Asks models for responses: one task for each `Generate`.
+
+Above: the driver. Below: the agent's `llm_node`, and the segment that the text goes to (`synthesis.py`). Text never
+enters the core: it hears that text began, each complete call, and all of the text at the end. A text that the
+application or the core gives (`Speak`) goes the same way, without a model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import AsyncIterable
+from typing import TYPE_CHECKING, Any
+
+from antiphon.chat import ChatContext, ChatItem, ChatMessage
+from antiphon.core.commands import Generate, Speak
+from antiphon.core.facts import Call, GenerationFailed, StepGenerated, TextStarted, ToolCalled
+from antiphon.errors import UsageError
+from antiphon.llm import ChatChunk, FunctionToolCall
+from antiphon.options import ModelSettings, ToolPolicy
+from antiphon.tools.function import AnyFunctionTool, PreparedCall, ToolError, is_function_tool, is_raw_function_tool
+from antiphon.tools.policy import policy_of
+from antiphon.tools.toolset import unknown_tool_text
+
+if TYPE_CHECKING:
+    from antiphon.runtime.driver import Driver
+    from antiphon.runtime.host import Host
+    from antiphon.runtime.synthesis import Playout, Segment
+
+logger = logging.getLogger("antiphon")
+
+ONE_AT_A_TIME = "one call at a time; call again if still needed"
+"""The output of a second call in one response where only one may run."""
+
+_DEFAULT_SETTINGS = ModelSettings()
+_NO_TOOLS = ModelSettings(tool_choice="none")
+_NO_POLICY = ToolPolicy()
+
+
+class _Response:
+    """One response (or one text to say) in the making."""
+
+    __slots__ = ("agent", "calls", "gen", "one_call", "segment", "segment_id", "speech", "started", "stopped", "task")
+
+    def __init__(self, gen: int, speech: int, segment_id: int, agent: str) -> None:
+        self.gen = gen
+        self.speech = speech
+        self.segment_id = segment_id
+        self.agent = agent
+        self.segment: Segment | None = None
+        """Made with the first text: a response of calls only has none."""
+        self.started = False
+        """`TextStarted` was reported."""
+        self.stopped = False
+        self.calls = 0
+        self.one_call = False
+        self.task: asyncio.Task[None] | None = None
+
+
+class Generation:
+    """Performs `Generate`, `Speak` and `StopGenerating`."""
+
+    def __init__(self, driver: Driver, host: Host, playout: Playout) -> None:
+        self._driver = driver
+        self._host = host
+        self._playout = playout
+        self._responses: dict[int, _Response] = {}
+        self._prepared: dict[int, dict[str, tuple[AnyFunctionTool, PreparedCall]]] = {}
+        """By speech and call id: calls that were prepared and may be run."""
+        self._call_ids: set[str] = set()
+        """Of the whole session. Models repeat them; the history must not."""
+        self._for_turn: dict[str, list[ChatItem]] = {}
+        """By agent: what `on_user_turn_completed` added for the next reply."""
+        self._for_speech: dict[int, list[ChatItem]] = {}
+        """The same, once the speech that answers the turn has begun."""
+        self.errors: dict[int, BaseException] = {}
+        """By generation: what failed, for the `error` event that the core asks for while it hears of it."""
+
+    # -- commands
+
+    def generate(self, command: Generate) -> None:
+        """Ask the model; closes with `StepGenerated` or `GenerationFailed`."""
+        self._host.generating(command)
+        response = _Response(command.gen, command.speech, command.segment, command.agent)
+        self._responses[command.gen] = response
+        response.task = self._driver.spawn(self._generate(response, command), f"reply {command.speech}")
+
+    def speak(self, command: Speak) -> None:
+        """Say a text without a model; closes with `StepGenerated`."""
+        agent = self._host.speaking(command)
+        response = _Response(command.gen, command.speech, command.segment, agent)
+        audio: AsyncIterable[Any] | None = None
+        source: str | AsyncIterable[str]
+        if command.text is not None:
+            source = command.text
+        else:
+            source, audio = self._host.say_source(command.speech)
+        if audio is not None:
+            response.segment = self._playout.open(command.segment, command.speech, agent, audio=audio)
+        if isinstance(source, str) and (response.segment is not None or not self._playout.respells(agent)):
+            if source:
+                self._text(response, source)
+            text = "" if response.segment is None else response.segment.end()
+            assert text is not None  # nothing respells it
+            self._close(response, StepGenerated(command.gen, text))
+            return
+        self._responses[command.gen] = response
+        response.task = self._driver.spawn(self._say(response, source), f"say {command.speech}")
+
+    def stop(self, gen: int) -> None:
+        """Stop the model. What it made sound already is stopped by `StopPlayout`."""
+        response = self._responses.pop(gen, None)
+        if response is None:
+            return
+        response.stopped = True
+        if response.segment is not None:
+            self._playout.abandon(response.segment)
+        if response.task is not None:
+            response.task.cancel()
+
+    def forget(self, speech: int) -> None:
+        """The speech is over; calls that were not run will not be."""
+        self._prepared.pop(speech, None)
+        self._for_speech.pop(speech, None)
+
+    # -- what others need of a response
+
+    def take_prepared(self, speech: int, agent: str, call: Call) -> tuple[AnyFunctionTool, dict[str, Any]]:
+        """The tool of a call and its checked arguments.
+
+        Raises `UsageError` if the agent has no such tool, `ToolError` if the arguments do not fit.
+        """
+        prepared = self._prepared.get(speech, {}).pop(call.call_id, None)
+        if prepared is not None:
+            return prepared[0], prepared[1].kwargs
+        tool = self._host.tools_of(agent, on_enter=False).get_function_tool(call.name)
+        if tool is None:
+            raise UsageError(f"RunTool: agent {agent!r} has no tool {call.name!r}")
+        return tool, tool.prepare(call.arguments).kwargs
+
+    def add_for_turn(self, agent: str, items: list[ChatItem]) -> None:
+        """Items that the next reply of `agent` reads, and no later one."""
+        self._for_turn[agent] = items
+
+    # -- one response
+
+    async def _generate(self, response: _Response, command: Generate) -> None:
+        agent = self._host.agent(command.agent)
+        table = self._host.tools_of(command.agent, on_enter=command.on_enter)
+        tools: list[Any] = list(table.flatten()) if command.tools else []
+        response.one_call = self._host.one_call_at_a_time(command.agent)
+        try:
+            result = agent.llm_node(self._request(command), tools, _settings(command))
+            await self._consume(response, result, tools)
+            text = await self._whole_text(response)
+        except asyncio.CancelledError:
+            if not response.stopped:
+                raise
+            return
+        except Exception as error:
+            self._fail(response, error)
+            return
+        self._finish(response, text)
+
+    async def _say(self, response: _Response, source: str | AsyncIterable[str]) -> None:
+        try:
+            if isinstance(source, str):
+                self._text(response, source)
+            else:
+                async for piece in source:
+                    self._text(response, piece)
+            text = await self._whole_text(response)
+        except asyncio.CancelledError:
+            if not response.stopped:
+                raise
+            return
+        except Exception as error:
+            self._fail(response, error)
+            return
+        self._finish(response, text)
+
+    async def _consume(self, response: _Response, result: Any, tools: list[Any]) -> None:
+        """Take what an `llm_node` gives: nothing, a text, a chunk, or an asynchronous iterable of these."""
+        if inspect.isawaitable(result):
+            result = await result
+        if result is None:
+            return
+        if isinstance(result, (str, ChatChunk)):
+            self._chunk(response, result, tools)
+            return
+        try:
+            async for chunk in result:
+                self._chunk(response, chunk, tools)
+        finally:
+            close = getattr(result, "aclose", None)
+            if close is not None:
+                await close()
+
+    def _chunk(self, response: _Response, chunk: Any, tools: list[Any]) -> None:
+        if isinstance(chunk, str):
+            self._text(response, chunk)
+        elif isinstance(chunk, ChatChunk):
+            delta = chunk.delta
+            if delta is not None:
+                if delta.content:
+                    self._text(response, delta.content)
+                for call in delta.tool_calls:
+                    self._call(response, call, tools)
+        elif chunk is not None:
+            raise UsageError(
+                f"llm_node of agent {response.agent!r}: expected str or ChatChunk, got {type(chunk).__name__}"
+            )
+
+    def _text(self, response: _Response, piece: str) -> None:
+        if response.stopped:
+            return
+        segment = response.segment
+        if segment is None:
+            if not piece.strip():
+                return
+            segment = self._playout.open(response.segment_id, response.speech, response.agent)
+            response.segment = segment
+        segment.push(piece)
+        if not response.started:
+            response.started = True
+            self._driver.report(TextStarted(response.gen))
+
+    async def _whole_text(self, response: _Response) -> str:
+        """What will be spoken of the response. It may take until the agent's `tts_node` has read all of it."""
+        if response.segment is None:
+            return ""
+        text = response.segment.end()
+        return text if text is not None else await response.segment.respelled()
+
+    def _finish(self, response: _Response, text: str) -> None:
+        if self._responses.pop(response.gen, None) is not None:
+            self._close(response, StepGenerated(response.gen, text))
+
+    def _fail(self, response: _Response, error: Exception) -> None:
+        if self._responses.pop(response.gen, None) is None:
+            return
+        logger.error("agent %r: the response failed: %s", response.agent, error, exc_info=error)
+        self.errors[response.gen] = error
+        text = "" if response.segment is None else response.segment.end() or response.segment.raw
+        self._close(response, GenerationFailed(response.gen, str(error) or type(error).__name__, text))
+
+    def _close(self, response: _Response, fact: StepGenerated | GenerationFailed) -> None:
+        """Tell the core the whole text, and only then let the segment end."""
+        self._driver.report(fact)
+        self.errors.pop(response.gen, None)
+        if response.segment is not None:
+            self._playout.settle(response.segment)
+
+    # -- calls
+
+    def _call(self, response: _Response, wanted: FunctionToolCall, tools: list[Any]) -> None:
+        if response.stopped:
+            return
+        response.calls += 1
+        call_id = self._unique(wanted.call_id)
+        tool = _find(tools, wanted.name)
+        policy, rejected = _NO_POLICY, None
+        call = Call(call_id, wanted.name, wanted.arguments)
+        if tool is None:
+            names = [t.id for t in tools if is_function_tool(t) or is_raw_function_tool(t)]
+            rejected = unknown_tool_text(wanted.name, names)
+        else:
+            policy = policy_of(tool)
+            if response.one_call and response.calls > 1:
+                rejected = ONE_AT_A_TIME
+            else:
+                try:
+                    prepared = tool.prepare(wanted.arguments)
+                except ToolError as error:
+                    rejected = error.message
+                else:
+                    self._prepared.setdefault(response.speech, {})[call_id] = (tool, prepared)
+                    call = Call(
+                        call_id, wanted.name, prepared.arguments, prepared.canonical, prepared.confirm_duplicate
+                    )
+        self._driver.report(ToolCalled(response.gen, call, policy, rejected))
+
+    def _unique(self, call_id: str) -> str:
+        if call_id in self._call_ids or not call_id:
+            number = len(self._call_ids) + 1
+            call_id = f"{call_id}_{number}" if call_id else f"call_{number}"
+            return self._unique(call_id) if call_id in self._call_ids else self._keep(call_id)
+        return self._keep(call_id)
+
+    def _keep(self, call_id: str) -> str:
+        self._call_ids.add(call_id)
+        return call_id
+
+    # -- the request
+
+    def _request(self, command: Generate) -> ChatContext:
+        """Instructions, the agent's context, what is still open, and notes for this response only."""
+        items = self._host.agent(command.agent).request_items()
+        items += command.open
+        if self._for_turn or self._for_speech:
+            _insert_before_turn(items, self._items_for(command))
+        if command.unheard or command.instructions or command.retry:
+            items += _notes(command)
+        context = ChatContext()
+        context.items = items
+        return context
+
+    def _items_for(self, command: Generate) -> list[ChatItem]:
+        added = self._for_turn.pop(command.agent, None)
+        if added is not None:
+            self._for_speech[command.speech] = added
+        return self._for_speech.get(command.speech, [])
+
+
+def _settings(command: Generate) -> ModelSettings:
+    if not command.tools:
+        return _NO_TOOLS
+    if command.tool_choice is None:
+        return _DEFAULT_SETTINGS
+    return ModelSettings(tool_choice=command.tool_choice)
+
+
+def _find(tools: list[Any], name: str) -> AnyFunctionTool | None:
+    for tool in tools:
+        if tool.id == name and (is_function_tool(tool) or is_raw_function_tool(tool)):
+            return tool
+    return None
+
+
+def _insert_before_turn(items: list[ChatItem], added: list[ChatItem]) -> None:
+    """Put what a hook added before the caller's last message, which it is about."""
+    at = len(items)
+    while at > 0:
+        item = items[at - 1]
+        if isinstance(item, ChatMessage) and item.role == "user":
+            at -= 1
+            break
+        at -= 1
+    items[at:at] = added
+
+
+def _notes(command: Generate) -> list[ChatItem]:
+    notes = []
+    if command.unheard:
+        ids = ", ".join(command.unheard)
+        if command.delivery:
+            notes.append(
+                f"New results came in from calls that run in the background (call ids: {ids}). Tell the user what is"
+                " new in them, naturally and briefly. Do not repeat what you have told them; if nothing is left to"
+                " tell, say nothing."
+            )
+        else:
+            notes.append(f"The user has not heard the results of these calls yet (call ids: {ids}).")
+    if command.retry:
+        notes.append("Your last response was empty. Answer the user now, in words, with what you know.")
+    if command.instructions:
+        notes.append(command.instructions)
+    return [ChatMessage(role="system", content=[note]) for note in notes]

@@ -1,0 +1,113 @@
+"""Runs the hooks of agents: `on_enter`, `on_exit`, `on_user_turn_completed`, and the toolsets that live between them.
+
+A hook that the agent does not override costs nothing: it has returned before it began. What a hook raises is logged and
+told as an error event, and the conversation goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from antiphon.chat import ChatContext, ChatItem, ChatMessage
+from antiphon.core.commands import HookKind, RunHook
+from antiphon.core.facts import HookReturned
+from antiphon.tools.function import StopResponse
+
+if TYPE_CHECKING:
+    from antiphon.runtime.driver import Driver
+    from antiphon.runtime.generation import Generation
+    from antiphon.runtime.host import Host
+
+logger = logging.getLogger("antiphon")
+
+
+@dataclass(slots=True, frozen=True)
+class HookScope:
+    """The hook that the running code belongs to."""
+
+    driver: Driver
+    agent: str
+    kind: HookKind
+
+
+current_hook: ContextVar[HookScope | None] = ContextVar("antiphon_hook", default=None)
+
+
+class Hooks:
+    """Performs `RunHook`."""
+
+    def __init__(self, driver: Driver, host: Host, generation: Generation) -> None:
+        self._driver = driver
+        self._host = host
+        self._generation = generation
+
+    def run(self, command: RunHook) -> None:
+        """Run a hook; it closes with `HookReturned`, at once if there is nothing to run."""
+        toolsets = self._toolsets_work(command)
+        if command.kind in self._host.agent(command.agent).overridden:
+            self._driver.spawn(self._run(command, toolsets), f"{command.kind} of {command.agent}")
+            return
+        if toolsets is not None:
+            self._driver.spawn(self._quietly(toolsets), f"toolsets of {command.agent}")
+        self._driver.report(HookReturned(command.hook))
+
+    def _toolsets_work(self, command: RunHook) -> Any:
+        if command.kind == "on_enter":
+            return self._host.setup_toolsets(command.agent)
+        if command.kind == "on_exit":
+            return self._host.close_toolsets(command.agent)
+        return None
+
+    async def _quietly(self, work: Any) -> None:
+        await work
+
+    async def _run(self, command: RunHook, toolsets: Any) -> None:
+        current_hook.set(HookScope(self._driver, command.agent, command.kind))
+        outcome = HookReturned(command.hook)
+        try:
+            if toolsets is not None and command.kind == "on_enter":
+                await toolsets
+            outcome = await self._call(command)
+            if toolsets is not None and command.kind == "on_exit":
+                await toolsets
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            logger.exception("%s of agent %r raised", command.kind, command.agent)
+            self._host.failed(error, self._host.agent(command.agent))
+        finally:
+            self._driver.report(outcome)
+
+    async def _call(self, command: RunHook) -> HookReturned:
+        agent = self._host.agent(command.agent)
+        if command.kind == "on_enter":
+            await agent.on_enter()
+        elif command.kind == "on_exit":
+            await agent.on_exit()
+        else:
+            return await self._turn_completed(command)
+        return HookReturned(command.hook)
+
+    async def _turn_completed(self, command: RunHook) -> HookReturned:
+        agent = self._host.agent(command.agent)
+        before = agent.context_items()
+        turn_ctx = ChatContext(before)
+        message = ChatMessage(role="user", content=[command.text])
+        try:
+            await agent.on_user_turn_completed(turn_ctx, message)
+        except StopResponse:
+            return HookReturned(command.hook, veto=True)
+        added = _added(before, turn_ctx.items)
+        if added:
+            self._generation.add_for_turn(command.agent, added)
+        text = message.text_content or ""
+        return HookReturned(command.hook, text=None if text == command.text else text)
+
+
+def _added(before: list[ChatItem], after: list[ChatItem]) -> list[ChatItem]:
+    known = {id(item) for item in before}
+    return [item for item in after if id(item) not in known]

@@ -1,0 +1,112 @@
+"""What the runtime needs of the application above it.
+
+The runtime performs commands that name agents, speeches and runs by number or id. The application knows the objects
+behind them: it is the host. These protocols are all that the runtime knows of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from antiphon.audio import AudioFrame
+from antiphon.chat import ChatContext, ChatItem, ChatMessage
+from antiphon.core.commands import Emit, Generate, Record, Speak
+from antiphon.core.facts import Handoff
+from antiphon.options import ModelSettings
+from antiphon.runtime.tool_runner import Run
+from antiphon.stt import STT
+from antiphon.tools.function import CallContext
+from antiphon.tools.toolset import ToolContext
+
+SaySource: TypeAlias = str | AsyncIterable[str]
+
+
+class AgentNodes(Protocol):
+    """An agent, as far as the runtime calls it. `Agent` documents each of these."""
+
+    @property
+    def overridden(self) -> frozenset[str]:
+        """Names of the hooks and nodes that the agent's class overrides."""
+
+    def context_items(self) -> list[ChatItem]:
+        """The agent's context. Not to be changed."""
+
+    def request_items(self) -> list[ChatItem]:
+        """A new list: the instructions as a system message, then the agent's context."""
+
+    def stt_node(self, audio: AsyncIterable[AudioFrame], model_settings: ModelSettings) -> Any: ...
+    def llm_node(self, chat_ctx: ChatContext, tools: list[Any], model_settings: ModelSettings) -> Any: ...
+    def transcription_node(self, text: AsyncIterable[str], model_settings: ModelSettings) -> Any: ...
+    def tts_node(self, text: AsyncIterable[str], model_settings: ModelSettings) -> Any: ...
+    async def on_enter(self) -> None: ...
+    async def on_exit(self) -> None: ...
+    async def on_user_turn_completed(self, turn_ctx: ChatContext, new_message: ChatMessage) -> None: ...
+
+
+class Host(Protocol):
+    """The application that a driver works for."""
+
+    @property
+    def max_result_chars(self) -> int:
+        """Longer tool results are cut, whatever the tool allows."""
+
+    def agent(self, agent_id: str) -> AgentNodes:
+        """The agent behind an id that the core knows."""
+
+    def tools_of(self, agent_id: str, *, on_enter: bool) -> ToolContext:
+        """What the agent's model may call now. `on_enter`: without the tools flagged IGNORE_ON_ENTER."""
+
+    def has_voice(self, agent_id: str) -> bool:
+        """Whether what the agent says can be turned into sound."""
+
+    def stt_of(self, agent_id: str) -> STT | None:
+        """What recognises the caller's words for the agent."""
+
+    def one_call_at_a_time(self, agent_id: str) -> bool:
+        """Whether only the first call of a response may run (`parallel_tool_calls=False`)."""
+
+    def generating(self, command: Generate) -> None:
+        """A response of a speech is about to be generated."""
+
+    def speaking(self, command: Speak) -> str:
+        """A text is about to be said. Returns the id of the agent whose voice says it."""
+
+    def say_source(self, speech: int) -> tuple[SaySource, AsyncIterable[AudioFrame] | None]:
+        """What the application gave to the `say()` that opened this speech: text, and ready-made sound if any."""
+
+    def record(self, command: Record, raw: str | None) -> None:
+        """Settle an item. `raw` is the text as the model wrote it, where it differs from what was spoken."""
+
+    def emit(self, command: Emit) -> None:
+        """Tell observers and handles."""
+
+    def failed(self, error: BaseException, source: Any) -> None:
+        """Something failed and the session goes on."""
+
+    def run_context(self, run: Run) -> CallContext:
+        """The context object handed to the tool of a run."""
+
+    def handoff_to(self, value: Any) -> Handoff | None:
+        """If `value` is an agent: enrol it and name it to the core. None: it is not an agent."""
+
+    def released(self, run: Run) -> None:
+        """A run lost its call: its speech handle counts as interrupted for it."""
+
+    def listened(self, name: str) -> bool:
+        """Whether anybody listens to events of this name."""
+
+    def transcribed(self, text: str, final: bool, language: str) -> None:
+        """The caller's words, for those who listen to `user_input_transcribed`."""
+
+    def spoken(self, segment: int, text: str, final: bool) -> None:
+        """What was heard of a segment so far, for captions."""
+
+    def history_items(self) -> Sequence[ChatItem]:
+        """The session's history."""
+
+    def close_toolsets(self, agent_id: str) -> Any:
+        """Awaitable: the agent has ended, its toolsets close."""
+
+    def setup_toolsets(self, agent_id: str) -> Any:
+        """Awaitable: the agent begins, its toolsets start."""

@@ -1,0 +1,571 @@
+"""`AgentSession`: one call, from the first word to the last.
+
+Above: applications, servers, tests. Below: `Application`, which keeps the objects of the call, and the runtime's
+driver, which runs it. A session begins with `start`, is spoken to by voice (`input`) or in text (`run`,
+`generate_reply(user_input=)`), and ends with `aclose` or `shutdown`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterable, Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar, cast
+
+from typing_extensions import TypeVar as DefaultTypeVar
+
+from antiphon.agent import Agent
+from antiphon.application import Application
+from antiphon.audio import AudioFrame
+from antiphon.chat import ChatContext, ReadOnlyChatContext
+from antiphon.core.facts import (
+    CloseRequested,
+    HandOffRequested,
+    InterruptRequested,
+    SpeechRequested,
+    UserTurnCleared,
+    UserTurnCommitRequested,
+    UserTurnSubmitted,
+)
+from antiphon.errors import SessionClosed, UsageError, UserdataNotSet
+from antiphon.events import AgentState, CloseEvent, CloseReason, EventEmitter, UserState
+from antiphon.options import (
+    NOT_GIVEN,
+    Endpointing,
+    Interruption,
+    NotGivenOr,
+    SessionOptions,
+    ToolChoice,
+    TurnHandling,
+    is_given,
+)
+from antiphon.protocols import AudioRoom, ModelKind, current_job, model_resolver
+from antiphon.run_result import RunResult
+from antiphon.runtime.driver import Driver
+from antiphon.runtime.hooks import current_hook
+from antiphon.runtime.tool_runner import Run, current_run
+from antiphon.speech_handle import SpeechHandle
+from antiphon.tools.toolset import ToolContext, ToolLike
+from antiphon.transport import AudioInput, AudioOutput
+from antiphon.turn_detector import TurnDetector
+
+logger = logging.getLogger("antiphon")
+
+Userdata = DefaultTypeVar("Userdata", default=Any)
+T = TypeVar("T")
+
+SETUP_PATIENCE = 5.0
+"""Seconds that `start` waits for toolsets to be ready; slower ones go on in the background."""
+
+CANCELLED_TASKS_GRACE = 0.1
+"""Seconds that cancelled tasks have once the core has closed; tools have had their time (`close_grace`) before that."""
+
+_MODEL_KINDS: tuple[ModelKind, ...] = ("llm", "stt", "tts", "vad", "turn_detector")
+
+
+class AgentSession(EventEmitter, Generic[Userdata]):
+    """A call between a caller and agents.
+
+    Models not given (or `...`) are those of the command line or the server that starts the session, if there is one.
+    Options that are not known are a `TypeError`.
+
+    Events (`session.on(name, callback)`): agent_state_changed, user_state_changed, user_input_transcribed,
+    agent_output_transcribed, conversation_item_added, speech_created, function_tools_executed,
+    tool_execution_updated, tool_dropped, tool_adopted, tool_ended, agent_false_interruption, error, close. Their
+    objects are in `antiphon.events`.
+    """
+
+    def __init__(
+        self,
+        *,
+        stt: Any = NOT_GIVEN,
+        vad: Any = NOT_GIVEN,
+        llm: Any = NOT_GIVEN,
+        tts: Any = NOT_GIVEN,
+        turn_detection: Any = NOT_GIVEN,
+        turn_detector: Any = NOT_GIVEN,
+        turn_handling: TurnHandling | Mapping[str, Any] | None = None,
+        tools: Sequence[ToolLike] | None = None,
+        userdata: NotGivenOr[Userdata] = NOT_GIVEN,
+        max_tool_steps: int = 3,
+        parallel_tool_calls: NotGivenOr[bool] = NOT_GIVEN,
+        allow_interruptions: NotGivenOr[bool] = NOT_GIVEN,
+        min_endpointing_delay: NotGivenOr[float] = NOT_GIVEN,
+        max_endpointing_delay: NotGivenOr[float] = NOT_GIVEN,
+        fallback_line: NotGivenOr[str] = NOT_GIVEN,
+        failure_line: NotGivenOr[str] = NOT_GIVEN,
+        max_result_chars: int = 20_000,
+        close_grace: float = 1.0,
+    ) -> None:
+        super().__init__()
+        self._given: dict[ModelKind, Any] = {
+            "llm": llm,
+            "stt": stt,
+            "tts": tts,
+            "vad": vad,
+            "turn_detector": turn_detector,
+        }
+        turns = _turn_handling(turn_handling)
+        if isinstance(turn_detection, str):
+            turns = replace(turns, detection=cast("Any", turn_detection))
+        elif isinstance(turn_detection, TurnDetector):
+            self._given["turn_detector"] = turn_detection
+        turns = _with_flat_options(turns, allow_interruptions, min_endpointing_delay, max_endpointing_delay)
+        self._options = SessionOptions(turns=turns, max_tool_steps=max_tool_steps, close_grace=close_grace)
+        if is_given(fallback_line):
+            self._options = replace(self._options, fallback_line=fallback_line)
+        if is_given(failure_line):
+            self._options = replace(self._options, failure_line=failure_line)
+        self._userdata: NotGivenOr[Userdata] = userdata
+        self._room: Any = None
+        self._application = Application(self, self)
+        self._application.tools = list(tools or ())
+        ToolContext(self._application.tools).check()
+        self._application.parallel_tool_calls = parallel_tool_calls
+        self._application.max_result_chars = max_result_chars
+        self._driver: Driver | None = None
+        self._closer: asyncio.Task[None] | None = None
+        self._close_error: BaseException | None = None
+
+    # -- beginning
+
+    async def start(
+        self,
+        agent: Agent,
+        *,
+        room: Any = None,
+        input: AudioInput | None = None,
+        output: AudioOutput | None = None,
+        stt: Any = NOT_GIVEN,
+        vad: Any = NOT_GIVEN,
+        llm: Any = NOT_GIVEN,
+        tts: Any = NOT_GIVEN,
+        turn_detector: Any = NOT_GIVEN,
+        capture_run: bool = False,
+    ) -> RunResult | None:
+        """Begin the call with `agent` in charge. Models given here take precedence over the constructor's.
+
+        `input` and `output` are the caller's microphone and loudspeaker; without them, `room` is asked for its own,
+        and without those the session is in text. `capture_run`: wait for what `on_enter` does, and return it. Raises
+        `UsageError` when started twice.
+        """
+        if self._driver is not None:
+            raise UsageError("session.start: this session was started already; make a new AgentSession for each call")
+        job = current_job.get()
+        if job is not None:
+            job.attach(self)
+        given = {"stt": stt, "vad": vad, "llm": llm, "tts": tts, "turn_detector": turn_detector}
+        self._application.models = self._resolve_models(given)
+        self._room = room if room is not None else self._room_of_job()
+        if isinstance(room, AudioRoom):
+            input = input or room.audio_input
+            output = output or room.audio_output
+        agent_id = self._application.enrol(agent)
+        driver = self._driver = Driver(
+            self._application,
+            replace(self._options, has_stt=self._hears_words(agent)),
+            agent_id,
+            audio_input=input,
+            audio_output=output,
+            vad=agent.vad,
+            turn_detector=self._application.models["turn_detector"],
+        )
+        self._application.driver = driver
+        self._closer = asyncio.create_task(self._close_when_told(driver), name="session close")
+        result = self._application.recorder = RunResult() if capture_run else None
+        setup = self._application.setup_session_toolsets()
+        if setup is not None:
+            driver.spawn(setup, "toolsets of the session")
+        driver.start(agent_id)
+        await self._application.wait_for_setups(SETUP_PATIENCE)
+        if result is not None:
+            if driver.idle:
+                self._application.recorder = None
+                result.finish()
+            await result
+        if job is not None:
+            job.started(self)
+        return result
+
+    def _resolve_models(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The models it runs with: given to `start`, else to the constructor, else chosen by the shell around it."""
+        wanted: dict[ModelKind, Any] = {}
+        for kind in _MODEL_KINDS:
+            choice = given[kind] if is_given(given[kind]) else self._given[kind]
+            wanted[kind] = NOT_GIVEN if choice is ... else choice
+        resolve = self._application.resolve = model_resolver.get()
+        if resolve is not None:
+            wanted = dict(resolve(wanted))
+        for kind, model in wanted.items():
+            if isinstance(model, str):
+                raise UsageError(
+                    f"{kind}={model!r}: expected a model object; names are looked up only where `antiphon` or an"
+                    f" AgentServer runs the session. Give the object, for example providers.openai.LLM(...)."
+                )
+        return {kind: model if is_given(model) else None for kind, model in wanted.items()}
+
+    def _hears_words(self, agent: Agent) -> bool:
+        return agent.stt is not None or "stt_node" in agent.overridden
+
+    def _room_of_job(self) -> Any:
+        job = current_job.get()
+        return None if job is None else job.room
+
+    # -- what it is
+
+    @property
+    def is_running(self) -> bool:
+        """True between `start` and the end."""
+        return self._driver is not None and not self._driver.is_closed
+
+    @property
+    def room(self) -> Any:
+        """The room of the call; None outside of one. Inside a job it is known before `start`."""
+        return self._room if self._room is not None else self._room_of_job()
+
+    @property
+    def userdata(self) -> Userdata:
+        """Whatever the application keeps with the session. Raises `UserdataNotSet` until something is stored."""
+        if not is_given(self._userdata):
+            raise UserdataNotSet(
+                "session.userdata: nothing was stored yet; pass AgentSession(userdata=...) or assign session.userdata"
+            )
+        return self._userdata
+
+    @userdata.setter
+    def userdata(self, value: Userdata) -> None:
+        self._userdata = value
+
+    @property
+    def history(self) -> ChatContext:
+        """Everything that was said and done in the call, over all agents. Read-only, and always up to date."""
+        return ReadOnlyChatContext(self._application.history)
+
+    @property
+    def current_agent(self) -> Agent:
+        """The agent in charge. Raises `SessionClosed` before `start`."""
+        agent = self._application.current_agent
+        if agent is None:
+            raise SessionClosed("session.current_agent: the session has not been started; `await session.start(agent)`")
+        return agent
+
+    @property
+    def current_speech(self) -> SpeechHandle | None:
+        """What the agent says, or prepares to say; None if nothing."""
+        return self._application.current_speech
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody speaks and nothing is owed, queued or being done, now: what `wait_for_idle` waits for."""
+        return self._driver is not None and self._driver.idle
+
+    @property
+    def agent_state(self) -> AgentState:
+        """initializing, listening, thinking, speaking or idle."""
+        return self._application.agent_state
+
+    @property
+    def user_state(self) -> UserState:
+        """Listening or speaking."""
+        return self._application.user_state
+
+    @property
+    def tools(self) -> list[ToolLike]:
+        """The session's own tools, which every agent has. A copy."""
+        return list(self._application.tools)
+
+    @property
+    def options(self) -> SessionOptions:
+        """The options it runs with."""
+        return self._options
+
+    @property
+    def llm(self) -> Any:
+        """The session's language model, or None."""
+        return self._application.models.get("llm")
+
+    @property
+    def stt(self) -> Any:
+        """The session's recogniser, or None."""
+        return self._application.models.get("stt")
+
+    @property
+    def tts(self) -> Any:
+        """The session's voice, or None."""
+        return self._application.models.get("tts")
+
+    @property
+    def vad(self) -> Any:
+        """The session's voice activity detector, or None."""
+        return self._application.models.get("vad")
+
+    def agent_by_id(self, agent_id: str) -> Agent:
+        """The agent that goes by this id in the history."""
+        return self._application.agent(agent_id)
+
+    def speech_of(self, run: Run) -> SpeechHandle:
+        """The speech that a tool's run serves."""
+        return self._application.speech_of(run)
+
+    # -- speaking
+
+    def say(
+        self,
+        text: str | AsyncIterable[str],
+        *,
+        audio: AsyncIterable[AudioFrame] | None = None,
+        allow_interruptions: NotGivenOr[bool] = NOT_GIVEN,
+        add_to_chat_ctx: bool = True,
+    ) -> SpeechHandle:
+        """Say `text` as soon as what is being said has ended.
+
+        Returns at once; await the handle to wait until it was played.
+
+        `audio`: ready-made sound for the text. `allow_interruptions=False`: the caller cannot cut it; what they say
+        over it is answered afterwards. Raises `SessionClosed` when the session does not run.
+        """
+
+        def request(driver: Driver) -> SpeechHandle:
+            if driver.playout.is_mute(self._application.current_agent_id) and audio is None:
+                raise UsageError("session.say: the session has a loudspeaker and no voice; give a tts, or audio=")
+            return self._request_speech(
+                driver,
+                SpeechRequested(0, "say", interruptible=_given_or(allow_interruptions, True), record=add_to_chat_ctx),
+                lambda number: self._application.keep_source(number, text, audio),
+            )
+
+        return self._in_loop("say", request)
+
+    def generate_reply(
+        self,
+        *,
+        user_input: str | None = None,
+        instructions: str | None = None,
+        tool_choice: NotGivenOr[ToolChoice] = NOT_GIVEN,
+        allow_interruptions: NotGivenOr[bool] = NOT_GIVEN,
+    ) -> SpeechHandle:
+        """Have the model speak. Returns at once; await the handle to wait until it was played.
+
+        `user_input` is put into the history as the caller's words first. `instructions` count for this reply, beside
+        the agent's own. Inside a tool the model may not call tools, unless `tool_choice` says so. Raises
+        `SessionClosed` when the session does not run.
+        """
+        request = SpeechRequested(
+            0,
+            "reply",
+            instructions=instructions,
+            tool_choice=_given_or(tool_choice, None),
+            interruptible=_given_or(allow_interruptions, True),
+            user_input=user_input,
+        )
+        return self._in_loop("generate_reply", lambda driver: self._request_speech(driver, request, None))
+
+    def _request_speech(
+        self, driver: Driver, request: SpeechRequested, prepare: Callable[[int], None] | None
+    ) -> SpeechHandle:
+        run, hook = current_run.get(), current_hook.get()
+        if run is not None and run.driver is not driver:
+            run = None
+        number = driver.new_id()
+        handle = SpeechHandle(driver, number, allow_interruptions=request.interruptible)
+        if run is not None and run.released:
+            handle.mark_interrupted()
+            handle.mark_done()
+            return handle
+        if prepare is not None:
+            prepare(number)
+        self._application.open_speech(handle, "say" if request.kind == "say" else "generate_reply", user_initiated=True)
+        agent = hook.agent if hook is not None and hook.driver is driver and run is None else None
+        driver.report(replace(request, speech=number, run=None if run is None else run.id, agent=agent))
+        return handle
+
+    def interrupt(self, *, force: bool = False) -> asyncio.Future[None]:
+        """Stop everything that is being said and may be interrupted (with `force`: everything), now.
+
+        The result is done already.
+        """
+
+        def stop(driver: Driver) -> asyncio.Future[None]:
+            driver.report(InterruptRequested(None, force))
+            done: asyncio.Future[None] = driver.loop.create_future()
+            done.set_result(None)
+            return done
+
+        return self._in_loop("interrupt", stop)
+
+    # -- the caller
+
+    def run(self, *, user_input: str) -> RunResult:
+        """Give the agent a turn of the caller in text. `await` the result to wait until the session is idle again.
+
+        Raises `UsageError` while another run goes on.
+        """
+        driver = self._running("run")
+        if self._application.recorder is not None:
+            raise UsageError("session.run: another run goes on; await it first, runs cannot be nested")
+        result = self._application.recorder = RunResult(user_input=user_input)
+        driver.report(UserTurnSubmitted(user_input))
+        if driver.idle and self._application.recorder is result:
+            self._application.recorder = None
+            result.finish()
+        return result
+
+    def submit_user_turn(self, text: str) -> None:
+        """A whole turn of the caller, typed. It interrupts and is answered like a spoken one."""
+        self._in_loop("submit_user_turn", lambda driver: driver.report(UserTurnSubmitted(text)))
+
+    def commit_user_turn(self) -> None:
+        """The caller's turn ends now, whatever the silence (push-to-talk)."""
+
+        def commit(driver: Driver) -> None:
+            driver.recognition.flush()
+            driver.report(UserTurnCommitRequested())
+
+        self._in_loop("commit_user_turn", commit)
+
+    def clear_user_turn(self) -> None:
+        """Forget what the caller said since their last turn."""
+        self._in_loop("clear_user_turn", lambda driver: driver.report(UserTurnCleared()))
+
+    def update_agent(self, agent: Agent) -> None:
+        """Put another agent in charge, as soon as the one in charge has finished speaking."""
+
+        def update(driver: Driver) -> None:
+            driver.report(HandOffRequested(self._application.enrol(agent)))
+
+        self._in_loop("update_agent", update)
+
+    # -- waiting
+
+    async def wait_for_idle(self) -> None:
+        """Until nobody speaks and nothing is owed, queued or being done. Tools in the background do not count."""
+        self._running("wait_for_idle")
+        await self._application.wait_for_idle()
+
+    async def wait_for_inactive(self) -> None:
+        """The same as `wait_for_idle`."""
+        await self.wait_for_idle()
+
+    async def drain(self) -> None:
+        """Until what was begun is finished. The same as `wait_for_idle`, and nothing on a session that has ended."""
+        if self.is_running:
+            await self._application.wait_for_idle()
+
+    # -- the end
+
+    def shutdown(self, *, drain: bool = True, reason: CloseReason = CloseReason.USER_INITIATED) -> None:
+        """End the session, without waiting for it.
+
+        `drain`: what is being said and done is finished first. May be called twice.
+        """
+        driver = self._driver
+        if driver is not None and not driver.is_closed:
+            self._in_loop("shutdown", lambda d: d.report(CloseRequested(drain, reason.value)))
+
+    async def aclose(self, *, reason: CloseReason = CloseReason.USER_INITIATED) -> None:
+        """End the session now and wait for it, at most a little over `close_grace` seconds. May be called twice."""
+        if self._driver is None or self._closer is None:
+            return
+        self.shutdown(drain=False, reason=reason)
+        if asyncio.current_task() is not self._closer:
+            await asyncio.shield(self._closer)
+
+    async def _close_when_told(self, driver: Driver) -> None:
+        reason = await driver.wait_closed()
+        application = self._application
+        application.end_speeches()
+        await driver.aclose(CANCELLED_TASKS_GRACE)
+        toolsets = [*application.open_toolsets()]
+        if toolsets:
+            try:
+                async with asyncio.timeout(self._options.close_grace):
+                    await application.close_all(toolsets)
+            except TimeoutError:
+                logger.warning("toolsets did not close within %s s and were abandoned", self._options.close_grace)
+        self.emit("close", CloseEvent(reason=_close_reason(reason), error=self._close_error))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    # -- helpers
+
+    def _running(self, method: str) -> Driver:
+        driver = self._driver
+        if driver is None:
+            raise SessionClosed(
+                f"session.{method}: the session has not been started; `await session.start(agent)` first"
+            )
+        if driver.is_closed:
+            raise SessionClosed(f"session.{method}: the session has ended; start a new AgentSession")
+        return driver
+
+    def _in_loop(self, method: str, action: Callable[[Driver], T]) -> T:
+        """Perform `action` on the event loop: at once, or from a synchronous tool's thread."""
+        driver = self._running(method)
+        if driver.in_loop_thread():
+            return action(driver)
+        return driver.call_in_loop(lambda: action(driver))
+
+
+def _given_or(value: NotGivenOr[T], default: Any) -> Any:
+    return value if is_given(value) else default
+
+
+def _close_reason(reason: str) -> CloseReason:
+    try:
+        return CloseReason(reason)
+    except ValueError:
+        return CloseReason.ERROR
+
+
+def _turn_handling(given: TurnHandling | Mapping[str, Any] | None) -> TurnHandling:
+    if given is None:
+        return TurnHandling()
+    if isinstance(given, TurnHandling):
+        return given
+    parts: dict[str, Any] = {}
+    for name, value in given.items():
+        match name:
+            case "detection" | "turn_detection":
+                parts["detection"] = value
+            case "endpointing":
+                parts[name] = _value_object(Endpointing, value, "turn_handling['endpointing']")
+            case "interruption":
+                parts[name] = _value_object(Interruption, value, "turn_handling['interruption']")
+            case _:
+                raise TypeError(
+                    f"turn_handling: unknown option {name!r}; expected detection, endpointing or interruption"
+                )
+    return TurnHandling(**parts)
+
+
+def _value_object(kind: type[T], value: Any, where: str) -> T:
+    if isinstance(value, kind):
+        return value
+    names = [f.name for f in fields(cast("Any", kind))]
+    unknown = [name for name in value if name not in names]
+    if unknown:
+        raise TypeError(f"{where}: unknown option {unknown[0]!r}; expected {', '.join(names)}")
+    return kind(**value)
+
+
+def _with_flat_options(
+    turns: TurnHandling,
+    allow_interruptions: NotGivenOr[bool],
+    min_delay: NotGivenOr[float],
+    max_delay: NotGivenOr[float],
+) -> TurnHandling:
+    if is_given(allow_interruptions):
+        turns = replace(turns, interruption=replace(turns.interruption, enabled=allow_interruptions))
+    if is_given(min_delay):
+        turns = replace(turns, endpointing=replace(turns.endpointing, min_delay=min_delay))
+    if is_given(max_delay):
+        turns = replace(turns, endpointing=replace(turns.endpointing, max_delay=max_delay))
+    return turns

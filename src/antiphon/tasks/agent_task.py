@@ -1,0 +1,115 @@
+"""`AgentTask`: an agent that takes the floor until it has a result.
+
+Above: tools and hooks that await one. Below: `Agent`, and the runtime, to which its beginning and end are reported.
+While it is awaited, the caller's turns are its own; the tool that waits for it is suspended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from antiphon.agent import Agent
+from antiphon.chat import ChatContext
+from antiphon.core.facts import AgentTaskFinished, AgentTaskStarted
+from antiphon.errors import UsageError
+from antiphon.runtime.hooks import current_hook
+from antiphon.runtime.tool_runner import current_run
+from antiphon.tools.toolset import ToolLike
+from antiphon.vad import VAD
+
+if TYPE_CHECKING:
+    from antiphon.application import Application
+
+T = TypeVar("T")
+
+
+class AgentTask(Agent, Generic[T]):
+    """An agent with one thing to find out or to do. `result = await MyTask(...)` inside a tool or a hook.
+
+    It begins with `on_enter` and ends when one of its tools (or anything else) calls `complete`. It begins with its
+    own `chat_ctx`; afterwards its messages, without calls and instructions, are in the context of the agent that
+    awaited it.
+    """
+
+    def __init__(
+        self,
+        *,
+        instructions: str = "",
+        id: str | None = None,
+        chat_ctx: ChatContext | None = None,
+        tools: Sequence[ToolLike] | None = None,
+        stt: Any = None,
+        vad: VAD | None = None,
+        llm: Any = None,
+        tts: Any = None,
+    ) -> None:
+        super().__init__(
+            instructions=instructions, id=id, chat_ctx=chat_ctx, tools=tools, stt=stt, vad=vad, llm=llm, tts=tts
+        )
+        self._outcome: T | Exception | None = None
+        self._completed = False
+        self._awaited = False
+        self._result: asyncio.Future[None] | None = None
+
+    def complete(self, result: T | Exception) -> None:
+        """End it: whoever awaits it gets the result, or the exception is raised there.
+
+        Raises `UsageError` when it is complete already.
+        """
+        if self._completed:
+            raise UsageError(f"{self.id}: complete() was called already; a task has one result")
+        self._completed = True
+        self._outcome = result
+        if self._result is not None and not self._result.done():
+            self._result.set_result(None)
+
+    def done(self) -> bool:
+        """True once it is complete."""
+        return self._completed
+
+    def cancel(self) -> None:
+        """End it without a result: `asyncio.CancelledError` is raised where it is awaited.
+
+        No effect once it is complete.
+        """
+        if self._result is not None and not self._result.done():
+            self._completed = True
+            self._result.cancel()
+
+    def __await__(self) -> Generator[Any, None, T]:
+        return self._run().__await__()
+
+    async def _run(self) -> T:
+        if self._awaited:
+            raise UsageError(f"{self.id} was awaited already; make a new task each time")
+        application, run, parent = self._surroundings()
+        self._awaited = True
+        self._result = asyncio.get_running_loop().create_future()
+        agent_id = application.enrol(self)
+        driver = application.running
+        task = driver.new_id()
+        application.task_awaited(task, agent_id)
+        known = {item.id for item in self.context_items()}
+        driver.report(AgentTaskStarted(task, agent_id, run=run, parent=None if run is not None else parent.id))
+        try:
+            if not self._completed:
+                await self._result
+        finally:
+            application.task_ended(task)
+            driver.report(AgentTaskFinished(task))
+            parent.merge_context(ChatContext(item for item in self.context_items() if item.id not in known))
+            application.dismiss(agent_id)
+        if isinstance(self._outcome, Exception):
+            raise self._outcome
+        return self._outcome  # type: ignore[return-value]  # set by complete
+
+    def _surroundings(self) -> tuple[Application, int | None, Agent]:
+        """The session, the run if a tool awaits it, and the agent whose tool or hook that is."""
+        run, hook = current_run.get(), current_hook.get()
+        where = run or hook
+        if where is None:
+            raise UsageError(f"{self.id} can only be awaited inside a tool or a hook of an agent in a session")
+        application: Application = where.driver.host  # type: ignore[assignment]  # the host of a session's driver
+        return application, None if run is None else run.id, application.agent(where.agent)
