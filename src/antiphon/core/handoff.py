@@ -110,7 +110,10 @@ def _pop(floor: Floor, frame: Frame) -> None:
             if not speech.finished:
                 floor.move(speech, below)
         floor.offers.move(above, below)
-    _resume(floor, frame)
+        _resume(floor, above)  # nobody will talk to a task that stood above: the clock of its tool must run again
+    for waiting in floor.waiting_frames:
+        if waiting.parent in gone:
+            waiting.parent = below
     for waiting in list(floor.waiting_frames):
         if waiting.parent is floor.top:
             floor.waiting_frames.remove(waiting)
