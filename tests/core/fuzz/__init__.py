@@ -1,0 +1,1 @@
+"""The fuzzer of the conversation core, and the proof that it bites (`mutate.py`)."""

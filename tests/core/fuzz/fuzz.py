@@ -1,0 +1,294 @@
+"""Let a simulated world and the conversation core take turns, and have a shadow watch every step.
+
+    python -m tests.core.fuzz --sessions 1000 --seed 1
+    python -m tests.core.fuzz --facts 1000000
+    python -m tests.core.fuzz --only 1/472            one session, its journal printed
+    python -m tests.core.fuzz --replay journal.json   a recorded journal
+
+A session is known by its seed and number. It goes on until the world is calm and everything has come to rest; then it
+is closed, unless that happened before. On a violation the seed and the end of the journal are printed, and the journal
+can be kept with `--dump`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from types import FrameType
+
+from antiphon.core import commands as do
+from antiphon.core import facts as f
+from antiphon.core.conversation import Conversation
+from antiphon.options import SessionOptions
+from tests.core.fuzz.journal import OPENERS, Journal, bare, dump, load
+from tests.core.fuzz.shadow import Shadow, Violation
+from tests.core.fuzz.world import World, draw_options, draw_temper
+
+AGENT = "a1"
+CPU_LIMIT = 2.0
+"""Seconds of processor time for one session: far more than any needs, unless the core loops."""
+MAX_ENTRIES = 20_000
+MAX_COMMANDS = 300
+"""In answer to one fact."""
+REPLAYED = 20
+"""One session in so many is replayed from its journal and compared."""
+
+
+@dataclass(slots=True)
+class Session:
+    """One session as it went."""
+
+    journal: Journal
+    commands: list[list[do.Command]] = field(default_factory=list)
+
+
+class Failed(Exception):
+    """A session in which a promise was broken (or the core raised), with what led to it."""
+
+    def __init__(self, seed: str, session: Session, cause: Exception) -> None:
+        super().__init__(f"session {seed}: {type(cause).__name__}: {cause}")
+        self.session = session
+
+
+@contextmanager
+def cpu_limit(seconds: float) -> Iterator[None]:
+    """Turn a core that loops for ever into a violation. Only where timers exist, and in the main thread."""
+
+    def out_of_time(_: int, frame: FrameType | None) -> None:
+        where = f"{frame.f_code.co_qualname} line {frame.f_lineno}" if frame else "?"
+        raise Violation(f"settle: still busy after {seconds} s, in {where}")
+
+    before = signal.signal(signal.SIGVTALRM, out_of_time)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def run_session(seed: str, counters: Counter[str], *, replay: bool = False) -> Session:
+    """Run one session. Raises `Failed`."""
+    rng = Random(seed)
+    options = draw_options(rng)
+    session = Session(Journal(options, about=f"session {seed}"))
+    try:
+        with cpu_limit(CPU_LIMIT):
+            _converse(rng, session, Shadow(options, AGENT, counters))
+            if replay:
+                _compare(session)
+                counters["replayed"] += 1
+    except Exception as error:
+        raise Failed(seed, session, error) from error
+    return session
+
+
+def _converse(rng: Random, session: Session, shadow: Shadow) -> None:
+    options = session.journal.options
+    conversation = Conversation(options, agent=AGENT)
+    temper = draw_temper(rng)
+    world = World(rng, options, temper, conversation.new_id)
+    entries, log = session.journal.entries, session.commands
+    now = 0.0
+    lag = temper.lag
+
+    def enter(fact: f.Fact | None, commands: list[do.Command]) -> None:
+        entries.append((now, fact))
+        log.append(commands)
+        shadow.observe(now, fact, commands, conversation.deadline, conversation.idle)
+        if len(commands) > MAX_COMMANDS:
+            raise Violation(f"settle: {len(commands)} commands in answer to one fact")
+        world.now = now
+        world.perform(commands)
+
+    conversation.start(now)
+    enter(None, conversation.take_commands())
+    at_rest = False
+    while len(entries) < MAX_ENTRIES:
+        due, deadline = world.next_time, conversation.deadline
+        if due is None and deadline is None:
+            if at_rest or shadow.closed:
+                break
+            at_rest = True
+            if not shadow.closing:
+                session.journal.at_rest = True
+                shadow.at_rest(conversation.idle)
+                session.journal.at_rest = False
+                world.at(1.0, f.CloseRequested(drain=rng.random() < 0.3))
+                continue
+            break
+        if deadline is not None and (due is None or deadline < due or (deadline == due and rng.random() < 0.5)):
+            now = max(now, deadline)
+            if rng.random() < lag:
+                now += rng.choice((0.001, 0.3, 3.0))
+            conversation.advance(now)
+            enter(None, conversation.take_commands())
+            continue
+        assert due is not None
+        now = max(now, due)
+        if rng.random() < lag:
+            now += rng.choice((0.001, 0.3, 3.0))
+        fact = world.step(now)
+        if fact is not None:
+            conversation.receive(fact, now)
+            enter(fact, conversation.take_commands())
+    else:
+        raise Violation(f"rest: after {MAX_ENTRIES} entries the session still goes on")
+    shadow.at_end()
+
+
+def _compare(session: Session) -> None:
+    """The journal alone must bring forth the same commands, and so the same history."""
+    for number, commands in enumerate(commands_of(session.journal)):
+        expected = session.commands[number]
+        if len(commands) != len(expected) or any(bare(a) != bare(b) for a, b in zip(commands, expected, strict=True)):
+            raise Violation(f"replay: entry {number} brings {commands} instead of {expected}")
+
+
+def commands_of(journal: Journal, watch: Shadow | None = None) -> Iterator[list[do.Command]]:
+    """Replay a journal; the commands of each entry. The first entry is `start`."""
+    conversation = Conversation(journal.options, agent=AGENT)
+    for number, (now, fact) in enumerate(journal.entries):
+        if number == 0:
+            conversation.start(now)
+        elif fact is None:
+            conversation.advance(now)
+        else:
+            if isinstance(fact, OPENERS):
+                conversation.new_id()
+            conversation.receive(fact, now)
+        commands = conversation.take_commands()
+        if watch is not None:
+            watch.observe(now, fact, commands, conversation.deadline, conversation.idle)
+        yield commands
+    if watch is not None and journal.at_rest and conversation.deadline is None:
+        watch.at_rest(conversation.idle)
+
+
+def check_journal(journal: Journal) -> Shadow:
+    """Replay a recorded journal under the eyes of a shadow. Raises `Violation`; gives the shadow."""
+    shadow = Shadow(journal.options, AGENT)
+    with cpu_limit(CPU_LIMIT):
+        for commands in commands_of(journal, shadow):
+            if len(commands) > MAX_COMMANDS:
+                raise Violation(f"settle: {len(commands)} commands in answer to one fact")
+    return shadow
+
+
+def tell(session: Session, last: int = 60) -> str:
+    """The end of a session, as lines."""
+    lines: list[str] = []
+    first = max(0, len(session.journal.entries) - last)
+    commands = session.commands + [[]] * (len(session.journal.entries) - len(session.commands))
+    for number in range(first, len(session.journal.entries)):
+        now, fact = session.journal.entries[number]
+        lines.append(f"{number:5} {now:9.3f}  {fact if fact is not None else 'tick'}")
+        lines += [f"                     -> {_short(command)}" for command in commands[number]]
+    return "\n".join(lines)
+
+
+def _short(command: do.Command) -> str:
+    if isinstance(command, (do.Record, do.Generate)):
+        return " ".join(str(bare(command)).split())
+    return str(command)
+
+
+def fuzz(*, seed: str, sessions: int | None = None, facts: int | None = None, counters: Counter[str]) -> int:
+    """Run sessions until there were so many, or so many entries. The number of entries. Raises `Failed`."""
+    entries = number = 0
+    while (sessions is None or number < sessions) and (facts is None or entries < facts):
+        session = run_session(f"{seed}/{number}", counters, replay=number % REPLAYED == 0)
+        entries += len(session.journal.entries)
+        number += 1
+    counters["sessions"] += number
+    return entries
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line. 0: no promise was broken."""
+    parser = argparse.ArgumentParser(prog="python -m tests.core.fuzz", description=__doc__.split("\n")[0])
+    parser.add_argument("--sessions", type=int, help="how many sessions")
+    parser.add_argument("--facts", type=int, help="how many journal entries (facts and ticks)")
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--only", metavar="SEED/N", help="one session, and print its whole journal")
+    parser.add_argument("--replay", type=Path, metavar="FILE", help="check a recorded journal")
+    parser.add_argument("--survey", action="store_true", help="go on after a violation; list them all, by kind")
+    parser.add_argument("--dump", type=Path, metavar="FILE", help="keep the journal of a failed session")
+    parser.add_argument("--quiet", action="store_true", help="only the verdict")
+    given = parser.parse_args(arguments)
+    counters: Counter[str] = Counter()
+    started = time.perf_counter()
+    try:
+        if given.replay is not None:
+            entries = len(_replayed(given.replay))
+        elif given.survey:
+            return _survey(given.seed, given.sessions or 1000)
+        elif given.only is not None:
+            session = run_session(given.only, counters, replay=True)
+            print(tell(session, last=MAX_ENTRIES))
+            entries = len(session.journal.entries)
+        else:
+            sessions = given.sessions if given.sessions is not None or given.facts is not None else 1000
+            entries = fuzz(seed=given.seed, sessions=sessions, facts=given.facts, counters=counters)
+    except Failed as failed:
+        if not given.quiet:
+            print(tell(failed.session))
+        print(failed, file=sys.stderr)
+        if not isinstance(failed.__cause__, Violation):
+            sys.excepthook(type(failed), failed, failed.__traceback__)
+        if given.dump is not None:
+            failed.session.journal.about = str(failed)
+            dump(failed.session.journal, given.dump)
+        return 1
+    took = time.perf_counter() - started
+    if not given.quiet:
+        for name, count in sorted(counters.items(), key=lambda item: -item[1]):
+            print(f"{count:9}  {name}")
+    print(f"{entries} entries in {took:.1f} s ({entries / took:,.0f} a second), no promise broken")
+    return 0
+
+
+def _survey(seed: str, sessions: int) -> int:
+    """Run sessions whatever happens, and print one example of each kind of violation, the shortest."""
+    found: dict[str, tuple[int, int, str]] = {}
+    for number in range(sessions):
+        try:
+            run_session(f"{seed}/{number}", Counter(), replay=number % REPLAYED == 0)
+        except Failed as failed:
+            kind = " ".join(re.sub(r"\(.*\)|'[^']*'|[\[{].*|[0-9]+", "_", str(failed.__cause__)).split()[:12])
+            length = len(failed.session.journal.entries)
+            count, shortest, example = found.get(kind, (0, length + 1, ""))
+            if length < shortest:
+                shortest, example = length, str(failed)
+            found[kind] = (count + 1, shortest, example)
+    for count, length, example in sorted(found.values(), reverse=True):
+        print(f"{count:6} times; after {length} entries: {example[:300]}")
+    print(f"{sum(one[0] for one in found.values())} of {sessions} sessions broke a promise")
+    return 1 if found else 0
+
+
+def _replayed(path: Path) -> list[tuple[float, f.Fact | None]]:
+    journal = load(path)
+    session = Session(journal)
+    shadow = Shadow(journal.options, AGENT)
+    try:
+        for commands in commands_of(journal, shadow):
+            session.commands.append(commands)
+    except Violation as violation:
+        session.commands.append([])
+        shown = Session(Journal(journal.options, journal.entries[: len(session.commands)]), session.commands)
+        raise Failed(str(path), shown, violation) from violation
+    print(tell(session, last=MAX_ENTRIES))
+    return journal.entries
+
+
+__all__ = ["Failed", "SessionOptions", "check_journal", "fuzz", "main", "run_session"]

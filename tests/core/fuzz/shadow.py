@@ -1,0 +1,1211 @@
+"""An observer of one conversation that sees facts and commands, knows nothing of the core, and checks its promises.
+
+`observe` is called after every fact or tick with what went in and what came out. The shadow keeps its own picture
+(which generations, segments, runs and speeches exist, and what became of them) and raises `Violation` as soon as a
+promise is broken. `at_rest` checks what must hold once the world has answered everything, `at_end` what must hold after
+`Close`.
+
+The promises, by the word a `Violation` begins with:
+
+- pairs: a call stands beside its output, in the history and in every request; call ids are unique
+- heard: only heard text is recorded as said, and all of it, once
+- one voice: at most two segments in the sink, the first complete; only segments with text; nothing new while one is cut
+- turns: what was understood becomes a turn, a turn is answered or vetoed, no turn is taken in the middle of a hand-off
+- cancelled: nothing is generated, spoken or run for what is done, interrupted or stopped
+- rounds: never more rounds with tools than allowed; a call made without tools never runs
+- adoption: nothing runs beside an orphan of the same name and arguments; an orphan's hand-off is never made
+- kept: what must not be lost (a write, a background tool, its final result) is in the history
+- protected: what may not be interrupted is not cut by the caller
+- barge-in: the line pauses at once, is cut on words, and is not paused for nothing
+- handles: every requested speech is done exactly once
+- liveness: what is unfinished has a deadline or the caller has the floor; no deadline lies in the past
+- rest, end: as `at_rest` and `at_end` say
+
+Where the core may rightly assume that something is over because its time is up, the shadow computes that bound by
+itself.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from antiphon.chat import AgentConfigUpdate, AgentHandoff, ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
+from antiphon.core import commands as do
+from antiphon.core import facts as f
+from antiphon.options import SessionOptions
+
+STOP_BOUND = 0.5
+"""Seconds after which a stopped segment counts as gone."""
+
+EPSILON = 1e-6
+
+
+class Violation(AssertionError):
+    """The conversation broke a promise."""
+
+
+class Place(enum.Enum):
+    """Where a segment is."""
+
+    HELD = "not given to the loudspeaker"
+    PLAYING = "given to the loudspeaker"
+    STOPPING = "being silenced"
+    GONE = "over"
+
+
+@dataclass(slots=True, eq=False)
+class Speech:
+    number: int
+    request: f.SpeechRequested | None = None
+    interruptible: bool = True
+    done: bool = False
+    interrupted: bool = False
+    heard: bool = False
+    excused: bool = False
+    """The application interrupted it: what it owed is no longer owed."""
+    mute: bool = False
+    """Asked for by a run that had lost its call: never to be heard."""
+    rounds: int = 0
+    generated: bool = False
+    carries: set[str] = field(default_factory=set)
+    """Ids of calls whose results its requests told the model to speak about."""
+
+
+@dataclass(slots=True, eq=False)
+class Gen:
+    number: int
+    speech: Speech
+    segment: Segment
+    agent: str
+    tools: bool
+    expires: float
+    open: bool = True
+    stopped: bool = False
+    begun: bool = False
+    text: str | None = None
+    """All of its text, once known."""
+    failed: bool = False
+    calls: list[CallMade] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Segment:
+    number: int
+    gen: int
+    speech: Speech
+    place: Place = Place.HELD
+    since: float = 0.0
+    """When it came to its place, or last sounded."""
+    heard: str | None = None
+    progress: str = ""
+    recorded: bool = False
+    stalled: bool = False
+    """It should have sounded on long ago: the core may count it as over."""
+
+
+@dataclass(slots=True, eq=False)
+class CallMade:
+    call: f.Call
+    gen: Gen
+    policy: Any
+    rejected: bool
+    run: Run | None = None
+    adopted: bool = False
+    recorded: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    number: int
+    made: CallMade
+    speech: Speech
+    started: float
+    expires: float
+    released: bool = False
+    spoken_over: bool = False
+    """The caller spoke over it, and it was kept."""
+    updated: bool = False
+    protected: bool = False
+    must_keep: bool = False
+    suspended: bool = False
+    ever_suspended: bool = False
+    cancelled: bool = False
+    asked_to_cancel: bool = False
+    result: f.ToolReturned | None = None
+    finals: bool = False
+    """Its end is to be recorded as a pair of its own."""
+
+    @property
+    def orphan(self) -> bool:
+        """It lost its call and can still be adopted, for all we know."""
+        return self.released and not self.cancelled and (self.result is None or not self.result.is_error)
+
+
+@dataclass(slots=True, eq=False)
+class Turn:
+    text: str
+    agents: set[str] = field(default_factory=set)
+    """Whose context has it."""
+    recorded: bool = False
+    carriers: list[Speech] = field(default_factory=list)
+
+
+class Shadow:
+    """Watches one conversation. `counters` tells how often what happened."""
+
+    def __init__(self, options: SessionOptions, agent: str = "a1", counters: Counter[str] | None = None) -> None:
+        self.options = options
+        self.counters: Counter[str] = Counter() if counters is None else counters
+        self.now = 0.0
+        self.last = 0.0
+        """The time of the entry before this one: bounds up to then have been enforced."""
+        self.due: float | None = None
+        """The deadline after the entry before this one."""
+        self.fact: f.Fact | None = None
+        self.speeches: dict[int, Speech] = {}
+        self.gens: dict[int, Gen] = {}
+        self.segments: dict[int, Segment] = {}
+        self.sink: list[Segment] = []
+        self.runs: dict[int, Run] = {}
+        self.live: dict[int, Run] = {}
+        """Runs that have not ended."""
+        self.orphans: list[Run] = []
+        self.calls: dict[str, CallMade] = {}
+        self.hooks: dict[int, tuple[do.RunHook, float]] = {}
+        self.items: list[ChatItem] = []
+        self.records: dict[str, list[ChatItem]] = {}
+        self.known: dict[str, set[str]] = {}
+        """Ids of the items in each agent's context."""
+        self.recorded_calls: set[str] = set()
+        self.shown_calls: set[str] = set()
+        self.waiting_words: list[str] = []
+        self.heard_words: set[str] = set()
+        self.said_last = ""
+        """The first of the latest words that no turn has taken."""
+        self.turn_texts: list[str] = []
+        self.vetoed: list[str] = []
+        self.expected_turns: list[str] = []
+        self.unanswered: dict[str, Turn] = {}
+        self.answered: set[str] = set()
+        self.frames: list[tuple[int, str]] = [(0, agent)]
+        self.tasks: dict[int, f.AgentTaskStarted] = {}
+        self.leaving: set[str] = set()
+        self.wanted: Counter[str] = Counter()
+        """Agents that somebody entitled to it asked for."""
+        self.requested: set[Speech] = set()
+        self.speaking = False
+        self.paused = False
+        self.words_since_start = 0
+        self.close_at: float | None = None
+        self.close_grace = 0.0
+        self.closing = False
+        self.closed = False
+        self.was_shielded = False
+        """A tool that must not be interrupted ran when the fact came."""
+        self.forced = False
+        """The application interrupts, closes or fails in this very entry: cuts are not the caller's."""
+        self.texts: dict[str, list[Segment]] = {}
+        self.owed_finals: dict[str, f.ToolReturned] = {}
+        self._facts: dict[type, Callable[[Any], None]] = {
+            f.UserSpeechStarted: self._user_started,
+            f.UserSpeechEnded: self._user_ended,
+            f.Transcribed: self._transcribed,
+            f.UserTurnSubmitted: self._submitted,
+            f.UserTurnCleared: self._cleared,
+            f.TextStarted: self._text_started,
+            f.ToolCalled: self._tool_called,
+            f.StepGenerated: self._step_generated,
+            f.GenerationFailed: self._generation_failed,
+            f.PlayoutStarted: self._playout_started,
+            f.PlayoutProgressed: self._playout_progressed,
+            f.PlayoutFinished: self._playout_finished,
+            f.ToolUpdated: self._tool_updated,
+            f.ToolReturned: self._tool_returned,
+            f.InterruptionsDisallowed: self._disallowed,
+            f.RunSuspended: self._run_suspended,
+            f.RunResumed: self._run_resumed,
+            f.RunCancelRequested: self._run_cancel,
+            f.HookReturned: self._hook_returned,
+            f.SpeechRequested: self._speech_requested,
+            f.InterruptRequested: self._interrupt_requested,
+            f.InterruptibilityChanged: self._interruptibility,
+            f.HandOffRequested: self._handoff_requested,
+            f.AgentTaskStarted: self._task_started,
+            f.AgentTaskFinished: self._task_finished,
+            f.CloseRequested: self._close_requested,
+        }
+        self._commands: dict[type, Callable[[Any], None]] = {
+            do.Generate: self._generate,
+            do.StopGenerating: self._stop_generating,
+            do.Speak: self._speak,
+            do.Play: self._play,
+            do.StopPlayout: self._stop_playout,
+            do.PausePlayout: self._pause,
+            do.ResumePlayout: self._resume,
+            do.RunTool: self._run_tool,
+            do.CancelTool: self._cancel_tool,
+            do.RebindRun: self._rebind,
+            do.ReleaseRun: self._release,
+            do.RunHook: self._run_hook,
+            do.Record: self._record,
+            do.Emit: self._emit,
+            do.Close: self._closed,
+        }
+
+    # -- the one entry point
+
+    def observe(
+        self, now: float, fact: f.Fact | None, commands: Iterable[do.Command], deadline: float | None, idle: bool
+    ) -> None:
+        """One entry of the journal and what came of it. Raises `Violation`."""
+        self.now = now
+        self.fact = fact
+        self.forced = False
+        if self.close_at is not None and self.due is not None and now > self.due:
+            self.close_at += now - self.due  # The driver was late, and so is all that follows.
+        self.due = deadline
+        self.was_shielded = any(run.protected or run.suspended for run in self.live.values())
+        if fact is not None:
+            note = self._facts.get(type(fact))
+            if note is not None:
+                note(fact)
+        for command in commands:
+            if self.closed and not self._is_refusal(command):
+                raise Violation(f"end: {command} after Close")
+            check = self._commands.get(type(command))
+            if check is not None:
+                check(command)
+        self._check(deadline, idle)
+        self.last = now
+
+    def _is_refusal(self, command: do.Command) -> bool:
+        """Whoever asks to speak after the end is told that it will not happen."""
+        return (
+            type(self.fact) is f.SpeechRequested
+            and type(command) is do.Emit
+            and command.kind in ("speech_interrupted", "speech_done")
+            and command.speech == self.fact.speech
+        )
+
+    def _fail(self, promise: str, why: str) -> None:
+        raise Violation(f"{promise}: {why}")
+
+    # -- facts: the caller
+
+    def _user_started(self, _: f.UserSpeechStarted) -> None:
+        self.speaking = True
+        self.words_since_start = 0
+
+    def _user_ended(self, _: f.UserSpeechEnded) -> None:
+        self.speaking = False
+
+    def _transcribed(self, fact: f.Transcribed) -> None:
+        self.heard_words.add(fact.text.split()[0])
+        self.said_last = fact.text.split()[0]
+        if fact.final:
+            self.waiting_words.append(fact.text.split()[0])
+        self.words_since_start = len(fact.text.split())
+
+    def _submitted(self, fact: f.UserTurnSubmitted) -> None:
+        self.waiting_words.append(fact.text.split()[0])
+        self.heard_words.add(fact.text.split()[0])
+
+    def _cleared(self, _: f.UserTurnCleared) -> None:
+        self.waiting_words.clear()
+        self.said_last = ""
+
+    # -- facts: the model
+
+    def _open_gen(self, number: int) -> Gen | None:
+        gen = self.gens.get(number)
+        if gen is None or not gen.open:
+            return None
+        if self.last >= gen.expires - EPSILON:
+            gen.open = False
+            gen.failed = True
+            return None
+        return gen
+
+    def _progress(self, gen: Gen) -> None:
+        if not gen.begun and not gen.calls:
+            gen.expires = self.now + self.options.generation_limit
+
+    def _text_started(self, fact: f.TextStarted) -> None:
+        gen = self._open_gen(fact.gen)
+        if gen is not None:
+            self._progress(gen)
+            gen.begun = True
+
+    def _tool_called(self, fact: f.ToolCalled) -> None:
+        gen = self._open_gen(fact.gen)
+        if gen is None:
+            self.counters["call of a stopped generation"] += 1
+            return
+        self._progress(gen)
+        made = CallMade(fact.call, gen, fact.policy, fact.rejected is not None)
+        if gen.tools and not gen.calls:
+            gen.speech.rounds += 1
+        gen.calls.append(made)
+        self.calls[fact.call.call_id] = made
+        if not gen.tools:
+            self.counters["call without tools"] += 1
+
+    def _step_generated(self, fact: f.StepGenerated) -> None:
+        gen = self._open_gen(fact.gen)
+        if gen is not None:
+            self._complete(gen, fact.text)
+
+    def _generation_failed(self, fact: f.GenerationFailed) -> None:
+        gen = self._open_gen(fact.gen)
+        if gen is not None:
+            self.counters["generation failed"] += 1
+            gen.failed = True
+            self.forced = True
+            self._complete(gen, fact.text)
+
+    def _complete(self, gen: Gen, text: str) -> None:
+        gen.open = False
+        gen.text = text
+        if gen.segment.place is Place.PLAYING:
+            gen.segment.since = self.now
+        if text:
+            self.texts.setdefault(text.split()[0], []).append(gen.segment)
+
+    # -- facts: the loudspeaker
+
+    def _in_sink(self, number: int) -> Segment | None:
+        segment = self.segments.get(number)
+        return segment if segment is not None and segment.place in (Place.PLAYING, Place.STOPPING) else None
+
+    def _playout_started(self, fact: f.PlayoutStarted) -> None:
+        segment = self._in_sink(fact.segment)
+        if segment is not None and segment.place is Place.PLAYING:
+            segment.since = self.now
+
+    def _playout_progressed(self, fact: f.PlayoutProgressed) -> None:
+        segment = self._in_sink(fact.segment)
+        if segment is not None:
+            segment.progress = fact.heard
+            segment.speech.heard = segment.speech.heard or bool(fact.heard)
+            if segment.place is Place.PLAYING:
+                segment.since = self.now
+
+    def _playout_finished(self, fact: f.PlayoutFinished) -> None:
+        segment = self._in_sink(fact.segment)
+        if segment is None:
+            return
+        if self._maybe_gone(segment):
+            # The core may have assumed the end already, with what was reported so far.
+            segment.progress = max(segment.progress, fact.heard, key=len)
+            segment.speech.heard = segment.speech.heard or bool(fact.heard)
+            self._leave(segment)
+            return
+        segment.heard = fact.heard
+        if fact.heard:
+            segment.speech.heard = True
+        self._leave(segment)
+
+    def _leave(self, segment: Segment) -> None:
+        segment.place = Place.GONE
+        self.sink.remove(segment)
+        for other in self.sink:
+            if other.place is Place.PLAYING and not segment.stalled:
+                other.since = self.now
+
+    def _maybe_gone(self, segment: Segment) -> bool:
+        """The core may have closed it by itself, at the entry before this one or earlier."""
+        if segment.stalled:
+            return True
+        if segment.place is Place.STOPPING:
+            return self.last - segment.since >= STOP_BOUND - EPSILON
+        return (
+            segment.place is Place.PLAYING
+            and not self.paused
+            and not self.gens[segment.gen].open
+            and self.last - segment.since >= self.options.stall_timeout - EPSILON
+        )
+
+    # -- facts: tools
+
+    def _open_run(self, number: int) -> Run | None:
+        run = self.live.get(number)
+        if run is None:
+            return None
+        if not run.suspended and self.last >= run.expires - EPSILON and not run.ever_suspended:
+            self.live.pop(number)
+            run.cancelled = True
+            self.counters["run timed out"] += 1
+            return None
+        return run
+
+    def _tool_updated(self, fact: f.ToolUpdated) -> None:
+        run = self._open_run(fact.run)
+        if run is None:
+            return
+        if run.released and not run.must_keep and run.made.policy.effect != "writes" and not run.updated:
+            self.counters["update of an orphan"] += 1
+            return
+        if not run.updated:
+            run.expires = self.now + run.made.policy.background_timeout
+            self.counters["went to the background"] += 1
+        run.updated = True
+
+    def _tool_returned(self, fact: f.ToolReturned) -> None:
+        run = self._open_run(fact.run)
+        if run is None:
+            return
+        del self.live[fact.run]
+        run.result = fact
+        if fact.handoff is not None:
+            if not self._dropped(run):
+                self.wanted[fact.handoff.agent] += 1
+            else:
+                self.counters["hand-off of an orphan"] += 1
+
+    def _dropped(self, run: Run) -> bool:
+        """The caller spoke over it, and it is of a kind that is dropped then."""
+        return run.released and not self._kept(run)
+
+    def _kept(self, run: Run) -> bool:
+        return run.updated or run.made.policy.effect == "writes" or run.must_keep
+
+    def _disallowed(self, fact: f.InterruptionsDisallowed) -> None:
+        run = self._open_run(fact.run)
+        if run is None:
+            return
+        run.protected = True
+        if run.released and not self._kept(run):
+            self.counters["orphan kept after all"] += 1
+        run.must_keep = True
+        if run in self.orphans:
+            self.orphans.remove(run)
+
+    def _run_suspended(self, fact: f.RunSuspended) -> None:
+        run = self._open_run(fact.run)
+        if run is not None:
+            run.suspended = run.ever_suspended = True
+
+    def _run_resumed(self, fact: f.RunResumed) -> None:
+        run = self._open_run(fact.run)
+        if run is not None:
+            run.suspended = False
+
+    def _run_cancel(self, fact: f.RunCancelRequested) -> None:
+        run = self._open_run(fact.run)
+        if run is not None:
+            run.asked_to_cancel = True
+
+    # -- facts: the application
+
+    def _hook_returned(self, fact: f.HookReturned) -> None:
+        hook, expires = self.hooks.pop(fact.hook, (None, 0.0))
+        if hook is None or hook.kind != "on_user_turn_completed" or self.closing:
+            return
+        if self.last >= expires - EPSILON:
+            return  # Too late: the turn was taken as it was.
+        text = hook.text if fact.text is None else fact.text
+        self.turn_texts.append(text)
+        if fact.veto:
+            self.counters["turn vetoed"] += 1
+            self.vetoed.append(text)
+        else:
+            self.expected_turns.append(text)
+
+    def _speech_requested(self, fact: f.SpeechRequested) -> None:
+        speech = self._speech(fact.speech)
+        speech.request = fact
+        speech.interruptible = fact.interruptible
+        self.requested.add(speech)
+        self.counters[f"requested {fact.kind}"] += 1
+        run = self.live.get(fact.run or 0)
+        if run is not None and self._dropped(run):
+            speech.mute = True
+            self.counters["orphan wants to speak"] += 1
+
+    def _interrupt_requested(self, fact: f.InterruptRequested) -> None:
+        self.forced = True
+        for speech in self.speeches.values():
+            if not speech.done and (fact.speech is None or fact.speech == speech.number):
+                speech.excused = True
+
+    def _interruptibility(self, fact: f.InterruptibilityChanged) -> None:
+        speech = self.speeches.get(fact.speech)
+        if speech is not None:
+            speech.interruptible = fact.interruptible
+
+    def _handoff_requested(self, fact: f.HandOffRequested) -> None:
+        self.wanted[fact.agent] += 1
+
+    def _task_started(self, fact: f.AgentTaskStarted) -> None:
+        self.tasks[fact.task] = fact
+
+    def _task_finished(self, fact: f.AgentTaskFinished) -> None:
+        self.tasks.pop(fact.task, None)
+        self.forced = True
+        for n, (task, _) in enumerate(self.frames):
+            if n and task == fact.task:  # What stands above it was begun inside it.
+                for gone, _ in self.frames[n + 1 :]:
+                    self.tasks.pop(gone, None)
+                del self.frames[n:]
+                return
+
+    def _close_requested(self, fact: f.CloseRequested) -> None:
+        self.forced = True
+        bound = self.now + self.options.close_grace + (self.options.drain_timeout if fact.drain else 0.0)
+        self.close_at = bound if self.close_at is None else min(self.close_at, bound)
+        self.closing = True
+        self.counters["drain" if fact.drain else "close"] += 1
+        for what, there in (
+            ("a tool", self.live), ("a playing segment", self.sink), ("a task", self.tasks), ("a hook", self.hooks),
+            ("a generation", any(g.open for g in self.gens.values())), ("a hand-off", self.leaving),
+        ):  # fmt: skip
+            if there:
+                self.counters[f"close during {what}"] += 1
+
+    # -- commands: speech
+
+    def _speech(self, number: int) -> Speech:
+        speech = self.speeches.get(number)
+        if speech is None:
+            speech = self.speeches[number] = Speech(number)
+        return speech
+
+    def _begin(self, command: do.Generate | do.Speak) -> Speech:
+        speech = self._speech(command.speech)
+        if speech.done or speech.interrupted:
+            self._fail("cancelled", f"{command} for a speech that is {'done' if speech.done else 'interrupted'}")
+        if command.gen in self.gens or command.segment in self.segments:
+            self._fail("cancelled", f"{command} uses an id again")
+        if speech.mute:
+            self._fail("adoption", f"{command} for a speech that an orphan asked for")
+        return speech
+
+    def _generate(self, command: do.Generate) -> None:
+        speech = self._begin(command)
+        if not speech.generated:
+            for segment in self.sink:
+                if segment.place is Place.STOPPING and not self._gone_by_now(segment):
+                    self._fail("one voice", f"reply {command.speech} begins while {segment.number} is being silenced")
+        speech.generated = True
+        if command.tools and speech.rounds >= self.options.max_tool_steps:
+            self._fail("rounds", f"{command.gen} has tools after {speech.rounds} rounds")
+        if not command.tools and speech.rounds >= max(self.options.max_tool_steps, 1):
+            self.counters["step limit hit"] += 1
+        if all(agent != command.agent for _, agent in self.frames):
+            self._fail("turns", f"request {command.gen} by {command.agent}, which is not in charge: {self.frames}")
+        segment = Segment(command.segment, command.gen, speech)
+        self.segments[command.segment] = segment
+        self.gens[command.gen] = Gen(
+            command.gen, speech, segment, command.agent, command.tools, self.now + self.options.generation_timeout
+        )
+        self.counters["generation"] += 1
+        self._check_open(command)
+        if command.unheard:
+            self.counters["request with unheard results"] += 1
+            speech.carries.update(command.unheard)
+            for call_id in command.unheard:
+                self.owed_finals.pop(call_id, None)
+        shown = [item.text_content or "" for item in command.open if type(item) is ChatMessage and item.role == "user"]
+        for text in shown:
+            self._turn(text)
+        for turn in self.unanswered.values():
+            if command.agent in turn.agents or turn.text in shown:
+                turn.carriers.append(speech)
+
+    def _check_open(self, command: do.Generate) -> None:
+        """The pairs of a request: what the agent's context holds is checked where it is recorded."""
+        known = self.known.get(command.agent, ())
+        expected: str | None = None
+        seen: set[str] = set()
+        for item in command.open:
+            if item.id in known or item.id in seen:
+                self._fail("pairs", f"request {command.gen} holds an item twice: {item}")
+            seen.add(item.id)
+            kind = type(item)
+            if expected is not None and (kind is not FunctionCallOutput or item.call_id != expected):  # type: ignore[union-attr]
+                self._fail("pairs", f"request {command.gen}: call {expected} has no output beside it")
+            if kind is FunctionCall:
+                expected = item.call_id  # type: ignore[union-attr]
+                if expected in self.recorded_calls:
+                    self._fail("pairs", f"request {command.gen} shows {expected}, which is recorded already")
+                self.shown_calls.add(expected)
+            elif kind is FunctionCallOutput:
+                if expected is None:
+                    self._fail("pairs", f"request {command.gen}: output without a call: {item}")
+                expected = None
+        if expected is not None:
+            self._fail("pairs", f"request {command.gen} ends with call {expected}")
+
+    def _speak(self, command: do.Speak) -> None:
+        speech = self._begin(command)
+        segment = Segment(command.segment, command.gen, speech)
+        self.segments[command.segment] = segment
+        gen = Gen(command.gen, speech, segment, "", False, self.now + self.options.generation_timeout)
+        self.gens[command.gen] = gen
+        if command.text is None:
+            self.counters["say"] += 1
+            return
+        gen.begun = bool(command.text)
+        if command.text == self.options.fallback_line:
+            self.counters["fallback line"] += 1
+        elif command.text == self.options.failure_line:
+            self.counters["failure line"] += 1
+        else:
+            self.counters["other line"] += 1
+
+    def _stop_generating(self, command: do.StopGenerating) -> None:
+        gen = self.gens.get(command.gen)
+        if gen is None:
+            self._fail("cancelled", f"{command} of what was never begun")
+            return
+        self._check_protected(gen.speech, command)
+        gen.open = False
+        gen.stopped = type(self.fact) is not f.AgentTaskFinished  # The end of a task lets its calls be finished.
+        gen.failed = gen.text is None
+        if gen.segment.place is Place.PLAYING:
+            gen.segment.since = self.now
+
+    def _play(self, command: do.Play) -> None:
+        segment = self.segments.get(command.segment)
+        if segment is None or segment.place is not Place.HELD:
+            self._fail("one voice", f"{command} of a segment that is not there, or played already")
+            return
+        gen = self.gens[segment.gen]
+        if not gen.begun and not gen.text:
+            self._fail("one voice", f"{command} of a segment without text")
+        if segment.speech.interrupted or segment.speech.done:
+            self._fail("cancelled", f"{command} for a speech that is done or interrupted")
+        ahead = [one for one in self.sink if not self._gone_by_now(one)]
+        if len(ahead) >= 2:
+            self._fail("one voice", f"{command} makes three in the sink")
+        for one in ahead:
+            if one.place is Place.STOPPING:
+                self._fail("one voice", f"{command} while {one.number} is being silenced")
+            if self.gens[one.gen].open and self.now < self.gens[one.gen].expires - EPSILON:
+                self._fail("one voice", f"{command} behind {one.number}, whose text is not complete")
+        if self.speaking and not self._shielded(segment.speech):
+            self._fail("one voice", f"{command} while the caller speaks")
+        segment.place = Place.PLAYING
+        segment.since = self.now
+        self.sink.append(segment)
+        self.counters["played"] += 1
+        if ahead:
+            self.counters["played without a gap"] += 1
+
+    def _gone_by_now(self, segment: Segment) -> bool:
+        if segment.stalled:
+            return True
+        if segment.place is Place.STOPPING:
+            return self.now - segment.since >= STOP_BOUND - EPSILON
+        if self.paused or self.gens[segment.gen].open:
+            return False
+        return self.now - segment.since >= self.options.stall_timeout - EPSILON
+
+    def _stop_playout(self, command: do.StopPlayout) -> None:
+        segment = self.segments.get(command.segment)
+        if segment is None:
+            self._fail("cancelled", f"{command} of what was never begun")
+            return
+        if segment.place is Place.PLAYING:
+            self._check_protected(segment.speech, command)
+            if self._gone_by_now(segment):
+                segment.stalled = True  # The core may take what was heard last for all of it.
+                self.counters["stalled"] += 1
+            segment.place = Place.STOPPING
+            segment.since = self.now
+            self.counters["cut while playing"] += 1
+        elif segment.place is Place.HELD:
+            segment.place = Place.GONE
+            segment.heard = ""
+
+    def _shielded(self, speech: Speech) -> bool:
+        """The caller may not cut it."""
+        return (
+            not speech.interruptible
+            or not self.options.turns.interruption.enabled
+            or any((run.protected or run.suspended) and run.speech is speech for run in self.live.values())
+        )
+
+    def _check_protected(self, speech: Speech, command: do.Command) -> None:
+        if self.forced or self.closing or speech.excused or speech.interruptible:
+            return
+        gens = [gen for gen in self.gens.values() if gen.speech is speech]
+        if any(gen.failed or (gen.open and self.now >= gen.expires - EPSILON) for gen in gens):
+            return
+        if any(self._gone_by_now(one) for one in self.sink):
+            return
+        self._fail("protected", f"{command} cuts speech {speech.number}, which may not be interrupted")
+
+    def _pause(self, _: do.PausePlayout) -> None:
+        self.paused = True
+        self.counters["paused"] += 1
+
+    def _resume(self, _: do.ResumePlayout) -> None:
+        self.paused = False
+        self.counters["resumed"] += 1
+        for segment in self.sink:
+            if segment.place is Place.PLAYING:
+                segment.since = self.now
+
+    # -- commands: tools
+
+    def _run_tool(self, command: do.RunTool) -> None:
+        made = self.calls.get(command.call.call_id)
+        if made is None or made.gen.number != command.gen:
+            self._fail("cancelled", f"{command} of a call that was never made")
+            return
+        gen = made.gen
+        if gen.stopped:
+            self._fail("cancelled", f"{command} after its generation was stopped")
+        if gen.speech.done or gen.speech.interrupted:
+            self._fail("cancelled", f"{command} for a speech that is done or interrupted")
+        if not gen.tools:
+            self._fail("rounds", f"{command} of a step without tools")
+        if made.rejected:
+            self._fail("rounds", f"{command} of a rejected call")
+        if made.run is not None or made.adopted or command.run in self.runs:
+            self._fail("adoption", f"{command} runs a second time")
+        self._check_order(made, command)
+        self._check_orphans(made, command)
+        self._check_duplicates(made, command)
+        run = Run(command.run, made, gen.speech, self.now, self.now + made.policy.timeout)
+        made.run = self.runs[command.run] = self.live[command.run] = run
+        self.counters[f"run {made.policy.effect}"] += 1
+
+    def _check_order(self, made: CallMade, command: do.RunTool) -> None:
+        if made.policy.parallel:
+            return
+        for earlier in made.gen.calls:
+            if earlier is made:
+                return
+            if earlier.rejected or earlier.recorded or earlier.adopted:
+                continue
+            run = earlier.run
+            if run is None:
+                if not earlier.policy.parallel and not self._maybe_refused(earlier):
+                    self._fail("rounds", f"{command} before {earlier.call.call_id}, which comes first")
+            elif (
+                run.number in self.live
+                and not run.updated
+                and not run.cancelled
+                and not run.ever_suspended
+                and self.now < run.expires - EPSILON
+            ):
+                self._fail("rounds", f"{command} while {earlier.call.call_id} runs, which comes first")
+
+    def _maybe_refused(self, made: CallMade) -> bool:
+        """It was perhaps closed at once, because it would have run beside another of its tool."""
+        alike = any(run.made.call.name == made.call.name for run in self.runs.values())
+        return alike and (made.policy.on_duplicate != "allow" or made.policy.effect == "writes")
+
+    def _adoptable(self, run: Run, call: f.Call) -> bool:
+        return (
+            run.orphan
+            and run.made.call.name == call.name
+            and run.made.call.canonical == call.canonical
+            and not run.asked_to_cancel
+            and (run.result is None or run.result.handoff is None)
+            and (run.result is not None or (self.now < run.expires - EPSILON and not run.ever_suspended))
+        )
+
+    def _check_orphans(self, made: CallMade, command: do.RunTool) -> None:
+        for run in self.orphans:
+            if self._adoptable(run, made.call):
+                self._fail("adoption", f"{command} although {run.number} could be adopted")
+
+    def _check_duplicates(self, made: CallMade, command: do.RunTool) -> None:
+        mode = made.policy.on_duplicate
+        if made.policy.effect == "writes":
+            for run in self.live.values():
+                if run.made.call.name == made.call.name and run.made.call.canonical == made.call.canonical:
+                    if self._surely_runs(run):
+                        self._fail("adoption", f"{command} while {run.number} writes the same")
+        if mode not in ("reject", "confirm") or (mode == "confirm" and made.call.confirmed):
+            return
+        for run in self.live.values():
+            same = run.made.call.name == made.call.name and (
+                made.policy.duplicate_scope == "name" or run.made.call.canonical == made.call.canonical
+            )
+            if same and self._surely_runs(run) and not self._dropped(run):
+                self._fail("adoption", f"{command} although {run.number} runs and a duplicate is to be refused")
+
+    def _surely_runs(self, run: Run) -> bool:
+        """It has not ended, and cannot have been given up."""
+        return (
+            not run.cancelled
+            and not run.asked_to_cancel
+            and not run.ever_suspended
+            and self.now < run.expires - EPSILON
+        )
+
+    def _cancel_tool(self, command: do.CancelTool) -> None:
+        run = self.runs.get(command.run)
+        if run is None:
+            self._fail("cancelled", f"{command} of what never ran")
+            return
+        run.cancelled = True
+        self.live.pop(run.number, None)
+        self.counters["cancelled run"] += 1
+
+    def _rebind(self, command: do.RebindRun) -> None:
+        run = self.runs.get(command.run)
+        made = self.calls.get(command.call.call_id)
+        if run is None or made is None:
+            self._fail("adoption", f"{command} of an unknown run or call")
+            return
+        if not run.orphan or run.made.call.canonical != command.call.canonical or run.made.call.name != made.call.name:
+            self._fail("adoption", f"{command} is not the adoption of an orphan by an identical call")
+        if run.made.policy.effect != "unsaid":
+            self._fail("adoption", f"{command} adopts a tool that {run.made.policy.effect}")
+        speech = made.gen.speech
+        if speech.done or speech.interrupted or made.gen.stopped or not made.gen.tools:
+            self._fail("cancelled", f"{command} for a speech or step that is over")
+        run.released = False
+        run.made = made
+        run.speech = speech
+        made.adopted = True
+        made.run = run
+        self.orphans.remove(run)
+        self.counters["adopted" if run.result is None else "adopted after its end"] += 1
+        if run.result is not None and run.result.handoff is not None:
+            self.wanted[run.result.handoff.agent] += 1
+            self.counters["hand-off adopted"] += 1
+
+    def _release(self, command: do.ReleaseRun) -> None:
+        run = self.runs.get(command.run)
+        if run is None:
+            self._fail("adoption", f"{command} of what never ran")
+            return
+        run.released = True
+        run.suspended = False
+        if not self._kept(run) and run.made.policy.effect == "unsaid":
+            self.orphans.append(run)
+            self.counters["orphaned"] += 1
+        else:
+            self.counters["released, kept" if self._kept(run) else "released, dropped"] += 1
+
+    # -- commands: hooks, hand-offs, history
+
+    def _run_hook(self, command: do.RunHook) -> None:
+        self.hooks[command.hook] = (command, self.now + self.options.hook_timeout)
+        if command.kind == "on_exit":
+            self.leaving.add(command.agent)
+        elif command.kind == "on_enter":
+            self._entered(command)
+        else:
+            self._commit(command)
+
+    def _entered(self, command: do.RunHook) -> None:
+        if command.previous is None:
+            return
+        if not self.wanted[command.agent]:
+            self._fail("adoption", f"hand-off to {command.agent}, which nobody entitled to it asked for")
+        self.leaving.discard(command.previous)
+        self.counters["hand-off"] += 1
+        for n, (task, agent) in reversed(list(enumerate(self.frames))):
+            if agent == command.previous:
+                self.frames[n] = (task, command.agent)
+                return
+        self._fail("turns", f"{command}: {command.previous} was not in charge: {self.frames}")
+
+    def _commit(self, command: do.RunHook) -> None:
+        if command.agent in self.leaving:
+            self._fail("turns", f"{command} in the middle of a hand-off")
+        if command.agent != self.frames[-1][1]:
+            self._fail("turns", f"{command}, but in charge is {self.frames[-1][1]}")
+        if any(h.kind == command.kind and h is not command for h, end in self.hooks.values() if self.now < end):
+            self._fail("turns", f"{command} beside another turn's hook")
+        self.turn_texts.append(command.text)
+        if self.said_last in command.text.split():
+            self.said_last = ""
+        words = command.text.split()
+        self.waiting_words = [word for word in self.waiting_words if word not in words]
+
+    def _record(self, command: do.Record) -> None:
+        item = command.item
+        records = self.records.setdefault(command.agent, [])
+        self._check_pair(records, item, command)
+        records.append(item)
+        known = self.known.setdefault(command.agent, set())
+        if item.id in known:
+            self._fail("pairs", f"{command} is recorded twice")
+        known.add(item.id)
+        kind = type(item)
+        if command.carried:
+            self.counters["turn carried"] += 1
+            if type(item) is ChatMessage:
+                turn = self._turn(item.text_content or "")
+                if turn is not None:
+                    turn.agents.add(command.agent)
+            return
+        self._check_pair(self.items, item, command)
+        self.items.append(item)
+        if kind is FunctionCall:
+            self._record_call(item.call_id)  # type: ignore[union-attr]
+        elif kind is ChatMessage:
+            self._record_message(item, command)  # type: ignore[arg-type]
+        elif kind is AgentHandoff or kind is AgentConfigUpdate:
+            self.counters[f"recorded {kind.__name__}"] += 1
+
+    def _check_pair(self, items: list[ChatItem], item: ChatItem, command: do.Record) -> None:
+        before = items[-1] if items else None
+        if type(before) is FunctionCall:
+            if type(item) is not FunctionCallOutput or item.call_id != before.call_id:
+                self._fail("pairs", f"{command} stands behind call {before.call_id}, not its output")
+        elif type(item) is FunctionCallOutput:
+            self._fail("pairs", f"{command} has no call before it")
+
+    def _record_call(self, call_id: str) -> None:
+        if call_id in self.recorded_calls:
+            self._fail("pairs", f"call {call_id} is recorded twice")
+        self.recorded_calls.add(call_id)
+        made = self.calls.get(call_id)
+        if made is not None:
+            made.recorded = True
+        elif "/" in call_id:
+            self.counters["recorded update" if "/update" in call_id else "recorded finished"] += 1
+        else:
+            self._fail("pairs", f"call {call_id} was never made")
+
+    def _record_message(self, item: ChatMessage, command: do.Record) -> None:
+        text = item.text_content or ""
+        if item.role == "assistant":
+            self._record_said(text, item.interrupted)
+        elif item.role == "user":
+            if text in self.expected_turns:
+                self.expected_turns.remove(text)
+            elif self.closing and any(word in self.heard_words for word in text.split()):
+                return  # Said and not yet a turn when the session was closed.
+            elif not text.startswith("i") and text not in self.turn_texts:
+                self._fail("turns", f"{command}: nobody said that")
+            if text in self.vetoed:
+                self.answered.add(text)
+            else:
+                turn = self._turn(text)
+                if turn is not None:
+                    turn.agents.add(command.agent)
+                    turn.recorded = True
+
+    def _turn(self, text: str) -> Turn | None:
+        """The turn with this text, if it still wants an answer. Texts are unique."""
+        if text in self.answered or text in self.vetoed or text.startswith("i"):
+            return None
+        return self.unanswered.setdefault(text, Turn(text))
+
+    def _record_said(self, text: str, interrupted: bool) -> None:
+        if not text.strip():
+            self._fail("heard", "an empty message is recorded as said")
+        word = text.split()[0]
+        candidates = sorted((s for s in self._spoken(word) if not s.recorded), key=lambda s: s.heard != text)
+        for segment in candidates:
+            gen = self.gens[segment.gen]
+            request = segment.speech.request
+            if request is not None and not request.record and gen.text:
+                self._fail("heard", f"{text!r} is recorded although it was to stay out of the history")
+            if segment.heard is not None and segment.heard != text:
+                continue
+            if segment.heard is None and not self._assumable(segment, text):
+                continue
+            segment.recorded = True
+            if gen.text is not None and not gen.failed and not gen.stopped and interrupted != (text != gen.text):
+                self._fail("heard", f"{text!r} of {gen.text!r} is recorded with interrupted={interrupted}")
+            if interrupted:
+                self.counters["recorded cut"] += 1
+            return
+        self._fail("heard", f"{text!r} is recorded as said; heard was {[s.heard for s in candidates]}")
+
+    def _spoken(self, word: str) -> list[Segment]:
+        known = self.texts.get(word)
+        if known:
+            return known
+        # A generation that was stopped: its whole text was never told, but what was heard of it was.
+        return [s for s in self.segments.values() if (s.heard or s.progress or "").split(" ")[0] == word]
+
+    def _assumable(self, segment: Segment, text: str) -> bool:
+        """The core may have closed the segment by itself, with what was reported last."""
+        gone = segment.place is Place.GONE or self._gone_by_now(segment) or self.closing
+        return gone and segment.progress.startswith(text)
+
+    # -- commands: events and the end
+
+    def _emit(self, command: do.Emit) -> None:
+        kind = command.kind
+        if kind == "speech_done":
+            self._speech_done(self._speech(command.speech or 0))
+        elif kind == "speech_interrupted":
+            self._speech_interrupted(self._speech(command.speech or 0))
+        elif kind == "task_began":
+            task = self.tasks.get(int(command.value))
+            if task is not None:
+                self.frames.append((task.task, task.agent))
+                self.counters["task"] += 1
+        elif kind in COUNTED:
+            self.counters[kind if kind != "tool_ended" else f"tool ended {command.value}"] += 1
+
+    def _speech_interrupted(self, speech: Speech) -> None:
+        speech.interrupted = True
+        self.counters["speech interrupted"] += 1
+        for run in self.live.values():
+            if run.speech is speech and self._kept(run) and not run.updated:
+                run.expires = self.now + run.made.policy.background_timeout
+                run.spoken_over = True
+                self.counters["kept in the background"] += 1
+
+    def _speech_done(self, speech: Speech) -> None:
+        if speech.done:
+            self._fail("handles", f"speech {speech.number} is done twice")
+        speech.done = True
+        self.requested.discard(speech)
+        for segment in self.sink:
+            if segment.speech is speech and not self._gone_by_now(segment) and not self.closing:
+                self._fail("handles", f"speech {speech.number} is done while segment {segment.number} sounds")
+        if not self._answers(speech):
+            return
+        for turn in [turn for turn in self.unanswered.values() if speech in turn.carriers]:
+            del self.unanswered[turn.text]
+            self.answered.add(turn.text)
+            self.counters["turn answered"] += 1
+
+    @staticmethod
+    def _answers(speech: Speech) -> bool:
+        return speech.heard or not speech.interrupted or speech.excused
+
+    def _closed(self, _: do.Close) -> None:
+        self.closed = True
+        self.counters["closed"] += 1
+
+    # -- the formulas
+
+    def _check(self, deadline: float | None, idle: bool) -> None:
+        if deadline is not None and deadline <= self.now and self.fact is None:
+            self._fail("liveness", f"the deadline {deadline} is not after now, {self.now}: the driver would spin")
+        if self.items and type(self.items[-1]) is FunctionCall:
+            self._fail("pairs", f"the history ends with {self.items[-1]}")
+        if self.closed:
+            if deadline is not None:
+                self._fail("end", "there is a deadline after Close")
+            return
+        if (
+            self.close_at is not None
+            and self.now >= self.close_at + EPSILON
+            and not (deadline and deadline <= self.now)
+        ):
+            self._fail("end", f"closing was asked for in time to be over at {self.close_at}")
+        if deadline is None and not self.speaking and not self._somebody_else_acts():
+            unfinished = self._unfinished()
+            if unfinished:
+                self._fail("liveness", f"nothing will happen any more, but unfinished is {unfinished}")
+        if self.paused:
+            if deadline is None and not self.speaking:
+                self._fail("liveness", "paused, without a deadline, and the caller is silent")
+            if not self.sink and not self.speaking:
+                self._fail("barge-in", "paused, but nothing plays")
+        if idle and self.sink and not all(self._gone_by_now(s) for s in self.sink):
+            self._fail("rest", f"idle while {self.sink[0].number} sounds")
+        kind = type(self.fact)
+        if kind is f.UserSpeechStarted or kind is f.Transcribed:
+            self._check_barge_in()
+
+    def _check_barge_in(self) -> None:
+        if self.closing:
+            return
+        playing = [s for s in self.sink if s.place is Place.PLAYING]
+        if (
+            all(self._gone_by_now(s) for s in playing)
+            or any(self._shielded(s.speech) for s in playing)
+            or any(r.protected for r in self.live.values())
+        ):
+            return
+        if not self.speaking or self.was_shielded or any(s.place is Place.STOPPING for s in self.sink):
+            return
+        if type(self.fact) is f.UserSpeechStarted and not self.paused:
+            self._fail("barge-in", "the caller speaks, and the line is not paused")
+        if type(self.fact) is f.Transcribed and self.words_since_start >= self.options.turns.interruption.min_words:
+            self._fail("barge-in", f"the caller said {self.words_since_start} words, and the agent is not cut")
+
+    def _somebody_else_acts(self) -> bool:
+        """The world has something under way that the conversation rightly waits for without a bound."""
+        holds_floor = self.options.turns.detection == "manual" and self.said_last != ""
+        return bool(self.tasks) or holds_floor or any(run.suspended for run in self.live.values())
+
+    def _unfinished(self) -> list[str]:
+        found = [f"segment {s.number}" for s in self.sink if not self._gone_by_now(s)]
+        found += [f"speech {s.number}" for s in self.requested]
+        found += [f"generation {g.number}" for g in self.gens.values() if g.open and self.now < g.expires]
+        found += [
+            f"run {r.number}"
+            for r in self.live.values()
+            if not r.cancelled and not r.ever_suspended and self.now < r.expires
+        ]
+        if self.options.turns.detection != "manual":
+            found += [f"words {w}" for w in self.waiting_words]
+        found += [f"turn {t.text!r}" for t in self.unanswered.values() if not any(s.excused for s in t.carriers)]
+        return found
+
+    def at_rest(self, idle: bool) -> None:
+        """Everything was answered and nothing is due: nothing may be left over."""
+        if self.closed:
+            return
+        if not idle:
+            self._fail("rest", "nothing is due or under way, but the conversation is not idle")
+        if self.paused:
+            self._fail("rest", "the line is still paused")
+        unfinished = self._unfinished()
+        if unfinished:
+            self._fail("rest", f"left over: {unfinished}")
+        self._check_history()
+        for run in self.runs.values():
+            self._check_kept(run)
+        if self.owed_finals:
+            self._fail("kept", f"results that nobody heard of: {sorted(self.owed_finals)}")
+
+    def _check_history(self) -> None:
+        lost = self.shown_calls - self.recorded_calls
+        if lost:
+            self._fail("pairs", f"calls that a request showed are not in the history: {sorted(lost)}")
+        if self.expected_turns:
+            self._fail("turns", f"committed, but not in the history: {self.expected_turns}")
+        for segment in self.segments.values():
+            request = segment.speech.request
+            if segment.heard and not segment.recorded and (request is None or request.record):
+                self._fail("heard", f"{segment.heard!r} was heard and is not in the history")
+
+    def _check_kept(self, run: Run) -> None:
+        made = run.made
+        if self._kept(run) and not made.recorded:
+            self._fail("kept", f"call {made.call.call_id} of a {made.policy.effect} tool is not in the history")
+        if run.result is None or run.cancelled or run.asked_to_cancel:
+            return
+        finished = f"{made.call.call_id}/finished"
+        background = run.updated or run.spoken_over or (run.released and self._kept(run))
+        if background and finished not in self.recorded_calls:
+            self._fail("kept", f"{finished} is not in the history")
+
+    def at_end(self) -> None:
+        """After `Close`: every handle is done, and what was heard is recorded."""
+        if not self.closed:
+            self._fail("end", "closing was asked for, and the session is not closed")
+        if self.requested:
+            self._fail("handles", f"never done: {sorted(s.number for s in self.requested)}")
+        self._check_history_at_end()
+
+    def _check_history_at_end(self) -> None:
+        lost = self.shown_calls - self.recorded_calls
+        if lost:
+            self._fail("pairs", f"calls that a request showed are not in the history: {sorted(lost)}")
+        for segment in self.segments.values():
+            request = segment.speech.request
+            if segment.heard and not segment.recorded and (request is None or request.record):
+                self._fail("heard", f"{segment.heard!r} was heard and is not in the history")
+
+
+COUNTED = frozenset(
+    {
+        "speech_vetoed", "turn_committed", "turn_vetoed", "tool_updated", "tool_ended", "tool_dropped", "tool_adopted",
+        "tools_executed", "false_interruption", "handoff", "error",
+    }
+)  # fmt: skip

@@ -1,0 +1,859 @@
+"""A simulated outside world in virtual time: caller, model, loudspeaker, tools, hooks and application.
+
+Above: `fuzz.py`, which lets the world and the conversation take turns. Below: nothing but a random generator and the
+vocabulary. The world performs commands and answers with facts, as the runtime does, and keeps the runtime's promises
+(a closing fact for all that was started, facts of one key in order), except where a session is made to break them on
+purpose: things hang, facts come late, twice, or from nowhere.
+
+Everything that takes time is a process: a generator that yields seconds to sleep, a fact to report, or `Done(speech)`
+to wait for a speech. A fact is delivered before its process goes on.
+
+What makes rare things frequent: few tools with few arguments (so calls repeat and adopt), utterances as scripts
+instead of loose voice events, several paces of time, and a temper per session (what this session is especially full
+of).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Any, TypeAlias
+
+from antiphon.chat import AgentConfigUpdate
+from antiphon.core import commands as do
+from antiphon.core import facts as f
+from antiphon.options import Endpointing, Interruption, SessionOptions, ToolPolicy, TurnHandling
+
+WORD = 0.25
+"""Seconds that one word sounds."""
+
+WORDS = ("alpha", "bravo", "delta", "echo", "golf", "hotel", "india", "kilo", "lima", "oscar", "papa", "tango")
+
+
+@dataclass(slots=True, frozen=True)
+class Done:
+    """A process waits until this speech is done."""
+
+    speech: int
+
+
+@dataclass(slots=True, frozen=True)
+class Finished:
+    """A process waits until somebody ends this task."""
+
+    task: int
+
+
+@dataclass(slots=True, frozen=True)
+class Open:
+    """A process opens a speech or a task: the fact is made with a fresh id, which the process gets back."""
+
+    make: Callable[[int], f.Fact]
+
+
+Process: TypeAlias = Generator["float | f.Fact | Done | Finished | Open", Any, None]
+
+
+@dataclass(slots=True, eq=False)
+class Running:
+    """A process and whether it may still act."""
+
+    process: Process
+    stopped: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Voice:
+    """One generation: the text it will have said, and the segment it speaks in."""
+
+    gen: int
+    segment: int
+    words: list[str]
+    begun: bool = False
+    complete: bool = False
+    running: Running | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Sound:
+    """A segment given to the loudspeaker."""
+
+    voice: Voice
+    position: float = 0.0
+    """Words sounded when `since` was set."""
+    since: float | None = None
+    """When it last began to sound; None: waits or is paused."""
+    ticket: int = 0
+    """Events scheduled with an older ticket are void."""
+    stuck: bool = False
+    """It sounds on for ever, and never reports."""
+    started: bool = False
+
+
+@dataclass(slots=True)
+class Temper:
+    """What one session is full of. Probabilities, and delays that are multiplied by `pace`."""
+
+    pace: float = 1.0
+    calls: float = 0.5
+    """The model calls tools."""
+    repeat: float = 0.5
+    """It calls again what it called before."""
+    parallel: float = 0.3
+    disobey: float = 0.15
+    mute: float = 0.05
+    """The model has nothing to say."""
+    fail: float = 0.04
+    hang: float = 0.02
+    """Whatever was started never ends."""
+    noise: float = 0.03
+    """A fact comes twice, or from nowhere."""
+    late: float = 0.2
+    """What was stopped reports all the same."""
+    barge: float = 0.5
+    """The caller speaks up while the agent speaks."""
+    veto: float = 0.1
+    rewrite: float = 0.1
+    slow_hook: float = 0.2
+    update: float = 0.15
+    handoff: float = 0.1
+    task: float = 0.08
+    talk: float = 0.15
+    """A tool or hook says something."""
+    protect: float = 0.08
+    app: float = 0.3
+    """The application does things of its own accord."""
+    app_interrupts: bool = False
+    lag: float = 0.01
+    """The loop is blocked: time jumps."""
+    closes: float = 0.1
+    """The session is closed in the middle."""
+
+
+@dataclass(slots=True)
+class Task:
+    agent: str
+    run: int | None
+    finished: bool = False
+
+
+@dataclass(slots=True)
+class Tool:
+    run: int
+    running: Running
+    tasks: list[int] = field(default_factory=list)
+
+
+def draw_options(rng: Random) -> SessionOptions:
+    """Options of one session: mostly the defaults."""
+    detection = rng.choices(("vad", "stt", "manual"), (0.86, 0.08, 0.06))[0]
+    has_stt = rng.random() < 0.95
+    return SessionOptions(
+        turns=TurnHandling(
+            detection=detection,  # type: ignore[arg-type]
+            endpointing=Endpointing(),
+            interruption=Interruption(
+                enabled=rng.random() < 0.95,
+                min_words=rng.choice((1, 1, 1, 2)),
+                cancel_after=None if has_stt else 0.6,
+            ),
+        ),
+        max_tool_steps=rng.choices((0, 1, 2, 3), (0.08, 0.2, 0.3, 0.42))[0],
+        has_stt=has_stt,
+    )
+
+
+def draw_temper(rng: Random) -> Temper:
+    """One session's temper: the usual one, with a few things far more frequent."""
+    temper = Temper(pace=rng.choice((0.1, 0.4, 1.0, 1.0, 2.0)))
+    for _ in range(rng.randrange(4)):
+        name, value = rng.choice(
+            (
+                ("calls", 0.9), ("calls", 0.1), ("repeat", 0.9), ("parallel", 0.8), ("disobey", 0.8), ("mute", 0.4),
+                ("fail", 0.3), ("hang", 0.15), ("noise", 0.2), ("late", 0.9), ("barge", 0.9), ("barge", 0.0),
+                ("veto", 0.4), ("slow_hook", 0.8), ("update", 0.6), ("handoff", 0.5), ("task", 0.5), ("talk", 0.6),
+                ("protect", 0.5), ("app", 0.9), ("app", 0.0), ("lag", 0.1), ("closes", 0.6),
+            )
+        )  # fmt: skip
+        setattr(temper, name, value)
+    temper.app_interrupts = rng.random() < 0.25
+    return temper
+
+
+def draw_policy(rng: Random, temper: Temper) -> ToolPolicy:
+    """How one tool of the session is to be treated."""
+    effect = rng.choices(("unsaid", "reads", "writes"), (0.5, 0.2, 0.3))[0]
+    return ToolPolicy(
+        effect=effect,  # type: ignore[arg-type]
+        timeout=rng.choice((2.0, 6.0, 30.0)),
+        background_timeout=rng.choice((4.0, 20.0)),
+        parallel=effect != "writes" and rng.random() < 0.8,
+        cancellable=rng.random() < 0.2,
+        on_duplicate=rng.choices(("allow", "replace", "reject", "confirm"), (0.7, 0.1, 0.1, 0.1))[0],
+        duplicate_scope=rng.choice(("name", "name_and_args")),
+    )
+
+
+class World:
+    """Everything outside the conversation."""
+
+    def __init__(self, rng: Random, options: SessionOptions, temper: Temper, new_id: Callable[[], int]) -> None:
+        self.rng = rng
+        self.options = options
+        self.temper = temper
+        self.now = 0.0
+        self.calm_at = rng.choice((4.0, 10.0, 25.0)) * max(temper.pace, 0.4)
+        """From then on the caller is silent, the model only answers, and everything that runs is let go."""
+        self.closed = False
+        self.new_id = new_id
+        self._heap: list[tuple[float, int, object, object]] = []
+        self._count = 0
+        self._speaker = Loudspeaker(self)
+        self._voices: dict[int, Voice] = {}
+        self._by_segment: dict[int, Voice] = {}
+        self._sources: dict[int, str] = {}
+        self._tools: dict[int, Tool] = {}
+        self._policies: dict[str, ToolPolicy] = {
+            f"tool{n}": draw_policy(rng, temper) for n in range(rng.choice((1, 1, 2, 3)))
+        }
+        self._arguments = ('{"x":1}', '{"x":2}')[: rng.choice((1, 1, 2))]
+        self._called: list[tuple[str, str]] = []
+        self._waiting: dict[object, list[Running]] = {}
+        self._over: set[object] = set()
+        self.tasks: dict[int, Task] = {}
+        self._speeches: list[int] = []
+        self._agents = ["a1"]
+        self._serial = 0
+        self._perform: dict[type, Callable[[Any], None]] = {
+            do.Generate: self._generate,
+            do.StopGenerating: self._stop_generating,
+            do.Speak: self._speak,
+            do.Play: self._play,
+            do.StopPlayout: self._stop_playout,
+            do.PausePlayout: lambda _: self._speaker.pause(),
+            do.ResumePlayout: lambda _: self._speaker.resume(),
+            do.RunTool: self._run_tool,
+            do.CancelTool: self._cancel_tool,
+            do.RunHook: self._run_hook,
+            do.PredictEndOfTurn: self._predict,
+            do.Emit: self._emitted,
+            do.Close: self._close,
+        }
+        self.start(self._caller())
+        if rng.random() < temper.app:
+            self.start(self._application())
+        if rng.random() < temper.closes:
+            self.start(self._hang_up(rng.uniform(0, self.calm_at)))
+
+    # -- time
+
+    @property
+    def next_time(self) -> float | None:
+        """When the world has something to do, or None."""
+        return self._heap[0][0] if self._heap else None
+
+    @property
+    def calm(self) -> bool:
+        return self.now >= self.calm_at
+
+    def at(self, delay: float, what: object, value: object = None) -> None:
+        """Do something `delay` seconds from now."""
+        self._count += 1
+        heapq.heappush(self._heap, (self.now + delay, self._count, what, value))
+
+    def start(self, process: Process) -> Running:
+        """Run a process, from now on."""
+        running = Running(process)
+        self.at(0.0, running)
+        return running
+
+    def step(self, now: float) -> f.Fact | None:
+        """Do the next thing; the fact it reports, if it does."""
+        self.now = now
+        _, _, what, value = heapq.heappop(self._heap)
+        if type(what) is Running:
+            return self._advance(what, value)
+        if callable(what):
+            what(value)
+            return None
+        return self._noisy(what)  # type: ignore[arg-type]
+
+    def _advance(self, running: Running, value: object) -> f.Fact | None:
+        if running.stopped:
+            return None
+        try:
+            said = running.process.send(value)
+        except StopIteration:
+            return None
+        kind = type(said)
+        if kind is float:
+            self.at(said, running)  # type: ignore[arg-type]
+            return None
+        if kind is Open:
+            number = self.new_id()
+            self.at(0.0, running, number)
+            return said.make(number)  # type: ignore[union-attr]
+        if kind is Done or kind is Finished:
+            if said in self._over:
+                self.at(0.0, running)
+            else:
+                self._waiting.setdefault(said, []).append(running)
+            return None
+        self.at(0.0, running)
+        return self._noisy(said)  # type: ignore[arg-type]
+
+    def _noisy(self, fact: f.Fact) -> f.Fact:
+        if self.rng.random() < self.temper.noise and isinstance(fact, KEYED):
+            self.at(self.rng.choice((0.0, 0.1, 1.0, 7.0)), fact)
+        return fact
+
+    def wake(self, event: Done | Finished) -> None:
+        """Let go on who waits for this."""
+        self._over.add(event)
+        for running in self._waiting.pop(event, ()):
+            self.at(0.0, running)
+
+    def perform(self, commands: Iterable[do.Command]) -> None:
+        """Do what the conversation asks."""
+        for command in commands:
+            perform = self._perform.get(type(command))
+            if perform is not None:
+                perform(command)
+
+    # -- small choices
+
+    def chance(self, probability: float) -> bool:
+        return self.rng.random() < probability
+
+    def some(self, low: float, high: float) -> float:
+        return self.rng.uniform(low, high) * self.temper.pace
+
+    def heavy(self) -> float:
+        """A duration that is usually short and sometimes very long."""
+        return min(self.rng.paretovariate(1.1) * 0.15, 40.0) * self.temper.pace
+
+    def serial(self) -> int:
+        self._serial += 1
+        return self._serial
+
+    def text(self, prefix: str) -> str:
+        """A text that occurs once: its first word is a number."""
+        words = self.rng.choices(WORDS, k=self.rng.choice((1, 2, 4, 8, 16)))
+        return f"{prefix}{self.serial()} {' '.join(words)}"
+
+    # -- the caller
+
+    def _caller(self) -> Process:
+        rng = self.rng
+        yield self.some(0.0, 2.0)
+        while not self.calm:
+            script = rng.choices(
+                (self._utterance, self._cough, self._backchannel, self._typed, self._chopped, self._wavering),
+                (0.45, 0.15, 0.1, 0.15, 0.1, 0.05),
+            )[0]
+            yield from script()
+            if self.chance(self.temper.barge):
+                yield self.some(0.1, 1.5)
+            else:
+                yield self.some(1.0, 6.0)
+        if self.options.turns.detection == "manual":
+            yield 3.0
+            yield f.UserTurnCommitRequested()
+
+    def _words(self, text: str, *, lost: float = 0.03) -> Process:
+        """Transcripts of one stretch of speech, the final one among them."""
+        if not self.options.has_stt:
+            return
+        words = text.split()
+        for n in range(1, len(words)):
+            if self.chance(0.5):
+                yield self.some(0.05, 0.3)
+                yield f.Transcribed(" ".join(words[:n]), final=False)
+        yield self.some(0.0, 0.2)
+        if not self.chance(lost):
+            yield f.Transcribed(text, final=True)
+
+    def _utterance(self) -> Process:
+        text = self.text("u")
+        late = self.chance(0.5)
+        yield f.UserSpeechStarted()
+        yield self.some(0.05, 0.4)
+        if not late:
+            yield from self._words(text)
+        yield self.some(0.0, 0.3)
+        yield f.UserSpeechEnded()
+        if late:
+            yield from self._words(text)
+        if self.options.turns.detection == "manual" and self.chance(0.7):
+            yield self.some(0.0, 0.5)
+            yield f.UserTurnCommitRequested()
+        elif self.chance(0.02):
+            yield f.UserTurnCleared()
+        elif self.chance(0.05):
+            yield f.UserTurnCommitRequested()
+
+    def _cough(self) -> Process:
+        yield f.UserSpeechStarted()
+        yield self.some(0.05, 0.9)
+        yield f.UserSpeechEnded()
+
+    def _backchannel(self) -> Process:
+        yield f.UserSpeechStarted()
+        yield self.some(0.05, 0.2)
+        yield f.UserSpeechEnded()
+        if self.options.has_stt:
+            yield self.some(0.0, 0.7)
+            yield f.Transcribed(f"u{self.serial()}", final=True)
+
+    def _typed(self) -> Process:
+        yield f.UserTurnSubmitted(self.text("u"))
+
+    def _chopped(self) -> Process:
+        """One sentence with pauses in it."""
+        for _ in range(self.rng.choice((2, 3))):
+            yield f.UserSpeechStarted()
+            yield from self._words(self.text("u"))
+            yield self.some(0.0, 0.2)
+            yield f.UserSpeechEnded()
+            yield self.some(0.1, 1.3)
+
+    def _wavering(self) -> Process:
+        """Voice that comes and goes without words, then speaks."""
+        for _ in range(self.rng.choice((2, 3, 5))):
+            yield f.UserSpeechStarted()
+            yield self.some(0.01, 0.3)
+            yield f.UserSpeechEnded()
+            yield self.some(0.01, 0.6)
+        yield from self._utterance()
+
+    def _predict(self, command: do.PredictEndOfTurn) -> None:
+        if self.chance(0.8):
+            self.at(self.some(0.0, 0.3), f.EndOfTurnPredicted(command.version, self.rng.choice((0.1, 0.4, 0.7, 0.95))))
+
+    # -- the model
+
+    def _generate(self, command: do.Generate) -> None:
+        rng, temper = self.rng, self.temper
+        calls = self._calls() if self._wants_calls(command) else []
+        says = "" if self.chance(temper.mute if not calls else 0.6) else self.text("m")
+        voice = Voice(command.gen, command.segment, says.split())
+        fails = not self.calm and self.chance(temper.fail)
+        hangs = not self.calm and self.chance(temper.hang)
+        rng.shuffle(calls)
+        self._begin(voice, self._generation(voice, calls, fails, hangs))
+
+    def _begin(self, voice: Voice, process: Process) -> None:
+        self._voices[voice.gen] = self._by_segment[voice.segment] = voice
+        voice.running = self.start(process)
+
+    def _wants_calls(self, command: do.Generate) -> bool:
+        if self.calm or len(self._called) > 60:
+            return False
+        if not command.tools:
+            return self.chance(self.temper.disobey)
+        return self.chance(self.temper.calls)
+
+    def _calls(self) -> list[tuple[str, str]]:
+        rng = self.rng
+        calls = []
+        for _ in range(rng.choice((2, 2, 3)) if self.chance(self.temper.parallel) else 1):
+            if self._called and self.chance(self.temper.repeat):
+                calls.append(rng.choice(self._called[-3:]))
+            else:
+                calls.append((rng.choice(list(self._policies)), rng.choice(self._arguments)))
+        self._called += calls
+        return calls
+
+    def _generation(self, voice: Voice, calls: list[tuple[str, str]], fails: bool, hangs: bool) -> Process:
+        yield self.some(0.0, 0.8)
+        if hangs and self.chance(0.5):
+            return
+        if fails and self.chance(0.5):
+            voice.complete = True
+            voice.words = []
+            yield f.GenerationFailed(voice.gen, "no connection")
+            return
+        if voice.words:
+            voice.begun = True
+            yield f.TextStarted(voice.gen)
+            yield self.some(0.0, 0.5)
+        for name, arguments in calls:
+            yield self._called_fact(voice.gen, name, arguments)
+            if self.chance(0.7):
+                yield self.some(0.0, 0.3)
+        if hangs:
+            return
+        voice.complete = True
+        self._speaker.text_known(voice)
+        text = " ".join(voice.words)
+        yield f.GenerationFailed(voice.gen, "stream broke", text) if fails else f.StepGenerated(voice.gen, text)
+
+    def _called_fact(self, gen: int, name: str, arguments: str) -> f.Fact:
+        policy = self._policies[name]
+        rejected = "Error parsing arguments" if self.chance(0.05) else None
+        call = f.Call(f"c{self.serial()}", name, arguments, arguments, confirmed=self.chance(0.3))
+        return f.ToolCalled(gen, call, policy, rejected)
+
+    def _stop_generating(self, command: do.StopGenerating) -> None:
+        voice = self._voices.get(command.gen)
+        if voice is None or voice.running is None:
+            return
+        if not self.chance(self.temper.late):
+            voice.running.stopped = True
+        voice.complete = True
+        self._speaker.text_known(voice)
+
+    def _speak(self, command: do.Speak) -> None:
+        text = command.text if command.text is not None else self._sources.get(command.speech, "")
+        voice = Voice(command.gen, command.segment, text.split())
+        self._begin(voice, self._speaking(voice, instant=command.text is not None))
+
+    def _speaking(self, voice: Voice, *, instant: bool) -> Process:
+        if not instant:
+            yield self.some(0.0, 0.3)
+            if not self.calm and self.chance(self.temper.fail):
+                voice.complete = True
+                voice.words = []
+                yield f.GenerationFailed(voice.gen, "source broke")
+                return
+            if not self.calm and self.chance(self.temper.hang):
+                return
+        if voice.words:
+            voice.begun = True
+            yield f.TextStarted(voice.gen)
+            if not instant:
+                yield self.some(0.0, 0.5)
+        voice.complete = True
+        self._speaker.text_known(voice)
+        yield f.StepGenerated(voice.gen, " ".join(voice.words))
+
+    # -- the loudspeaker
+
+    def _play(self, command: do.Play) -> None:
+        voice = self._by_segment.get(command.segment)
+        if voice is not None:
+            self._speaker.play(voice, stuck=self.chance(self.temper.hang))
+
+    def _stop_playout(self, command: do.StopPlayout) -> None:
+        heard = self._speaker.stop(command.segment)
+        if heard is None or self.chance(self.temper.hang * 2):
+            return
+        self.at(self.rng.choice((0.0, 0.02, 0.3)), f.PlayoutFinished(command.segment, heard))
+
+    # -- tools
+
+    def _run_tool(self, command: do.RunTool) -> None:
+        tool = Tool(command.run, Running(self._tool(command)))
+        self._tools[command.run] = tool
+        self.at(0.0, tool.running)
+
+    def _tool(self, command: do.RunTool) -> Process:
+        temper, run = self.temper, command.run
+        yield self.heavy()
+        if self.chance(temper.protect):
+            yield f.InterruptionsDisallowed(run)
+            yield self.heavy()
+        if self.chance(temper.talk):
+            yield from self._talk(run=run, agent=None)
+        if self.chance(temper.task) and not self.calm:
+            yield from self._ask(run=run, parent=None)
+        if self.chance(temper.update):
+            for n in range(self.rng.choice((1, 1, 2, 3))):
+                yield f.ToolUpdated(run, f"update {n} of {command.call.call_id}", silent=self.chance(0.2))
+                yield self.heavy()
+        if not self.calm and self.chance(temper.hang * 2):
+            return
+        mine = [t for t, task in self.tasks.items() if task.agent == command.agent and not task.finished]
+        if mine and self.chance(0.5):
+            self._finish(mine[0])
+        yield self._result(run)
+
+    def _result(self, run: int) -> f.ToolReturned:
+        dice = self.rng.random()
+        if dice < 0.1:
+            return f.ToolReturned(run, "An internal error occurred", is_error=True)
+        if dice < 0.2:
+            return f.ToolReturned(run, "", reply=False)
+        if self.chance(self.temper.handoff) and not self.calm:
+            farewell = self.chance(0.5)
+            agent = self._next_agent()
+            return f.ToolReturned(
+                run, f"r{self.serial()}" if farewell else "", reply=farewell, handoff=f.Handoff(agent, agent.upper())
+            )
+        return f.ToolReturned(run, f"r{self.serial()}")
+
+    def _next_agent(self) -> str:
+        """Mostly an agent that nobody named before: who asked for it is then known by its name."""
+        if self.chance(0.15):
+            return self.rng.choice(self._agents)
+        agent = f"a{self.serial() + 1}"
+        self._agents.append(agent)
+        return agent
+
+    def _talk(self, *, run: int | None, agent: str | None) -> Process:
+        """Say something or have something said, and sometimes wait for it."""
+        speech = yield Open(self._request(run=run, agent=agent))
+        if self.chance(0.5):
+            waits = run is not None
+            if waits:
+                yield f.RunSuspended(run or 0)
+            yield Done(speech)
+            if waits:
+                yield f.RunResumed(run or 0)
+
+    def _request(self, *, run: int | None = None, agent: str | None = None) -> Callable[[int], f.Fact]:
+        interruptible = not self.chance(self.temper.protect)
+        if self.chance(0.6):
+            text = "" if self.chance(0.05) else self.text("s")
+            record = not self.chance(0.1)
+
+            def say(speech: int) -> f.Fact:
+                self._sources[speech] = text
+                self._speeches.append(speech)
+                return f.SpeechRequested(
+                    speech, "say", interruptible=interruptible, run=run, agent=agent, record=record
+                )
+
+            return say
+        user_input = self.text("i") if run is None and agent is None and self.chance(0.2) else None
+
+        def reply(speech: int) -> f.Fact:
+            self._speeches.append(speech)
+            return f.SpeechRequested(
+                speech, "reply", "be brief", interruptible=interruptible, run=run, agent=agent, user_input=user_input
+            )
+
+        return reply
+
+    def _ask(self, *, run: int | None, parent: str | None) -> Process:
+        """Await an AgentTask."""
+        if run is not None:
+            yield f.RunSuspended(run)
+        agent = f"k{self.serial()}"
+
+        def started(task: int) -> f.Fact:
+            self.tasks[task] = Task(agent, run)
+            return f.AgentTaskStarted(task, agent, run, parent)
+
+        task = yield Open(started)
+        self.at(self.heavy() * 3 + 0.1, lambda _: self._finish(task))
+        if run is not None:
+            self._tools[run].tasks.append(task)
+        yield Finished(task)
+        yield f.AgentTaskFinished(task)
+        if run is not None:
+            yield f.RunResumed(run)
+
+    def _finish(self, task: int) -> None:
+        self.tasks[task].finished = True
+        self.wake(Finished(task))
+
+    def _cancel_tool(self, command: do.CancelTool) -> None:
+        tool = self._tools.get(command.run)
+        if tool is None or (not self.calm and self.chance(0.15)):
+            return  # It swallows the cancellation.
+        tool.running.stopped = True
+        self.start(self._cancelled(tool))
+
+    def _cancelled(self, tool: Tool) -> Process:
+        if self.chance(0.3):
+            yield self.some(0.0, 0.5)
+        for task in tool.tasks:
+            if not self.tasks[task].finished:
+                self.tasks[task].finished = True
+                yield f.AgentTaskFinished(task)
+        yield f.ToolReturned(tool.run, "cancelled", is_error=True)
+
+    # -- hooks
+
+    def _run_hook(self, command: do.RunHook) -> None:
+        if command.kind == "on_user_turn_completed":
+            self.start(self._turn_hook(command))
+        else:
+            self.start(self._agent_hook(command))
+
+    def _turn_hook(self, command: do.RunHook) -> Process:
+        yield from self._hook_time()
+        if not self.calm and self.chance(self.temper.hang):
+            return
+        veto = self.chance(self.temper.veto)
+        text = f"{command.text} edited" if self.chance(self.temper.rewrite) else None
+        yield f.HookReturned(command.hook, text, veto)
+
+    def _hook_time(self) -> Process:
+        if self.chance(self.temper.slow_hook):
+            yield min(self.heavy() * 4, 8.0)
+
+    def _agent_hook(self, command: do.RunHook) -> Process:
+        yield from self._hook_time()
+        if self.chance(self.temper.talk) and not (command.kind == "on_exit" and self.calm):
+            yield from self._talk(run=None, agent=command.agent)
+        if command.kind == "on_enter" and not self.calm and self.chance(self.temper.task / 2):
+            yield from self._ask(run=None, parent=command.agent)
+        if not self.calm and self.chance(self.temper.hang):
+            return
+        yield f.HookReturned(command.hook)
+
+    # -- the application
+
+    def _application(self) -> Process:
+        while not self.calm:
+            yield self.some(0.3, 6.0)
+            if self.calm:
+                return
+            deed = self.rng.choices(
+                (self._app_speech, self._app_interrupt, self._app_handoff, self._app_task, self._app_cancel,
+                 self._app_context, self._app_protect, self._orphaned),
+                (0.45, 0.15, 0.06, 0.06, 0.06, 0.06, 0.06, 0.1),
+            )[0]  # fmt: skip
+            yield from deed()
+
+    def _app_speech(self) -> Process:
+        yield Open(self._request())
+
+    def _app_interrupt(self) -> Process:
+        if self.temper.app_interrupts:
+            speech = self.rng.choice(self._speeches) if self._speeches and self.chance(0.5) else None
+            yield f.InterruptRequested(speech, force=self.chance(0.3))
+
+    def _app_handoff(self) -> Process:
+        yield f.HandOffRequested(self._next_agent())
+
+    def _app_task(self) -> Process:
+        yield from self._ask(run=None, parent=None)
+
+    def _app_cancel(self) -> Process:
+        if self._tools:
+            yield f.RunCancelRequested(self.rng.choice(list(self._tools)))
+
+    def _app_context(self) -> Process:
+        item = AgentConfigUpdate(instructions=f"v{self.serial()}") if self.chance(0.7) else None
+        yield f.ContextChanged(self._agents[-1], item)
+
+    def _app_protect(self) -> Process:
+        if self._speeches:
+            yield f.InterruptibilityChanged(self.rng.choice(self._speeches[-2:]), self.chance(0.5))
+
+    def _orphaned(self) -> Process:
+        """Facts about things that never were."""
+        number = self.rng.choice((0, 999_983))
+        yield self.rng.choice(
+            (
+                f.PlayoutFinished(number, "never said"), f.ToolReturned(number, "never run"), f.HookReturned(number),
+                f.StepGenerated(number, "never asked"), f.TextStarted(number), f.ToolUpdated(number, "never run"),
+                f.AgentTaskFinished(number), f.RunSuspended(number), f.EndOfTurnPredicted(number, 0.99),
+                f.UserSpeechEnded(), f.InterruptRequested(999_983) if self.temper.app_interrupts else f.RunResumed(7),
+            )
+        )  # fmt: skip
+
+    def _hang_up(self, delay: float) -> Process:
+        yield delay
+        yield f.CloseRequested(drain=self.chance(0.4))
+        if self.chance(0.3):
+            yield self.some(0.0, 2.0)
+            yield f.CloseRequested(drain=False)
+
+    def _emitted(self, event: do.Emit) -> None:
+        if event.kind == "speech_done" and event.speech is not None:
+            self.wake(Done(event.speech))
+
+    def _close(self, _: do.Close) -> None:
+        self.closed = True
+
+
+KEYED = (
+    f.TextStarted, f.StepGenerated, f.GenerationFailed, f.PlayoutStarted, f.PlayoutProgressed, f.PlayoutFinished,
+    f.ToolReturned, f.InterruptionsDisallowed, f.HookReturned, f.AgentTaskFinished,
+)  # fmt: skip
+"""Facts that may come twice. A call or an update that comes twice is another call or update."""
+
+
+class Loudspeaker:
+    """Sounds one segment after the other, at `WORD` seconds a word, and reports what was heard."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._queue: list[Sound] = []
+        self._paused = False
+
+    def play(self, voice: Voice, *, stuck: bool) -> None:
+        self._queue.append(Sound(voice, stuck=stuck))
+        self._go_on()
+
+    def text_known(self, voice: Voice) -> None:
+        """All text is there: the end can be told."""
+        if self._queue and self._queue[0].voice is voice:
+            self._schedule(self._queue[0])
+
+    def pause(self) -> None:
+        self._paused = True
+        if self._queue:
+            self._settle(self._queue[0])
+
+    def resume(self) -> None:
+        self._paused = False
+        self._go_on()
+
+    def stop(self, segment: int) -> str | None:
+        """Silence a segment; what was heard of it, or None if it was not here."""
+        for sound in self._queue:
+            if sound.voice.segment == segment:
+                self._settle(sound)
+                self._queue.remove(sound)
+                heard = self._heard(sound)
+                self._go_on()
+                return heard
+        return None
+
+    def _word(self) -> float:
+        return WORD * min(self._world.temper.pace, 1.0)
+
+    def _settle(self, sound: Sound) -> None:
+        sound.ticket += 1
+        if sound.since is not None:
+            sound.position += (self._world.now - sound.since) / self._word()
+            sound.since = None
+
+    def _heard(self, sound: Sound) -> str:
+        return " ".join(sound.voice.words[: int(sound.position)])
+
+    def _go_on(self) -> None:
+        if self._paused or not self._queue or self._queue[0].since is not None:
+            return
+        sound = self._queue[0]
+        sound.since = self._world.now
+        if not sound.started:
+            sound.started = True
+            self._world.at(0.0, f.PlayoutStarted(sound.voice.segment))
+        self._schedule(sound)
+
+    def _schedule(self, sound: Sound) -> None:
+        if sound.since is None or sound.stuck:
+            return
+        self._settle(sound)
+        sound.since = self._world.now
+        left = (len(sound.voice.words) - sound.position) * self._word()
+        if sound.voice.complete and left <= 1.0:
+            self._world.at(max(left, 0.0), self._ended, (sound, sound.ticket))
+        elif left > 0.0:
+            self._world.at(1.0, self._progressed, (sound, sound.ticket))
+
+    def _progressed(self, about: tuple[Sound, int]) -> None:
+        sound, ticket = about
+        if ticket == sound.ticket:
+            self._schedule(sound)
+            self._world.at(0.0, f.PlayoutProgressed(sound.voice.segment, self._heard(sound)))
+
+    def _ended(self, about: tuple[Sound, int]) -> None:
+        sound, ticket = about
+        if ticket == sound.ticket:
+            self._queue.remove(sound)
+            self._world.at(0.0, f.PlayoutFinished(sound.voice.segment, " ".join(sound.voice.words)))
+            self._go_on()
+
+
+def quieter(temper: Temper) -> Temper:
+    """The same session without anything hanging, late or doubled."""
+    return replace(temper, hang=0.0, late=0.0, noise=0.0, lag=0.0, fail=0.0)
