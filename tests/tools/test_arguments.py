@@ -81,6 +81,9 @@ WHOLE = {"date": "Monday", "party_size": 4}
         '{"date": "Monday", "party_size": 4, "mood": "good"}',
         '{"date": "Monday", "party_size": 4, "meal": null}',
         f"  {GOOD}\n",
+        f"\ufeff{GOOD}",
+        f"{GOOD}}}",
+        "{'date': \"Monday\", /* guests */ 'party_size': 4}",
     ],
 )
 def test_what_has_one_meaning_is_understood(text: str) -> None:
@@ -102,6 +105,9 @@ def test_what_has_one_meaning_is_understood(text: str) -> None:
         '{"date": "Monday", "party_size": 1',
         '{"date": "Monday", "party_size": }',
         '{"date": "Monday", "party_size": 4}{"date": "Tuesday", "party_size": 4}',
+        '{"date": "Monday", "party_size": 4} and {"date": "Tuesday", "party_size": 4}',
+        '{"date" "Monday", "party_size": 4}',
+        "{'date': 'O'Brien's', 'party_size': 4}",
         "[4]",
         "4",
         "I would like a table",

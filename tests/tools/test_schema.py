@@ -2,6 +2,7 @@
 
 import datetime
 import enum
+import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -352,6 +353,22 @@ class TestStrictForm:
         tool = tool_of(int)
         assert tool.strict_spec is tool.strict_spec
         assert tool.spec is tool.spec
+
+
+def test_functions_that_agree_in_their_parameters_share_the_work() -> None:
+    def make(default: Any) -> Any:
+        async def set_value(value: str, times: Any = default) -> None:
+            """Sets.
+
+            Args:
+                value: New.
+            """
+
+        return function_tool(set_value)
+
+    assert make(1).spec.parameters is make(1).spec.parameters
+    defaults = [make(default).spec.parameters["properties"]["times"]["default"] for default in (1, True, 1.0, [1])]
+    assert [json.dumps(default) for default in defaults] == ["1", "true", "1.0", "[1]"]
 
 
 def test_duplicates_to_be_confirmed_add_a_boolean() -> None:

@@ -175,6 +175,13 @@ class TestToolContext:
         context = ToolContext([a, a, calendar.own, calendar])
         assert list(context.function_tools) == ["a", "own", "given"]
 
+    def test_a_toolset_that_clashes_can_be_left_out_whole(self) -> None:
+        a, late = tool("a"), Toolset(id="late", tools=[tool("b"), tool("a")])
+        context, left_out = ToolContext.leaving_out_clashes([a, late, tool("c")])
+        assert list(context.function_tools) == ["a", "c"]
+        assert [item for item, _ in left_out] == [late]
+        assert "two different tools are named 'a'" in str(left_out[0][1])
+
     def test_what_is_no_tool_is_refused(self) -> None:
         with pytest.raises(ToolDefinitionError, match=r"expected a tool or a toolset, got 'hello'.*@function_tool"):
             ToolContext(["hello"])  # type: ignore[list-item]

@@ -30,6 +30,7 @@ _TEMPLATE_TOKEN = re.compile(
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)\s*(?:```)?", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"' + r"|'(?:[^'\\]|\\.)*'(?=\s*[,:}\]]|$)", re.DOTALL)
 _MISSING_VALUE = re.compile(r":\s*(?:[,}\]]|$)")
+_MISSING_COLON = re.compile(r'[{,]\s*""\s*[^:\s,}\]]|\{\s*""\s*[,}]')
 _COMPLETE_END = re.compile(r"(?:[\"'}\]{\[,]|\b(?:true|false|null|True|False|None))\s*$")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -44,7 +45,7 @@ class Given:
 
     arguments: dict[str, Any]
     text: str
-    """A JSON object: the model's own text if that was one, else the repaired form."""
+    """A JSON object: the model's own text, trimmed, if that was one, else the repaired form."""
 
 
 def parse_arguments(arguments: str | Mapping[str, Any] | None) -> Given:
@@ -53,11 +54,11 @@ def parse_arguments(arguments: str | Mapping[str, Any] | None) -> Given:
         return Given({}, "{}")
     if not isinstance(arguments, str):
         return _from_mapping(arguments)
-    text = arguments.strip()
+    text = arguments.strip(" \t\r\n\ufeff")
     if not text:
         return Given({}, "{}")
     if isinstance(value := _strict_object(text), dict):
-        return Given(value, arguments)
+        return Given(value, text)
     value = _unwrapped(_loads(text))
     if value is None:
         value = {}
@@ -177,12 +178,16 @@ def _objects_in_a_row(text: str) -> list[Any] | None:
 
 
 def _object_before_prose(text: str) -> dict[str, Any] | None:
-    """The object that text begins with, if what follows it is no JSON."""
+    """The object that text begins with, if what follows it is none."""
     try:
         value, end = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) and not set("{}[]") & set(text[end:]) else None
+    if not isinstance(value, dict):
+        return None
+    if "{" in text[end:]:
+        raise BadArguments("expected one JSON object, got more than one. Make one call for each.")
+    return value
 
 
 def _has_one_meaning(text: str) -> bool:
@@ -190,9 +195,9 @@ def _has_one_meaning(text: str) -> bool:
     if len(text) > _REPAIRABLE_CHARS:
         return False
     bare = _STRING.sub('""', text)
-    if bare.replace('""', "").count('"'):  # a string without an end
+    if set(bare.replace('""', "")) & {'"', "'"}:  # a string without an end, or with a quote inside
         return False
-    if _MISSING_VALUE.search(bare):
+    if _MISSING_VALUE.search(bare) or _MISSING_COLON.search(bare):
         return False
     return bare.rstrip().endswith("}") or bool(_COMPLETE_END.search(bare))
 

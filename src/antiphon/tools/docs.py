@@ -5,6 +5,7 @@ Google, NumPy and reST styles are understood. `Args:` goes to the parameters, no
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -25,7 +26,12 @@ class Documentation:
 
 def read_documentation(function: Callable[..., Any]) -> Documentation:
     """The documentation of a callable. A docstring that follows no style is all description."""
-    text = inspect.getdoc(innermost(function)) or _own_docstring(function)
+    return _parsed(inspect.getdoc(innermost(function)) or _own_docstring(function))
+
+
+@functools.lru_cache(maxsize=1024)
+def _parsed(text: str) -> Documentation:
+    # Kept by text: tools made anew for each call of a session often share their docstring.
     if not text:
         return Documentation()
     import docstring_parser

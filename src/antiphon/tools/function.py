@@ -27,7 +27,7 @@ from antiphon.errors import ToolDefinitionError, UsageError
 from antiphon.options import NOT_GIVEN, DuplicateMode, DuplicateScope, Effect, NotGivenOr, is_given
 from antiphon.tools.arguments import BadArguments, canonical_text, parse_arguments
 from antiphon.tools.docs import Documentation, read_documentation
-from antiphon.tools.schema import RawValidator, SignatureValidator, ToolSpec, strict_parameters
+from antiphon.tools.schema import RawValidator, SignatureValidator, ToolSpec, strict_parameters, validator_for
 from antiphon.tools.signature import (
     CallContext,
     ContextParameter,
@@ -232,7 +232,7 @@ class _Code:
     def _build_validator(self, name: str) -> SignatureValidator | RawValidator:
         if self.raw_schema is not None:
             return RawValidator(self.raw_schema["parameters"], name=name)
-        return SignatureValidator(self.signature(name).arguments, self.documentation.parameters, name=name)
+        return validator_for(self.signature(name).arguments, self.documentation.parameters, name=name)
 
 
 class _Definition:
@@ -766,4 +766,4 @@ async def _in_thread(call: Callable[[], Any]) -> Any:
 
 def _is_async(function: Any) -> bool:
     # Not through functools.wraps: a sync wrapper may run the async function that it wraps to its end.
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)

@@ -9,6 +9,7 @@ A schema for a model is short: no titles, nothing by reference unless it is recu
 from __future__ import annotations
 
 import copy
+import functools
 import json
 import logging
 import re
@@ -27,6 +28,7 @@ from antiphon.tools.signature import REQUIRED, Parameter
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
     from pydantic import BaseModel
+    from pydantic.json_schema import GenerateJsonSchema
 
 logger = logging.getLogger("antiphon.tools")
 
@@ -105,6 +107,31 @@ class SignatureValidator:
         return Checked(
             {fields[field]: value for field, value in values.items() if field in given or field in passed}, everything
         )
+
+
+_shared: dict[Any, SignatureValidator] = {}
+_SHARED_LIMIT: Final = 1024
+
+
+def validator_for(parameters: Sequence[Parameter], docs: Mapping[str, str], *, name: str) -> SignatureValidator:
+    """The validator of some parameters: one for all functions that agree in them.
+
+    Agents often make the same tools anew for each session (a closure, `function_tool(...)` in `__init__`), and a
+    validator takes a millisecond and some tens of kilobytes. Raises `ToolDefinitionError`, as the class does.
+    """
+    try:
+        # Defaults count with their type (1 == True == 1.0), annotations as written (int | str == str | int).
+        key = tuple((p, type(p.default), repr(p.annotation), docs.get(p.name)) for p in parameters)
+        hash(key)
+    except TypeError:  # a default or an extra of `Annotated` that cannot be hashed
+        return SignatureValidator(parameters, docs, name=name)
+    validator = _shared.get(key)
+    if validator is None:
+        validator = SignatureValidator(parameters, docs, name=name)
+        if len(_shared) >= _SHARED_LIMIT:
+            _shared.pop(next(iter(_shared)))
+        _shared[key] = validator
+    return validator
 
 
 class RawValidator:
@@ -327,13 +354,7 @@ def _portable_typed_dict(cls: Any) -> Any:
 
 
 def _model_schema(model: type[BaseModel]) -> Schema:
-    from pydantic.json_schema import GenerateJsonSchema
-
-    class Quiet(GenerateJsonSchema):
-        # A default that JSON cannot express is left out of the schema; that is all there is to say about it.
-        ignored_warning_kinds = {"non-serializable-default", "skipped-choice"}  # noqa: RUF012
-
-    raw = model.model_json_schema(schema_generator=Quiet, mode="validation")
+    raw = model.model_json_schema(schema_generator=_schema_generator(), mode="validation")
     definitions = raw.pop("$defs", {})
     tidy: Schema = _tidy(raw, definitions, ())
     kept = _referenced(tidy)
@@ -352,6 +373,17 @@ def _model_schema(model: type[BaseModel]) -> Schema:
     if recursive:
         result["$defs"] = recursive
     return result
+
+
+@functools.cache
+def _schema_generator() -> type[GenerateJsonSchema]:
+    from pydantic.json_schema import GenerateJsonSchema
+
+    class Quiet(GenerateJsonSchema):
+        # A default that JSON cannot express is left out of the schema; that is all there is to say about it.
+        ignored_warning_kinds = {"non-serializable-default", "skipped-choice"}  # noqa: RUF012
+
+    return Quiet
 
 
 def _tidy(schema: Any, definitions: Schema, inside: tuple[str, ...]) -> Any:

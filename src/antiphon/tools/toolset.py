@@ -170,6 +170,23 @@ class ToolContext:
         """No tools."""
         return cls()
 
+    @classmethod
+    def leaving_out_clashes(cls, tools: Iterable[ToolLike]) -> tuple[Self, list[tuple[ToolLike, ToolDefinitionError]]]:
+        """The context of as many of `tools` as go together, and what was left out, with the reason.
+
+        For names that are known only after `Toolset.setup`: of two that clash, the later is left out, a toolset whole.
+        """
+        kept: list[ToolLike] = []
+        left_out: list[tuple[ToolLike, ToolDefinitionError]] = []
+        context = cls()
+        for tool in tools:
+            try:
+                context = cls([*kept, tool])
+                kept.append(tool)
+            except ToolDefinitionError as error:
+                left_out.append((tool, error))
+        return context, left_out
+
     @property
     def function_tools(self) -> dict[str, AnyFunctionTool]:
         """The function tools by name, in order. A copy."""
