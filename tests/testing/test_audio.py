@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiphon.audio import AudioFrame
 from antiphon.errors import UsageError
@@ -206,6 +209,36 @@ def test_a_closed_loudspeaker_is_silent() -> None:
         return sounds(speaker)
 
     assert run_virtual(call()) == []
+
+
+ACTIONS = st.lists(
+    st.sampled_from(["write", "pause", "resume", "clear"]) | st.floats(0.001, 0.7).map(lambda d: round(d, 4)),
+    max_size=30,
+)
+
+
+@given(ACTIONS)
+def test_every_sample_written_was_played_dropped_or_still_waits(actions: list[str | float]) -> None:
+    async def call() -> None:
+        speaker, written, dropped = FakeSpeaker(), 0.0, 0.0
+        for action in actions:
+            match action:
+                case "write":
+                    speaker.write(speech(0.25, 24_000))
+                    written += 0.25
+                case "pause":
+                    speaker.pause()
+                case "resume":
+                    speaker.resume()
+                case "clear":
+                    dropped += speaker.clear()
+                case float():
+                    await asyncio.sleep(action)
+        assert speaker.played + speaker.queued + dropped == pytest.approx(written)
+        assert sum(sound.duration for sound in speaker.sounds) == pytest.approx(speaker.played)
+        assert all(a.end <= b.start for a, b in itertools.pairwise(speaker.sounds))
+
+    run_virtual(call())
 
 
 # -- both sides

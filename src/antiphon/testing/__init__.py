@@ -4,11 +4,18 @@ Everything here is public and is what Antiphon's own tests use. Nothing needs a 
 with `run_virtual` nothing waits: a minute of conversation takes milliseconds.
 
 ```python
-def test_the_agent_greets() -> None:
+def test_a_caller_gets_a_table() -> None:
     async def call() -> None:
-        llm = FakeLLM(["Hello!"])
-        response = await llm.chat(chat_ctx=ChatContext.empty()).collect()
-        assert response.text == "Hello!"
+        llm = FakeLLM([Reply(calls=[("book", {"day": "Tuesday"})]), "Your table is booked."])
+        async with AgentSession(llm=llm) as session:
+            await session.start(agent=Host())
+            await session.run(user_input="A table on Tuesday, please")
+        assert transcript(session.history) == [
+            "user: A table on Tuesday, please",
+            'call book({"day": "Tuesday"})',
+            "output book: Booked for Tuesday",
+            "assistant: Your table is booked.",
+        ]
 
     run_virtual(call())
 ```
