@@ -166,12 +166,7 @@ _HOME = {
 }
 _MODULES = {name: module for module, names in _HOME.items() for name in names}
 
-__all__ = [
-    "LLM",
-    "NOT_GIVEN",
-    "STT",
-    "TTS",
-    "VAD",
+__all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "Agent",
     "AgentConfigUpdate",
     "AgentFalseInterruptionEvent",
@@ -205,9 +200,11 @@ __all__ = [
     "ImageContent",
     "Interruption",
     "JobContext",
+    "LLM",
     "LLMStream",
     "MissingKey",
     "ModelSettings",
+    "NOT_GIVEN",
     "NotGiven",
     "NotGivenOr",
     "ProviderConnectionError",
@@ -217,11 +214,13 @@ __all__ = [
     "RawFunctionTool",
     "RunContext",
     "RunResult",
+    "STT",
     "SessionClosed",
     "SpeechCreatedEvent",
     "SpeechEvent",
     "SpeechHandle",
     "StopResponse",
+    "TTS",
     "Tool",
     "ToolChoice",
     "ToolContext",
@@ -237,6 +236,7 @@ __all__ = [
     "UserInputTranscribedEvent",
     "UserStateChangedEvent",
     "UserdataNotSet",
+    "VAD",
     "function_tool",
     "get_job_context",
     "mock_tools",

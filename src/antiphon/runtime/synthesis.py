@@ -562,7 +562,10 @@ class Playout:
         return segment.position(self._played())
 
     def _clear(self, keep: Voiced | None = None) -> None:
-        """Empty the loudspeaker. What it had not played is written again later, except of `keep`."""
+        """Empty the loudspeaker, which ends a pause of its: while paused nothing is written to it.
+
+        What it had not played is written again later, except of `keep`.
+        """
         output = self._output
         assert output is not None  # a voiced segment has a loudspeaker
         played = output.played
@@ -570,8 +573,6 @@ class Playout:
         for segment in self._queue:
             if segment is not keep and segment.origin is not None:
                 segment.rewind(segment.position(played))
-        if self._paused:
-            output.pause()
 
     def _pump(self) -> None:
         """Give the loudspeaker what it may have."""
