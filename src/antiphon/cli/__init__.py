@@ -1,0 +1,1 @@
+"""The command line: `antiphon console`, `antiphon call`, `antiphon demo`."""

@@ -1,0 +1,131 @@
+"""From the path of a Python file to an agent that can be called.
+
+A file may hold an `AgentServer` with an entrypoint, or an `Agent` at module level, or one `Agent` subclass that needs
+no arguments; whichever it is, what comes out is an `AgentServer`. Everything that can be wrong with the file is an
+`AgentFileError`, one line long.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from antiphon.agent import Agent
+from antiphon.errors import AgentFileError
+from antiphon.server.job import JobContext
+from antiphon.server.server import AgentServer, loading
+from antiphon.session import AgentSession
+from antiphon.tasks import AgentTask
+
+_EXAMPLE = "Write `agent = Agent(instructions=...)` at module level, or an AgentServer with an entrypoint."
+
+
+def load_agent_file(path: Path) -> AgentServer:
+    """The server that a file defines, or one made for the agent in it. Raises `AgentFileError`."""
+    module = _import(path)
+    servers = [value for value in _distinct(module) if isinstance(value, AgentServer)]
+    ready = [server for server in servers if server.entrypoint is not None]
+    if len(ready) > 1:
+        raise AgentFileError(f"{path}: expected one AgentServer with an entrypoint, got {len(ready)}. Keep one.")
+    if ready:
+        return ready[0]
+    if servers:
+        raise AgentFileError(
+            f"{path}: its AgentServer has no entrypoint. Decorate a coroutine function with @server.rtc_session."
+        )
+    return _serve(_agent_factory(path, module))
+
+
+def _import(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise AgentFileError(f"no such agent file: {path}. Give the path of a Python file.")
+    name = f"_agent_file_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if path.suffix != ".py" or spec is None or spec.loader is None:
+        raise AgentFileError(f"{path} is not a Python file. Give a path that ends in .py.")
+    module = importlib.util.module_from_spec(spec)
+    # Type hints are looked up by module name, and the file's neighbours are imported by theirs.
+    sys.modules[name] = module
+    sys.path.insert(0, str(path.resolve().parent))
+    token = loading.set(True)
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise AgentFileError(f"{error.filename or path}:{error.lineno}: syntax error: {error.msg}.") from error
+    except (Exception, SystemExit) as error:
+        raise AgentFileError(f"{_where(path, error)}: {describe(error)}") from error
+    finally:
+        loading.reset(token)
+    return module
+
+
+def describe(error: BaseException) -> str:
+    """What an exception says, in one line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _where(path: Path, error: BaseException) -> str:
+    """The last line of the file itself on the way to the error."""
+    here = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path or f.filename == str(path)]
+    return f"{path}:{here[-1].lineno}" if here else str(path)
+
+
+def _distinct(module: ModuleType) -> list[Any]:
+    """The module's values, each once, in order of definition."""
+    return list({id(value): value for name, value in vars(module).items() if not name.startswith("__")}.values())
+
+
+def _agent_factory(path: Path, module: ModuleType) -> Callable[[], Agent]:
+    agents = [value for value in _distinct(module) if isinstance(value, Agent)]
+    if len(agents) == 1:
+        return lambda: agents[0]
+    if agents:
+        raise AgentFileError(
+            f"{path}: expected one agent at module level, got {len(agents)}. Keep one, or write an AgentServer"
+            " entrypoint that says which begins."
+        )
+    classes = [
+        value
+        for value in _distinct(module)
+        if isinstance(value, type)
+        and issubclass(value, Agent)
+        and not issubclass(value, AgentTask)
+        and value.__module__ == module.__name__
+    ]
+    plain = [cls for cls in classes if _needs_nothing(cls)]
+    if len(plain) == 1:
+        return plain[0]
+    if plain:
+        names = ", ".join(cls.__name__ for cls in plain)
+        raise AgentFileError(f"{path}: expected one Agent class, got {names}. Add `agent = {plain[0].__name__}()`.")
+    if classes:
+        raise AgentFileError(
+            f"{path}: {classes[0].__name__} needs arguments. Add `agent = {classes[0].__name__}(...)` at module level."
+        )
+    raise AgentFileError(f"{path} holds no agent. {_EXAMPLE}")
+
+
+def _needs_nothing(cls: type[Agent]) -> bool:
+    if cls.__init__ is Agent.__init__:
+        return True
+    return all(
+        parameter.default is not parameter.empty or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        for parameter in list(inspect.signature(cls.__init__).parameters.values())[1:]
+    )
+
+
+def _serve(make: Callable[[], Agent]) -> AgentServer:
+    server = AgentServer()
+
+    @server.rtc_session
+    async def entrypoint(context: JobContext) -> None:
+        await AgentSession().start(agent=make(), room=context.room)
+
+    return server

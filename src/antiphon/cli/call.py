@@ -1,0 +1,163 @@
+"""A call from the command line: recorded or typed turns into an agent, and what came of it.
+
+`voice_call` and `text_call` run one call each and give a `Call`; `save` writes what was asked for. They know neither
+arguments nor exit codes: those are `main.py`'s. What makes a call impossible is an `AntiphonError`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from antiphon.audio import AudioFrame
+from antiphon.cli.agent_file import describe
+from antiphon.cli.call_log import CallLog, CallReport, Turn
+from antiphon.cli.models import ModelChoice
+from antiphon.cli.report import Sound, answers, write_report
+from antiphon.cli.screen import Screen
+from antiphon.errors import AgentFileError, AntiphonError
+from antiphon.protocols import ModelKind
+from antiphon.server.job import JobContext
+from antiphon.server.room import Room
+from antiphon.server.server import AgentServer
+from antiphon.session import AgentSession
+from antiphon.transports.recorder import RecordingOutput, StereoRecorder
+from antiphon.transports.wav import RecordedCaller
+
+CALL_LIMIT = 1800.0
+"""Seconds after which a call from the command line ends, whatever happens."""
+START_LIMIT = 60.0
+"""Seconds in which an entrypoint must have started its session."""
+TURN_LIMIT = 120.0
+"""Seconds in which a typed turn must be answered."""
+
+
+@dataclass(slots=True, frozen=True)
+class Call:
+    """A finished call."""
+
+    report: CallReport
+    models: str
+    """What it ran with, in words."""
+    recorder: StereoRecorder | None = None
+    caller: RecordedCaller | None = None
+    output: RecordingOutput | None = None
+
+    def save(self, *, title: str, recording: Path | None, page: Path | None) -> None:
+        """Write the stereo recording and the page. Raises `AntiphonError` if a file cannot be written."""
+        try:
+            if recording is not None and self.recorder is not None:
+                self.recorder.save(recording)
+            if page is not None:
+                write_report(page, self.report, title=title, models=self.models, sound=self._sound(recording))
+        except OSError as error:
+            raise AntiphonError(f"cannot write {error.filename}: {error.strerror}. Choose another path.") from error
+
+    def _sound(self, recording: Path | None) -> Sound | None:
+        if self.recorder is None or self.caller is None or self.output is None:
+            return None
+        return Sound(self.recorder, self.caller.spoken, self.output.cuts, recording)
+
+
+async def voice_call(
+    server: AgentServer,
+    turns: Sequence[AudioFrame],
+    *,
+    barge_in: Mapping[int, float],
+    models: ModelChoice,
+    screen: Screen,
+) -> Call:
+    """Play recorded turns to the agent, in real time, until the caller hangs up or the agent ends the call."""
+    recorder = StereoRecorder()
+    output = RecordingOutput(recorder)
+    sessions: list[AgentSession[Any]] = []
+    caller = RecordedCaller(
+        turns, recorder, output, busy=lambda: not sessions or not sessions[0].idle, barge_in=barge_in
+    )
+
+    def on_turn(turn: Turn) -> None:
+        if turn.role == "assistant":
+            for answer in answers(recorder, caller.spoken):
+                if answer is not None and turn.started - 0.5 <= answer.answered <= turn.ended:
+                    turn.latency_ms = round(1000 * answer.delay, 1)
+        screen.turn(turn)
+
+    log = CallLog(recorder.now, on_turn=on_turn, on_tool=screen.tool, on_interim=screen.interim)
+    room = Room(audio_input=caller, audio_output=output)
+    async with server.job(room, models=models) as job:
+        job.on_session(sessions.append)
+        job.on_session(log.listen)
+        session = await start_session(job)
+        ran_with = describe_models(session, "llm", "stt", "tts")
+        async with asyncio.timeout(CALL_LIMIT), asyncio.TaskGroup() as tasks:
+            ended = [tasks.create_task(job.wait_for_shutdown()), tasks.create_task(caller.hung_up())]
+            await asyncio.wait(ended, return_when=asyncio.FIRST_COMPLETED)
+            for task in ended:
+                task.cancel()
+        raise_error(job)
+        duration = recorder.now()
+    delays = [a.delay if a is not None else None for a in answers(recorder, caller.spoken)]
+    report = log.report(duration, delays)
+    screen.summary(report)
+    return Call(report, ran_with, recorder, caller, output)
+
+
+async def text_call(server: AgentServer, texts: Sequence[str], *, models: ModelChoice, screen: Screen) -> Call:
+    """Type turns to the agent, each when the one before was answered."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    log = CallLog(lambda: loop.time() - began, on_turn=screen.turn, on_tool=screen.tool)
+    async with server.job(Room(), models=models) as job:
+        job.on_session(log.listen)
+        session = await start_session(job)
+        ran_with = describe_models(session, "llm")
+        await session.wait_for_idle()
+        for text in texts:
+            if job.reason:
+                break
+            await say(session, text)
+        raise_error(job)
+    report = log.report(loop.time() - began)
+    return Call(report, ran_with)
+
+
+async def say(session: AgentSession[Any], text: str) -> None:
+    """Type one turn and wait until it was answered. Raises `AntiphonError` after `TURN_LIMIT` seconds."""
+    try:
+        async with asyncio.timeout(TURN_LIMIT):
+            await session.run(user_input=text)
+    except TimeoutError:
+        raise AntiphonError(
+            f"no answer to {text!r} within {TURN_LIMIT:g} s. Look for a tool that never ends."
+        ) from None
+
+
+def describe_models(session: AgentSession[Any], *kinds: ModelKind) -> str:
+    """What the agent in charge runs with, for example "llm standin.StandInLLM, stt stt.MoonshineSTT"."""
+    models = [(kind, getattr(session.current_agent, kind)) for kind in kinds]
+    return ", ".join(f"{kind} {model.label}" for kind, model in models if model is not None)
+
+
+async def start_session(job: JobContext) -> AgentSession[Any]:
+    """Wait until the entrypoint has started its session. Raises `AntiphonError` if it does not."""
+    try:
+        async with asyncio.timeout(START_LIMIT):
+            session = await job.wait_for_session()
+    except TimeoutError:
+        raise AgentFileError(f"the entrypoint started no session within {START_LIMIT:g} s.") from None
+    raise_error(job)
+    if session is None:
+        raise AgentFileError("the job ended before its session had started. Call shutdown() later.")
+    return session
+
+
+def raise_error(job: JobContext) -> None:
+    """Raise what the entrypoint raised, if it did, as an `AntiphonError` fit to be shown."""
+    error = job.error
+    if isinstance(error, AntiphonError):
+        raise error
+    if error is not None:
+        raise AgentFileError(f"the entrypoint raised {describe(error)}") from error

@@ -1,0 +1,301 @@
+"""What happened in a call, put in order while it happens: turns, tool calls, cuts, latencies.
+
+`CallLog` listens to a session's events and gives a `CallReport`, which is data: JSON for `--json`, and what the page of
+`report.py` is made of. All times are seconds since the call began.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from functools import partial
+from typing import Any, Literal
+
+from antiphon.chat import ChatMessage, FunctionCall, FunctionCallOutput
+from antiphon.events import (
+    AgentStateChangedEvent,
+    ConversationItemAddedEvent,
+    ErrorEvent,
+    FunctionToolsExecutedEvent,
+    ToolAdoptedEvent,
+    ToolCallEnded,
+    ToolCallStarted,
+    ToolExecutionUpdatedEvent,
+    UserInputTranscribedEvent,
+    UserStateChangedEvent,
+)
+from antiphon.session import AgentSession
+
+Status = Literal["running", "done", "error", "dropped", "cancelled", "unknown", "adopted"]
+
+
+@dataclass(slots=True)
+class Turn:
+    """Something said, by caller ("user") or agent ("assistant")."""
+
+    role: Literal["user", "assistant"]
+    text: str
+    started: float
+    ended: float
+    interrupted: bool = False
+    """The agent was cut: `text` is what was heard."""
+    unheard: str = ""
+    """What the agent was going to say when it was cut, as far as known."""
+    latency_ms: float | None = None
+    """Agent only: from the end of the caller's sound to the first sound of this answer."""
+
+
+@dataclass(slots=True)
+class ToolCallRecord:
+    """One call of a tool. `ended` is None while it runs."""
+
+    call_id: str
+    name: str
+    arguments: dict[str, Any]
+    output: str = ""
+    is_error: bool = False
+    status: Status = "running"
+    started: float = 0.0
+    ended: float | None = None
+
+
+@dataclass(slots=True)
+class CallReport:
+    """A finished call."""
+
+    turns: list[Turn]
+    tool_calls: list[ToolCallRecord]
+    userdata: Any
+    """What the tools stored, made fit for JSON."""
+    latency: dict[str, Any]
+    """`{"voice_to_voice_ms": {"p50", "p95", "values"}}`; percentiles are None where nothing was measured."""
+    history: list[dict[str, Any]]
+    duration: float
+    errors: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that `--json` prints."""
+        return {
+            "turns": [rounded(dataclasses.asdict(turn)) for turn in self.turns],
+            "tool_calls": [rounded(dataclasses.asdict(call)) for call in self.tool_calls],
+            "userdata": self.userdata,
+            "latency": self.latency,
+            "history": self.history,
+            "duration": round(self.duration, 3),
+            "errors": self.errors,
+        }
+
+
+class CallLog:
+    """Listens to one session. `now` gives seconds since the call began.
+
+    `on_turn`, `on_tool`, `on_interim` are told of each turn, each start and end of a tool call, and the caller's
+    words so far.
+    """
+
+    def __init__(
+        self,
+        now: Callable[[], float],
+        *,
+        on_turn: Callable[[Turn], None] = lambda turn: None,
+        on_tool: Callable[[ToolCallRecord], None] = lambda call: None,
+        on_interim: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self.turns: list[Turn] = []
+        self.errors: list[str] = []
+        self._now = now
+        self._on_turn = on_turn
+        self._on_tool = on_tool
+        self._on_interim = on_interim
+        self._calls: dict[str, ToolCallRecord] = {}
+        self._session: AgentSession[Any] | None = None
+        self._user_began: float | None = None
+        self._user_ended: float | None = None
+        self._agent_began: float | None = None
+
+    def listen(self, session: AgentSession[Any]) -> None:
+        """Begin to follow a session."""
+        self._session = session
+        session.on("user_state_changed", self._user_state)
+        session.on("user_input_transcribed", self._transcribed)
+        session.on("agent_state_changed", self._agent_state)
+        session.on("conversation_item_added", self._item_added)
+        session.on("tool_execution_updated", self._tool_updated)
+        session.on("tool_adopted", self._tool_adopted)
+        session.on("function_tools_executed", self._tools_executed)
+        session.on("error", self._failed)
+
+    @property
+    def tool_calls(self) -> list[ToolCallRecord]:
+        """The calls so far, in the order in which they began."""
+        return list(self._calls.values())
+
+    def report(self, duration: float, voice_to_voice: Sequence[float | None] = ()) -> CallReport:
+        """The whole call, once its session has ended.
+
+        `voice_to_voice` are the latencies measured on the sound, in seconds, by caller's turn.
+        """
+        history = self._session.history if self._session is not None else None
+        for item in history.items if history is not None else ():
+            if isinstance(item, FunctionCall):
+                self._record(item)
+            elif isinstance(item, FunctionCallOutput):
+                self._output(item)
+        for call in self.tool_calls:
+            if call.ended is None:
+                # A call that never ran (unknown tool, bad arguments) has an output and no end.
+                self._end(call, "error" if call.is_error else "unknown")
+        return CallReport(
+            turns=list(self.turns),
+            tool_calls=self.tool_calls,
+            userdata=plain(getattr(self._session, "userdata", None)),
+            latency={"voice_to_voice_ms": percentiles([1000 * v for v in voice_to_voice if v is not None])},
+            history=history.to_dict(exclude_timestamp=False)["items"] if history is not None else [],
+            duration=duration,
+            errors=self.errors,
+        )
+
+    # -- the caller
+
+    def _user_state(self, event: UserStateChangedEvent) -> None:
+        if event.new_state == "speaking":
+            self._user_began = self._user_began if self._user_began is not None else self._now()
+        else:
+            self._user_ended = self._now()
+
+    def _transcribed(self, event: UserInputTranscribedEvent) -> None:
+        self._on_interim(event.transcript)
+
+    # -- the agent
+
+    def _agent_state(self, event: AgentStateChangedEvent) -> None:
+        if event.new_state == "speaking":
+            self._agent_began = self._now()
+
+    def _item_added(self, event: ConversationItemAddedEvent) -> None:
+        item = event.item
+        if not isinstance(item, ChatMessage) or item.role not in ("user", "assistant"):
+            return
+        now = self._now()
+        if item.role == "user":
+            began = self._user_began if self._user_began is not None else now
+            ended = self._user_ended if self._user_ended is not None and self._user_ended >= began else now
+            self._user_began = self._user_ended = None
+            turn = Turn("user", item.text_content or "", began, ended)
+        else:
+            began = self._agent_began if self._agent_began is not None else now
+            self._agent_began = None
+            turn = Turn("assistant", item.text_content or "", began, now, interrupted=item.interrupted)
+            raw = str(item.extra.get("raw", ""))
+            if item.interrupted and raw.startswith(turn.text):
+                turn.unheard = raw[len(turn.text) :].strip()
+        self.turns.append(turn)
+        self._on_turn(turn)
+
+    # -- tools
+
+    def _tool_updated(self, event: ToolExecutionUpdatedEvent) -> None:
+        update = event.update
+        if isinstance(update, ToolCallStarted):
+            self._on_tool(self._record(update.function_call))
+        elif isinstance(update, ToolCallEnded) and update.call_id in self._calls:
+            call = self._calls[update.call_id]
+            self._end(call, update.status)
+            if call.status in ("dropped", "cancelled", "unknown"):
+                self._on_tool(call)  # no output will come that is worth waiting for
+
+    def _tool_adopted(self, event: ToolAdoptedEvent) -> None:
+        call = self._record(event.function_call)
+        self._end(call, "adopted")
+        self._on_tool(call)
+
+    def _tools_executed(self, event: FunctionToolsExecutedEvent) -> None:
+        for function_call, output in event.zipped():
+            self._record(function_call)
+            self._output(output)
+            self._on_tool(self._calls[base_id(output.call_id)])
+
+    def _record(self, call: FunctionCall) -> ToolCallRecord:
+        key = base_id(call.call_id)
+        if key not in self._calls:
+            self._calls[key] = ToolCallRecord(key, call.name, arguments_of(call.arguments), started=self._now())
+        return self._calls[key]
+
+    def _output(self, output: FunctionCallOutput) -> None:
+        """Keep what the model was told; of a tool in the background, what it was told last."""
+        call = self._calls.get(base_id(output.call_id))
+        if call is not None:
+            call.output = output.output
+            call.is_error = output.is_error
+
+    def _end(self, call: ToolCallRecord, status: str) -> None:
+        call.status = status  # type: ignore[assignment]  # the events document the same words
+        call.ended = self._now()
+        call.is_error = status in ("error", "unknown")
+
+    def _failed(self, event: ErrorEvent) -> None:
+        self.errors.append(f"{type(event.error).__name__}: {event.error}")
+
+
+def base_id(call_id: str) -> str:
+    """The call that a pair in the history belongs to: reports of a tool in the background are "c1/update_1", ..."""
+    return call_id.partition("/")[0]
+
+
+def arguments_of(text: str) -> dict[str, Any]:
+    """A call's arguments as an object; text that is none is kept under "raw"."""
+    try:
+        value = json.loads(text or "{}")
+    except ValueError:
+        value = text
+    return value if isinstance(value, dict) else {"raw": value}
+
+
+def rounded(fields: dict[str, Any]) -> dict[str, Any]:
+    """The same with times to the millisecond."""
+    return {name: round(value, 3) if isinstance(value, float) else value for name, value in fields.items()}
+
+
+def percentiles(values: Sequence[float]) -> dict[str, Any]:
+    """`{"p50", "p95", "values"}`, rounded to a tenth; linear between neighbours, None without values."""
+    ordered = sorted(values)
+
+    def at(share: float) -> float | None:
+        if not ordered:
+            return None
+        place = share * (len(ordered) - 1)
+        low = int(place)
+        high = min(low + 1, len(ordered) - 1)
+        return round(ordered[low] + (ordered[high] - ordered[low]) * (place - low), 1)
+
+    return {"p50": at(0.5), "p95": at(0.95), "values": [round(v, 1) for v in values]}
+
+
+def plain(value: Any, depth: int = 20) -> Any:
+    """`value` in terms of JSON: containers and dataclasses become dicts and lists, what is neither becomes its text.
+
+    So does what lies more than `depth` levels deep.
+    """
+    if depth == 0:
+        return str(value)
+    deeper = partial(plain, depth=depth - 1)
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else str(value)
+    if isinstance(value, (datetime, date, time)):
+        return value.isoformat()
+    if hasattr(value, "model_dump"):
+        return deeper(value.model_dump())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: deeper(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): deeper(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [deeper(one) for one in value]
+    if hasattr(value, "__dict__") and not callable(value):
+        return {name: deeper(one) for name, one in vars(value).items() if not name.startswith("_")}
+    return str(value)

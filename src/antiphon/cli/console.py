@@ -1,0 +1,73 @@
+"""A text chat with an agent in the terminal, or over a pipe: one line in, the answer out, until the input ends."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from collections.abc import AsyncIterator
+
+from antiphon.cli.call import CALL_LIMIT, describe_models, raise_error, say, start_session
+from antiphon.cli.call_log import CallLog, Turn
+from antiphon.cli.models import ModelChoice
+from antiphon.cli.screen import Screen
+from antiphon.server.room import Room
+from antiphon.server.server import AgentServer
+
+
+async def chat(server: AgentServer, *, models: ModelChoice, screen: Screen) -> None:
+    """Talk to the agent until the input ends, Ctrl-D is pressed, or the agent ends the call."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    interactive = sys.stdin.isatty()
+
+    def on_turn(turn: Turn) -> None:
+        # What was typed at the prompt stands on the screen already.
+        if turn.role == "assistant" or not interactive:
+            screen.turn(turn)
+
+    log = CallLog(lambda: loop.time() - began, on_turn=on_turn, on_tool=screen.tool)
+    async with server.job(Room(), models=models) as job:
+        job.on_session(log.listen)
+        session = await start_session(job)
+        screen.notice(f"Running with {describe_models(session, 'llm')}. Ctrl-D ends the call.")
+        await session.wait_for_idle()
+        ended = asyncio.create_task(job.wait_for_shutdown())
+        try:
+            async with asyncio.timeout(CALL_LIMIT):
+                async for line in _lines("> " if interactive else "", ended):
+                    await say(session, line)
+            raise_error(job)
+        finally:
+            ended.cancel()
+
+
+async def _lines(prompt: str, ended: asyncio.Task[str]) -> AsyncIterator[str]:
+    """The lines typed, without empty ones, until the input ends or `ended` is done.
+
+    A thread reads, one line at a time and only when asked: input may be a terminal, a pipe or a file, and a thread that
+    still waits for the terminal must not keep the program from ending.
+    """
+    loop = asyncio.get_running_loop()
+    while not ended.done():
+        if prompt:
+            sys.stdout.write(prompt)
+            sys.stdout.flush()
+        line: asyncio.Future[str] = loop.create_future()
+        threading.Thread(target=_read, args=(loop, line), daemon=True).start()
+        await asyncio.wait([line, ended], return_when=asyncio.FIRST_COMPLETED)
+        if not line.done() or not line.result():
+            return
+        if text := line.result().strip():
+            yield text
+
+
+def _read(loop: asyncio.AbstractEventLoop, line: asyncio.Future[str]) -> None:
+    text = sys.stdin.readline()
+
+    def deliver() -> None:
+        if not line.done():
+            line.set_result(text)
+
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(deliver)

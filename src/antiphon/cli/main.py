@@ -1,0 +1,250 @@
+"""The command `antiphon`, and `python agent.py` for a file that ends with `server.run()`.
+
+Arguments come in, an exit code goes out: 0 for a call that went through, 2 for what the person who typed the command
+can mend, told in one line that ends with the remedy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import logging
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, TextIO
+
+from antiphon.errors import AntiphonError, UsageError
+from antiphon.protocols import ModelKind
+from antiphon.server.server import AgentServer
+
+if TYPE_CHECKING:
+    from antiphon.cli.call import Call
+
+_KINDS: tuple[ModelKind, ...] = ("llm", "stt", "tts")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command `antiphon`. Leaves the program with an exit code."""
+    options = _parser("antiphon", with_file=True).parse_args(arguments)
+    raise SystemExit(_guarded(options, None))
+
+
+def run_server(server: AgentServer) -> int:
+    """The command line of one server. Returns the exit code."""
+    return _guarded(_server_options(), server)
+
+
+async def run_server_async(server: AgentServer) -> int:
+    """The same, inside a running event loop."""
+    try:
+        return await _run(_server_options(), server)
+    except AntiphonError as error:
+        return _tell(error, debug=False)
+
+
+def _server_options() -> argparse.Namespace:
+    return _parser(Path(sys.argv[0]).name, with_file=False).parse_args(sys.argv[1:] or ["console"])
+
+
+# -- arguments
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors are one line long."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}. See {self.prog} --help.\n")
+
+
+def _parser(program: str, *, with_file: bool) -> argparse.ArgumentParser:
+    parser = _Parser(prog=program, description="Voice agents that do things.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+
+    console = commands.add_parser("console", aliases=["dev"], help="text chat with an agent in the terminal")
+    call = commands.add_parser("call", help="call an agent with recorded or typed turns")
+    for command in (console, call):
+        if with_file:
+            command.add_argument("file", type=Path, help="the agent file")
+        _add_models(command)
+    turns = call.add_mutually_exclusive_group(required=True)
+    turns.add_argument("--caller", nargs="+", type=Path, metavar="WAV", help="recorded turns, one file each")
+    turns.add_argument("--say", nargs="+", metavar="TEXT", help="typed turns: text in, text out")
+    call.add_argument(
+        "--barge-in",
+        action="append",
+        default=[],
+        type=_barge_in,
+        metavar="N@SECONDS",
+        help="turn N begins SECONDS after the first agent audio that follows turn N-1",
+    )
+    call.add_argument(
+        "--json", action="store_true", help="print the call as JSON on standard output, all else elsewhere"
+    )
+    _add_files(call)
+    if with_file:
+        demo = commands.add_parser("demo", help="a call to the example receptionist, from recordings")
+        _add_models(demo)
+        _add_files(demo)
+        demo.set_defaults(out=Path("out/demo.wav"), report=Path("out/demo.html"))
+    return parser
+
+
+def _add_models(parser: argparse.ArgumentParser) -> None:
+    for kind in _KINDS:
+        parser.add_argument(f"--{kind}", metavar="NAME", help=f'{kind.upper()}: "local", a vendor, or vendor/model')
+    parser.add_argument(
+        "--strict-models",
+        action="store_true",
+        help="fail where a model of the file cannot be used, instead of a local one",
+    )
+    parser.add_argument("--debug", action="store_true", help="show tracebacks and logs")
+
+
+def _add_files(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=Path, metavar="WAV", help="write a stereo recording, caller left, agent right")
+    parser.add_argument("--report", type=Path, metavar="HTML", help="write a page with the whole call")
+
+
+def _barge_in(text: str) -> tuple[int, float]:
+    number, _, seconds = text.partition("@")
+    try:
+        turn, delay = int(number), float(seconds)
+    except ValueError:
+        turn, delay = 0, 0.0
+    if turn < 1 or not 0 <= delay < 3600:
+        raise argparse.ArgumentTypeError(f"expected N@SECONDS, for example 2@1.5, got {text!r}")
+    return turn, delay
+
+
+# -- commands
+
+
+def _guarded(options: argparse.Namespace, server: AgentServer | None) -> int:
+    """Run a command; what the user can mend becomes one line."""
+    try:
+        return asyncio.run(_run(options, server))
+    except AntiphonError as error:
+        return _tell(error, debug=options.debug)
+    except ModuleNotFoundError as error:
+        missing = f"the package {error.name} is not installed. Install it with: pip install 'antiphon[cli,local]'"
+        return _tell(AntiphonError(missing), debug=options.debug)
+    except KeyboardInterrupt:
+        return 130
+
+
+def _tell(error: AntiphonError, *, debug: bool) -> int:
+    if debug:
+        logging.getLogger("antiphon").error("the command failed", exc_info=error)
+    print("antiphon: " + " ".join(str(error).split()), file=sys.stderr)
+    return 2
+
+
+async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
+    _set_up_logging(debug=options.debug)
+    match options.command:
+        case "console" | "dev":
+            await _console(options, server)
+        case "call":
+            await _call(options, server)
+        case _:
+            await _demo(options)
+    return 0
+
+
+def _set_up_logging(*, debug: bool) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    # A tool that fails is spoken about in the call; its traceback is for --debug.
+    if not debug:
+        handler.addFilter(_without_traceback)
+    logger = logging.getLogger("antiphon")
+    logger.handlers[:] = [handler]
+    logger.setLevel(logging.DEBUG if debug else logging.WARNING)
+    logger.propagate = False
+
+
+def _without_traceback(record: logging.LogRecord) -> bool:
+    if record.exc_info and record.exc_info[1] is not None:
+        error = record.exc_info[1]
+        record.msg, record.args = f"{record.getMessage()}: {type(error).__name__}: {error}", ()
+    record.exc_info = None
+    return True
+
+
+async def _console(options: argparse.Namespace, server: AgentServer | None) -> None:
+    from antiphon.cli.console import chat
+    from antiphon.cli.models import ModelChoice
+    from antiphon.cli.screen import Screen
+
+    screen = Screen()
+    server = server or _load(options.file)
+    models = ModelChoice(named=_named(options), strict=options.strict_models, voice=False, notice=screen.notice)
+    await chat(server, models=models, screen=screen)
+
+
+async def _call(options: argparse.Namespace, server: AgentServer | None) -> None:
+    name = options.file.name if server is None else Path(sys.argv[0]).name
+    # Tools and libraries that print must not spoil the JSON.
+    aside = contextlib.redirect_stdout(sys.stderr) if options.json else contextlib.nullcontext()
+    out: TextIO = sys.stdout
+    with aside:
+        call, recording = await _make_call(options, server or _load(options.file), name)
+    if options.json:
+        json.dump(call.report.to_json(), out, ensure_ascii=False, indent=2)
+        out.write("\n")
+    else:
+        _tell_files(recording, options.report)
+
+
+async def _demo(options: argparse.Namespace) -> None:
+    from antiphon.cli.demo import BARGE_IN, demo_files
+
+    file, recordings = demo_files()
+    options.caller, options.say, options.barge_in, options.json = recordings, None, [_barge_in(BARGE_IN)], False
+    call, recording = await _make_call(options, _load(file), file.name)
+    print(f"userdata  {json.dumps(call.report.userdata, ensure_ascii=False)}")
+    _tell_files(recording, options.report)
+
+
+async def _make_call(options: argparse.Namespace, server: AgentServer, name: str) -> tuple[Call, Path | None]:
+    from antiphon.cli.call import text_call, voice_call
+    from antiphon.cli.models import ModelChoice
+    from antiphon.cli.screen import Screen
+    from antiphon.transports.wav import read_recording
+
+    if options.say and (options.barge_in or options.out):
+        raise UsageError("--barge-in and --out need a call by voice. Give recorded turns with --caller.")
+    screen = Screen(to_stderr=options.json)
+    turns = [read_recording(path) for path in options.caller or ()]
+    models = ModelChoice(
+        named=_named(options), strict=options.strict_models, voice=not options.say, notice=screen.notice
+    )
+    recording: Path | None = options.out
+    if recording is None and options.report is not None and turns:
+        recording = options.report.with_suffix(".wav")  # the page plays it
+    if options.say:
+        call = await text_call(server, options.say, models=models, screen=screen)
+    else:
+        call = await voice_call(server, turns, barge_in=dict(options.barge_in), models=models, screen=screen)
+    call.save(title=f"Call with {name}", recording=recording, page=options.report)
+    return call, recording
+
+
+def _load(path: Path) -> AgentServer:
+    from antiphon.cli.agent_file import load_agent_file
+
+    return load_agent_file(path)
+
+
+def _named(options: argparse.Namespace) -> Mapping[ModelKind, str]:
+    return {kind: name for kind in _KINDS if (name := getattr(options, kind)) is not None}
+
+
+def _tell_files(recording: Path | None, page: Path | None) -> None:
+    if recording is not None:
+        print(f"Listen to  {recording}")
+    if page is not None:
+        print(f"Open       {page}")

@@ -1,0 +1,169 @@
+"""One call as the server runs it: its room, its session, and how it ends.
+
+`JobContext` is what an entrypoint gets and what `get_job_context()` returns. It is data and callbacks; the task that
+runs the entrypoint belongs to `server.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import itertools
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from antiphon.errors import UsageError
+from antiphon.server.room import Room
+from antiphon.session import AgentSession
+
+logger = logging.getLogger("antiphon")
+
+SHUTDOWN_TIMEOUT = 10.0
+"""Seconds that all shutdown callbacks of a job have together."""
+
+_numbers = itertools.count(1)
+
+
+@dataclass(slots=True, frozen=True)
+class Job:
+    """What was asked for."""
+
+    id: str = field(default_factory=lambda: f"job-{next(_numbers)}")
+    metadata: str = ""
+
+
+@dataclass(slots=True)
+class JobProcess:
+    """The process that runs jobs. `userdata` is shared by all of them: put there what is dear to load."""
+
+    userdata: dict[str, Any] = field(default_factory=dict)
+
+
+class JobContext:
+    """One job: a call from its first second to the last shutdown callback."""
+
+    def __init__(self, room: Room, *, job: Job | None = None, proc: JobProcess | None = None) -> None:
+        self.job = job or Job()
+        self.proc = proc or JobProcess()
+        self.log_context_fields: dict[str, Any] = {"job": self.job.id, "room": room.name}
+        """Fields that belong into every log line of this job."""
+        self._room = room
+        self._session: AgentSession[Any] | None = None
+        self._observers: list[Callable[[AgentSession[Any]], object]] = []
+        self._callbacks: list[Callable[..., Awaitable[None] | None]] = []
+        self._started = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._reason = ""
+        self._error: Exception | None = None
+        room.on("disconnected", self.shutdown)
+
+    @property
+    def room(self) -> Room:
+        """Where the call takes place."""
+        return self._room
+
+    @property
+    def session(self) -> AgentSession[Any] | None:
+        """The session of this call, once there is one."""
+        return self._session
+
+    @property
+    def reason(self) -> str:
+        """Why the job ended; "" while it runs."""
+        return self._reason
+
+    @property
+    def error(self) -> Exception | None:
+        """What the entrypoint raised, if it did; the job has then ended."""
+        return self._error
+
+    async def connect(self) -> None:
+        """Join the room. Rooms in this process are joined from the start, so this returns at once."""
+        if not self._room.connected:
+            raise UsageError(f"JobContext.connect: the room {self._room.name!r} has ended already.")
+
+    def attach(self, session: AgentSession[Any]) -> None:
+        """The session of this job is about to start. Sessions call this themselves.
+
+        The job's first session is its session; others that start later run beside it.
+        """
+        if self._session is None:
+            self._session = session
+            session.on("close", lambda event: self.shutdown(event.reason.value))
+            for callback in self._observers:
+                callback(session)
+
+    def on_session(self, callback: Callable[[AgentSession[Any]], object]) -> None:
+        """Call `callback(session)` when the session of this job is about to start: listen to its events there."""
+        self._observers.append(callback)
+
+    def add_shutdown_callback(self, callback: Callable[..., Awaitable[None] | None]) -> None:
+        """Call `callback()`, or `callback(reason)` if it takes an argument, when the job ends."""
+        self._callbacks.append(callback)
+
+    def shutdown(self, reason: str = "") -> None:
+        """End the job. Returns at once; the callbacks run afterwards. Later calls do nothing."""
+        if not self._ended.is_set():
+            self._reason = reason
+            self._ended.set()
+
+    def fail(self, error: Exception) -> None:
+        """End the job because its entrypoint raised `error`."""
+        self._error = self._error or error
+        self.shutdown("error")
+
+    async def prepare(self, models: Sequence[Any]) -> None:
+        """Load models before the caller is heard. Sessions call this themselves. Raises what a model raises."""
+        # A detector of voice activity need not have anything to load.
+        loads = [model.prewarm() for model in models if hasattr(model, "prewarm")]
+        for result in await asyncio.gather(*loads, return_exceptions=True):
+            if isinstance(result, BaseException):
+                raise result
+
+    def started(self, session: AgentSession[Any]) -> None:
+        """A session of this job runs. Sessions call this themselves, at the end of `start`."""
+        if session is self._session:
+            self._started.set()
+
+    async def wait_for_session(self) -> AgentSession[Any] | None:
+        """Wait until the session runs. None: the job ended before, see `error`."""
+        waits = [asyncio.create_task(event.wait()) for event in (self._started, self._ended)]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waits:
+                task.cancel()
+        return self._session if self._started.is_set() else None
+
+    async def delete_room(self) -> None:
+        """Delete the room, which disconnects the caller and ends the job."""
+        await self._room.delete()
+
+    async def wait_for_shutdown(self) -> str:
+        """Wait until the job was told to end. Returns the reason."""
+        await self._ended.wait()
+        return self._reason
+
+    async def run_shutdown_callbacks(self, timeout: float = SHUTDOWN_TIMEOUT) -> None:
+        """Run every callback once, in the order they were added, all within `timeout` seconds.
+
+        What one raises, or leaves undone when time is up, is logged. Callbacks may add further ones.
+        """
+        try:
+            async with asyncio.timeout(timeout):
+                while self._callbacks:
+                    await self._call_back(self._callbacks.pop(0))
+        except TimeoutError:
+            logger.warning("%s: shutdown callbacks did not end within %g s", self.job.id, timeout)
+            self._callbacks.clear()
+
+    async def _call_back(self, callback: Callable[..., Awaitable[None] | None]) -> None:
+        arguments = (self._reason,) if inspect.signature(callback).parameters else ()
+        try:
+            result = callback(*arguments)
+            if result is not None:
+                await result
+        except Exception:
+            logger.exception("%s: a shutdown callback raised", self.job.id)

@@ -1,0 +1,60 @@
+"""The room of one call, in this process: a name, the caller's audio, and an end.
+
+A room knows nothing of sessions and jobs. `AgentSession.start(room=)` takes its audio from here; a text call's room
+has none.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+from antiphon.events import EventEmitter
+from antiphon.transport import AudioInput, AudioOutput
+
+_numbers = itertools.count(1)
+
+
+class Room:
+    """Where caller and agent meet.
+
+    Callbacks registered with `on("disconnected", callback)` are called once, with the reason, when the room ends.
+    """
+
+    def __init__(
+        self, name: str = "", *, audio_input: AudioInput | None = None, audio_output: AudioOutput | None = None
+    ) -> None:
+        self.name = name or f"room-{next(_numbers)}"
+        self._audio_input = audio_input
+        self._audio_output = audio_output
+        self._events = EventEmitter()
+        self._ended: str | None = None
+
+    @property
+    def audio_input(self) -> AudioInput | None:
+        """The caller's voice, or None in a text call."""
+        return self._audio_input
+
+    @property
+    def audio_output(self) -> AudioOutput | None:
+        """The caller's ear, or None in a text call."""
+        return self._audio_output
+
+    @property
+    def connected(self) -> bool:
+        """False once the room was disconnected or deleted."""
+        return self._ended is None
+
+    def on(self, name: str, callback: Callable[..., object]) -> None:
+        """Call `callback(reason)` at the event `name`; "disconnected" is the only one so far."""
+        self._events.on(name, callback)
+
+    async def disconnect(self, reason: str = "disconnected") -> None:
+        """End the room for everybody. Later calls do nothing."""
+        if self._ended is None:
+            self._ended = reason
+            self._events.emit("disconnected", reason)
+
+    async def delete(self) -> None:
+        """Disconnect everybody and remove the room."""
+        await self.disconnect("room deleted")

@@ -1,0 +1,201 @@
+"""What a call's events become: turns, tool calls, JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from datetime import date
+from typing import Any, cast
+
+import pytest
+
+from antiphon.chat import ChatContext, ChatMessage, FunctionCall, FunctionCallOutput
+from antiphon.cli.call_log import CallLog, ToolCallRecord, Turn, arguments_of, percentiles, plain
+from antiphon.events import (
+    AgentStateChangedEvent,
+    ConversationItemAddedEvent,
+    ErrorEvent,
+    EventEmitter,
+    FunctionToolsExecutedEvent,
+    ToolAdoptedEvent,
+    ToolCallEnded,
+    ToolCallStarted,
+    ToolExecutionUpdatedEvent,
+    UserStateChangedEvent,
+)
+from antiphon.session import AgentSession
+
+
+class Watched(EventEmitter):
+    """What a log needs of a session: events, a history, userdata."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.history = ChatContext()
+        self.time = 0.0
+        self.shown: list[Turn | ToolCallRecord] = []
+        self.log = CallLog(
+            lambda: self.time,
+            on_turn=lambda turn: self.shown.append(dataclasses.replace(turn)),
+            on_tool=lambda call: self.shown.append(dataclasses.replace(call)),
+        )
+        self.log.listen(cast("AgentSession[Any]", self))
+
+    def at(self, time: float, name: str, event: Any) -> None:
+        self.time = time
+        self.emit(name, event)
+
+    def say(self, time: float, role: str, text: str, **kwargs: Any) -> None:
+        message = ChatMessage(role=cast("Any", role), content=[text], **kwargs)
+        self.at(time, "conversation_item_added", ConversationItemAddedEvent(item=message))
+
+    def tool(self, time: float, update: ToolCallStarted | ToolCallEnded) -> None:
+        self.at(time, "tool_execution_updated", ToolExecutionUpdatedEvent(update=update))
+
+
+CALL = FunctionCall(call_id="c1", name="book", arguments='{"day": "Tuesday"}')
+
+
+def test_a_callers_turn_lasts_from_the_first_sound_to_the_last() -> None:
+    session = Watched()
+    session.at(1.0, "user_state_changed", UserStateChangedEvent(old_state="listening", new_state="speaking"))
+    session.at(1.8, "user_state_changed", UserStateChangedEvent(old_state="speaking", new_state="listening"))
+    session.at(2.2, "user_state_changed", UserStateChangedEvent(old_state="listening", new_state="speaking"))
+    session.at(3.0, "user_state_changed", UserStateChangedEvent(old_state="speaking", new_state="listening"))
+    session.say(3.4, "user", "Hi there")
+    assert session.log.turns == [Turn("user", "Hi there", 1.0, 3.0)]
+
+
+def test_a_typed_turn_has_the_time_at_which_it_came() -> None:
+    session = Watched()
+    session.say(3.4, "user", "Hi there")
+    assert session.log.turns == [Turn("user", "Hi there", 3.4, 3.4)]
+
+
+def test_an_answer_begins_when_the_agent_sounds_and_what_was_cut_is_kept() -> None:
+    session = Watched()
+    session.at(4.0, "agent_state_changed", AgentStateChangedEvent(old_state="thinking", new_state="speaking"))
+    session.say(6.0, "assistant", "I have nine", interrupted=True, extra={"raw": "I have nine and ten."})
+    (turn,) = session.log.turns
+    assert turn == Turn("assistant", "I have nine", 4.0, 6.0, interrupted=True, unheard="and ten.")
+
+
+def executed(output: str, *, is_error: bool = False, call_id: str = "c1") -> FunctionToolsExecutedEvent:
+    return FunctionToolsExecutedEvent(
+        function_calls=[dataclasses.replace(CALL, call_id=call_id)],
+        function_call_outputs=[FunctionCallOutput(call_id=call_id, name="book", output=output, is_error=is_error)],
+    )
+
+
+def test_a_tool_call_is_shown_when_it_begins_and_when_its_output_is_known() -> None:
+    session = Watched()
+    session.tool(1.0, ToolCallStarted(function_call=CALL))
+    session.tool(1.5, ToolCallEnded(call_id="c1", message="", status="done"))
+    session.at(1.6, "function_tools_executed", executed("booked"))
+    began, ended = session.shown
+    assert began == ToolCallRecord("c1", "book", {"day": "Tuesday"}, started=1.0)
+    assert ended == ToolCallRecord("c1", "book", {"day": "Tuesday"}, "booked", False, "done", 1.0, 1.5)
+
+
+def test_a_tool_that_went_to_the_background_is_one_call_with_its_last_output() -> None:
+    session = Watched()
+    session.tool(1.0, ToolCallStarted(function_call=CALL))
+    session.at(1.2, "function_tools_executed", executed("on it"))
+    assert session.log.tool_calls[0].status == "running"
+    session.tool(5.0, ToolCallEnded(call_id="c1", message="", status="done"))
+    for item in (dataclasses.replace(CALL, call_id="c1/finished"), executed("booked", call_id="c1/finished")):
+        if isinstance(item, FunctionCall):
+            session.history.append(item)
+        else:
+            session.history.append(item.function_call_outputs[0])
+    (call,) = session.log.report(6.0).tool_calls
+    assert (call.output, call.status, call.started, call.ended) == ("booked", "done", 1.0, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("status", "is_error"), [("error", True), ("unknown", True), ("dropped", False), ("cancelled", False)]
+)
+def test_the_end_of_a_call_says_how(status: str, is_error: bool) -> None:
+    session = Watched()
+    session.tool(1.0, ToolCallStarted(function_call=CALL))
+    session.tool(1.5, ToolCallEnded(call_id="c1", message="", status=status))
+    (call,) = session.log.tool_calls
+    assert (call.status, call.is_error) == (status, is_error)
+
+
+def test_an_adopted_call_is_told_from_one_that_ran() -> None:
+    session = Watched()
+    session.at(2.0, "tool_adopted", ToolAdoptedEvent(function_call=CALL))
+    (call,) = session.log.tool_calls
+    assert (call.status, call.started, call.ended) == ("adopted", 2.0, 2.0)
+
+
+def test_a_call_that_never_ran_is_an_error() -> None:
+    session = Watched()
+    session.at(1.0, "function_tools_executed", executed("Unknown function: book", is_error=True))
+    (call,) = session.log.report(2.0).tool_calls
+    assert (call.status, call.is_error, call.output) == ("error", True, "Unknown function: book")
+
+
+def test_a_call_whose_end_nobody_saw_is_unknown() -> None:
+    session = Watched()
+    session.tool(1.0, ToolCallStarted(function_call=CALL))
+    (call,) = session.log.report(2.0).tool_calls
+    assert call.status == "unknown"
+
+
+def test_the_json_holds_calls_userdata_latency_history_and_errors() -> None:
+    session = Watched()
+    cast("Any", session).userdata = {"booking": {"day": date(2026, 3, 4)}}
+    session.history.add_message(role="user", content="Book it")
+    session.tool(1.0, ToolCallStarted(function_call=CALL))
+    session.tool(1.5, ToolCallEnded(call_id="c1", message="booked", status="done"))
+    session.at(2.0, "error", ErrorEvent(error=ValueError("lost"), source="tts"))
+    report = json.loads(json.dumps(session.log.report(3.0, [0.5, None, 0.7]).to_json()))
+    assert report["tool_calls"][0]["arguments"] == {"day": "Tuesday"}
+    assert report["userdata"] == {"booking": {"day": "2026-03-04"}}
+    assert report["latency"]["voice_to_voice_ms"] == {"p50": 600.0, "p95": 690.0, "values": [500.0, 700.0]}
+    assert report["history"][0]["content"] == ["Book it"]
+    assert report["errors"] == ["ValueError: lost"]
+
+
+def test_userdata_that_was_never_set_is_null() -> None:
+    assert Watched().log.report(1.0).userdata is None
+
+
+# -- small parts
+
+
+def test_percentiles_of_nothing_are_none() -> None:
+    assert percentiles([]) == {"p50": None, "p95": None, "values": []}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("", {}), ('{"a": 1}', {"a": 1}), ("[1]", {"raw": [1]}), ("x", {"raw": "x"})]
+)
+def test_arguments_are_an_object_whatever_the_model_wrote(text: str, value: dict[str, Any]) -> None:
+    assert arguments_of(text) == value
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: set[int]
+
+
+class Plain:
+    def __init__(self) -> None:
+        self.name = "n"
+        self._hidden = object()
+
+
+def test_any_userdata_becomes_json() -> None:
+    looped: dict[str, Any] = {}
+    looped["self"] = looped
+    value = plain({1: Point(1, {2}), "o": Plain(), "f": float("nan"), "loop": looped})
+    assert json.loads(json.dumps(value)) | {"loop": None} == {
+        "1": {"x": 1, "y": [2]},
+        "o": {"name": "n"},
+        "f": "nan",
+        "loop": None,
+    }

@@ -1,0 +1,56 @@
+"""The public names are there, and having them costs little."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+import antiphon
+
+IMPORT = "from antiphon import Agent, AgentSession, AgentServer, function_tool, RunContext, ToolError"
+BUDGET = 0.150
+"""Seconds that the import may take over a bare interpreter."""
+HEAVY = ("numpy", "soxr", "onnxruntime", "rich", "soundfile")
+
+
+def run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+
+def seconds(code: str) -> float:
+    began = time.perf_counter()
+    run(code)
+    return time.perf_counter() - began
+
+
+@pytest.mark.parametrize("name", antiphon.__all__)
+def test_every_exported_name_is_there(name: str) -> None:
+    assert getattr(antiphon, name) is not None
+
+
+def test_exported_names_are_sorted_and_unique() -> None:
+    assert list(antiphon.__all__) == sorted(set(antiphon.__all__))
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = antiphon.no_such_name  # type: ignore[attr-defined]
+
+
+def test_importing_the_framework_imports_nothing_heavy() -> None:
+    loaded = run(f"{IMPORT}\nimport sys\nprint([name for name in {HEAVY!r} if name in sys.modules])")
+    assert loaded.strip() == "[]"
+
+
+def test_importing_the_framework_is_quick() -> None:
+    # The best of several runs of each: other programs on the machine can only make a run slower.
+    bare, full = [], []
+    for _ in range(7):
+        bare.append(seconds("pass"))
+        full.append(seconds(IMPORT))
+    cost = min(full) - min(bare)
+    print(f"import: {1000 * cost:.0f} ms over bare Python")
+    assert cost <= BUDGET
