@@ -504,7 +504,7 @@ class Conversation:
         return False
 
     def _hand_off(self) -> bool:
-        if self._closing.phase not in (Phase.OPEN, Phase.DRAINING):
+        if self._closing.ends_speech:
             return False
         return handoff.advance(self._floor)
 
