@@ -121,6 +121,22 @@ def test_what_would_be_a_guess_is_refused(text: str) -> None:
         book.prepare(text)
 
 
+@pytest.mark.parametrize("depth", [150, 400, 900, 5000])
+@pytest.mark.parametrize("end", ["", ",", "<|im_end|>"])
+def test_any_depth_of_nesting_is_taken_or_refused(depth: int, end: str) -> None:
+    @function_tool
+    async def f(c: Any = None) -> None: ...
+
+    @function_tool(raw_schema={"name": "g", "parameters": {"type": "object"}})
+    async def g(raw_arguments: dict[str, Any]) -> None: ...
+
+    for tool in (f, g):
+        try:
+            tool.prepare('{"c":' * depth + "1" + "}" * depth + end)
+        except ToolError as error:
+            assert "nest" in error.message
+
+
 @pytest.mark.parametrize("nothing", [None, "", "  ", "null", '""', "{}", {}])
 def test_nothing_is_no_arguments(nothing: Any) -> None:
     @function_tool

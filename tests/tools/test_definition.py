@@ -3,8 +3,8 @@
 import asyncio
 import functools
 import inspect
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, assert_type
 
 import pytest
 
@@ -59,6 +59,11 @@ def test_the_decorator_works_with_and_without_parentheses() -> None:
     assert is_function_tool(Desk.greet)
     assert is_function_tool(Desk.close)
     assert [Desk.greet.id, Desk.close.id] == ["greet", "close"]
+
+
+def test_the_type_of_a_tool_keeps_its_result() -> None:
+    assert_type(Desk("Ann").greet, FunctionTool[Coroutine[Any, Any, str]])
+    assert_type(Desk("Ann").close, FunctionTool[str])
 
 
 def test_a_tool_is_still_the_function_it_was() -> None:

@@ -274,14 +274,23 @@ class _Definition:
     def prepare(self, arguments: str | Mapping[str, Any] | None) -> PreparedCall:
         validator = self.code.validator(self.name)
         try:
-            # Most calls are well-formed: one pass over the text, without building it in Python first.
-            if isinstance(arguments, str) and not self.confirms and (checked := validator.validate_text(arguments)):
-                return PreparedCall(checked.kwargs, arguments, canonical_text(checked.all))
-            given = parse_arguments(arguments)
-            confirmed = _take_confirmation(given.arguments) if self.confirms else False
-            checked = validator.validate(given.arguments)
+            return self._prepared(validator, arguments)
         except BadArguments as error:
             raise ToolError(f"Error parsing arguments for `{self.name}`: {error}") from error
+        except RecursionError:
+            raise ToolError(
+                f"Error parsing arguments for `{self.name}`: they are nested too deep. Call again with less nesting."
+            ) from None
+
+    def _prepared(
+        self, validator: SignatureValidator | RawValidator, arguments: str | Mapping[str, Any] | None
+    ) -> PreparedCall:
+        # Most calls are well-formed: one pass over the text, without building it in Python first.
+        if isinstance(arguments, str) and not self.confirms and (quick := validator.validate_text(arguments)):
+            return PreparedCall(quick.kwargs, arguments, canonical_text(quick.all))
+        given = parse_arguments(arguments)
+        confirmed = _take_confirmation(given.arguments) if self.confirms else False
+        checked = validator.validate(given.arguments)
         return PreparedCall(checked.kwargs, given.text, canonical_text(checked.all), confirmed)
 
 

@@ -139,6 +139,7 @@ class RawValidator:
 
     def __init__(self, parameters: Mapping[str, Any], *, name: str) -> None:
         self._name = name
+        self._warned = False
         self.parameters: Schema = {"type": "object", "properties": {}, **parameters}
 
     def validate_text(self, text: str) -> Checked | None:
@@ -156,7 +157,9 @@ class RawValidator:
             )
         except Exception as error:
             # A foreign schema may use a reference or pattern that Python cannot follow: the tool must stay callable.
-            logger.warning("tool %r: its schema cannot be checked: %s", self._name, error)
+            if not self._warned:
+                logger.warning("tool %r: its schema cannot be checked: %s", self._name, error)
+                self._warned = True
             errors = []
         if errors:
             raise from_json_schema(errors)
