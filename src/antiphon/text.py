@@ -105,7 +105,7 @@ class SentenceSplitter:
     def _next_end(self, final: bool) -> int:
         """Where the first sentence of the buffer ends, or `_WAIT`."""
         buffer, limit = self._buffer, self._max_length
-        while (mark := self._marks.search(buffer, self._scan)) is not None and mark.start() < limit:
+        while (mark := self._marks.search(buffer, self._scan, limit)) is not None:
             at = mark.start()
             accepted, position = self._judge(buffer, at, final)
             if accepted:
