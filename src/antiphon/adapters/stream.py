@@ -21,7 +21,7 @@ import asyncio
 import logging
 import math
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -51,6 +51,17 @@ class Recognizer(Protocol):
         """
 
 
+class PauseWatch(Protocol):
+    """Guesses, ahead of the session's detector, that the speaker paused. May err: it only saves time."""
+
+    @property
+    def quiet(self) -> float:
+        """Seconds for which it has been quiet."""
+
+    def push(self, frame: AudioFrame) -> object:
+        """Listen to the next frame of an utterance (mono)."""
+
+
 @dataclass(slots=True, frozen=True)
 class StreamOptions:
     """How an utterance is cut from the stream and when the engine is run. Seconds of audio."""
@@ -59,7 +70,7 @@ class StreamOptions:
     """Sound before the voice that goes into the utterance: engines need it, and detectors are late on soft onsets."""
     tail: float = 0.12
     """Sound after the voice that goes into the utterance."""
-    pause: float = 0.1
+    pause: float = 0.06
     """Quiet after which the engine is run at once."""
     interval: float = 0.4
     """New sound between two interim transcripts."""
@@ -69,15 +80,66 @@ class StreamOptions:
     """An utterance is settled here, pause or not."""
 
 
-class StreamAdapter(STT):
-    """Makes a recogniser of whole utterances an `STT`. Sessions that use it need a voice activity detector."""
+class LoudnessWatch:
+    """The `PauseWatch` for want of a better one: by loudness alone.
 
-    def __init__(self, recognizer: Recognizer, options: StreamOptions | None = None) -> None:
+    Loudness is measured in blocks of about 20 ms. Peak and floor follow it; the lower part of the range between them is
+    quiet, and so is what lies far below the peak.
+    """
+
+    _BLOCK = 0.02
+    _FALL = 0.1
+    """dB by which the peak falls in a block, so that it follows the speaker."""
+    _RISE = 0.1
+    """dB by which the floor rises in a block, so that it follows the room."""
+
+    def __init__(self) -> None:
+        self._peak = -60.0
+        self._floor = 0.0
+        self._quiet = 0.0
+
+    @property
+    def quiet(self) -> float:
+        return self._quiet
+
+    def push(self, frame: AudioFrame) -> None:
+        """Listen to the next frame (mono)."""
+        import numpy as np
+
+        samples = np.frombuffer(frame.data, "<i2").astype(np.float32)
+        blocks = max(1, round(frame.duration / self._BLOCK))
+        for block in np.array_split(samples, blocks) if blocks > 1 else (samples,):
+            if len(block):
+                power = float(block @ block) / len(block) / 32768**2
+                self._hear(10 * math.log10(power + 1e-9), len(block) / frame.sample_rate)
+
+    def _hear(self, level: float, duration: float) -> None:
+        self._peak = max(level, self._peak - self._FALL)
+        self._floor = min(level, self._floor + self._RISE)
+        # What was quiet stays so until it is clearly louder: noise goes up and down.
+        share = 0.5 if self._quiet else 0.35
+        loud = max(self._floor + share * (self._peak - self._floor), self._peak - 30.0)
+        self._quiet = 0.0 if level > loud else self._quiet + duration
+
+
+class StreamAdapter(STT):
+    """Makes a recogniser of whole utterances an `STT`. Sessions that use it need a voice activity detector.
+
+    `watch` makes the guesser of pauses for one utterance.
+    """
+
+    def __init__(
+        self,
+        recognizer: Recognizer,
+        options: StreamOptions | None = None,
+        watch: Callable[[], PauseWatch] = LoudnessWatch,
+    ) -> None:
         self._recognizer = recognizer
         self._options = options or StreamOptions()
+        self._watch = watch
 
     def stream(self) -> STTStream:
-        return UtteranceStream(self._recognizer, self._options)
+        return UtteranceStream(self._recognizer, self._options, self._watch)
 
 
 class Tape:
@@ -117,41 +179,6 @@ class Tape:
             self._first += stale
 
 
-class PauseWatch:
-    """Guesses from loudness alone, ahead of the detector, that the speaker paused. May err: it only starts a run.
-
-    Loudness is measured in blocks of about 20 ms. Peak and floor follow it; what lies in the lower part of the range
-    between them, or far below the peak, is quiet.
-    """
-
-    _BLOCK = 0.02
-    _DRIFT = 0.1
-    """dB by which peak and floor approach each other in a block, so that they follow the speaker and the room."""
-
-    def __init__(self) -> None:
-        self._peak = -60.0
-        self._floor = -60.0
-        self.quiet = 0.0
-        """Seconds for which it has been quiet."""
-
-    def push(self, frame: AudioFrame) -> None:
-        """Listen to the next frame (mono)."""
-        import numpy as np
-
-        samples = np.frombuffer(frame.data, "<i2").astype(np.float32)
-        blocks = max(1, round(frame.duration / self._BLOCK))
-        for block in np.array_split(samples, blocks) if blocks > 1 else (samples,):
-            if len(block):
-                power = float(block @ block) / len(block) / 32768**2
-                self._hear(10 * math.log10(power + 1e-9), len(block) / frame.sample_rate)
-
-    def _hear(self, level: float, duration: float) -> None:
-        self._peak = max(level, self._peak - self._DRIFT)
-        self._floor = min(level, self._floor + self._DRIFT)
-        loud = max(self._floor + 0.4 * (self._peak - self._floor), self._peak - 30.0)
-        self.quiet = 0.0 if level > loud else self.quiet + duration
-
-
 @dataclass(slots=True)
 class _Utterance:
     """A stretch of the tape and what is known of it. Times are those of the tape."""
@@ -184,11 +211,14 @@ class _Run:
 class UtteranceStream(STTStream):
     """One call's recognition, see the module's text. The iterator drives the engine: iterate it, by one consumer."""
 
-    def __init__(self, recognizer: Recognizer, options: StreamOptions) -> None:
-        self._recognizer = recognizer
+    def __init__(self, recognizer: Recognizer, options: StreamOptions, watch: Callable[[], PauseWatch]) -> None:
+        self.recognizer = recognizer
+        """The engine this stream runs."""
+        self._new_watch = watch
+        self._watch = watch()
+        """Listens to the open utterance."""
         self._options = options
         self._tape = Tape()
-        self._pause = PauseWatch()
         self._utterances: deque[_Utterance] = deque()
         """Oldest first. Only the last may be open."""
         self._settled_until = 0.0
@@ -201,8 +231,7 @@ class UtteranceStream(STTStream):
     def push(self, frame: AudioFrame) -> None:
         if self._closed or self._ended or not frame.data:
             return
-        was_quiet = self._pause.quiet >= self._options.pause
-        self._pause.push(self._tape.push(frame))
+        frame = self._tape.push(frame)
         now = self._tape.now
         utterance = self._open()
         if utterance is None:
@@ -210,7 +239,9 @@ class UtteranceStream(STTStream):
             self._tape.forget(min(oldest, now - self._options.pre_roll - _MAX_LAG))
             return
         length = now - utterance.began
-        if not was_quiet and self._pause.quiet >= self._options.pause:
+        was_quiet = self._watch.quiet >= self._options.pause
+        self._watch.push(frame)
+        if not was_quiet and self._watch.quiet >= self._options.pause:
             self._want(utterance, now)
             if length > self._options.cut_after:
                 self._cut(utterance, now)
@@ -274,6 +305,8 @@ class UtteranceStream(STTStream):
             self._utterances.popleft()
             _logger.warning("recognition is %d utterances behind; the oldest was dropped", _MAX_UTTERANCES)
         self._utterances.append(_Utterance(began=at))
+        self._watch = self._new_watch()
+        self._watch.push(self._tape.slice(at, self._tape.now))
 
     def _end(self, at: float) -> None:
         utterance = self._open()
@@ -311,7 +344,7 @@ class UtteranceStream(STTStream):
     async def _recognize(self, utterance: _Utterance, until: float) -> bool:
         """Run the engine up to `until`. True if it completed and changed the text."""
         audio = self._tape.slice(utterance.began, until)
-        task = asyncio.ensure_future(self._recognizer.recognize(audio))
+        task = asyncio.ensure_future(self.recognizer.recognize(audio))
         self._run = run = _Run(task, utterance, until)
         try:
             await asyncio.wait({task})

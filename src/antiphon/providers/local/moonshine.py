@@ -33,7 +33,8 @@ class Moonshine:
 
         self._encoder = _session(encoder, threads)
         self._decoder = _session(decoder, threads)
-        self._tokens = _read_tokens(tokenizer.read_bytes())
+        self._tokens = read_tokens(tokenizer.read_bytes())
+        self._foreign = np.flatnonzero([not is_latin(token) for token in self._tokens])
         self._encoder_inputs = [value.name for value in self._encoder.get_inputs()]
         self._decoder_inputs = [value.name for value in self._decoder.get_inputs()]
         self._empty_memory: dict[str, NDArray[np.float32]] = {
@@ -74,11 +75,13 @@ class Moonshine:
                     **memory,
                 },
             )
-            token = int(logits[0, -1].argmax())
+            scores = logits[0, -1]
+            scores[self._foreign] = -np.inf
+            token = int(scores.argmax())
             if token == _STOP:
                 break
             tokens.append(token)
-            if _loops(tokens):
+            if loops(tokens):
                 return []
             # After the first step the encoder's keys and values stay as they are; only the decoder's grow.
             memory.update(
@@ -87,7 +90,7 @@ class Moonshine:
         return tokens
 
 
-def _loops(tokens: list[int]) -> bool:
+def loops(tokens: list[int]) -> bool:
     """True if the text ends in three to eight tokens said several times over."""
     return any(
         len(tokens) >= size * (_MAX_REPEATS + 1)
@@ -96,6 +99,15 @@ def _loops(tokens: list[int]) -> bool:
         )
         for size in range(3, 9)
     )
+
+
+def is_latin(token: bytes) -> bool:
+    """True for tokens of English text and for control tokens.
+
+    The network knows other scripts too, and falls into one now and then when the sound breaks off.
+    """
+    text = token.decode("utf-8", "replace").replace("\u2581", " ")
+    return all(char < "\u0250" or "\u2010" <= char <= "\u2030" or char in "\u20ac" for char in text)
 
 
 def _session(path: Path, threads: int) -> Any:
@@ -110,7 +122,7 @@ def _session(path: Path, threads: int) -> Any:
     return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
-def _read_tokens(data: bytes) -> list[bytes]:
+def read_tokens(data: bytes) -> list[bytes]:
     """The tokens, in order: each is its length (one byte, or two from 128 on) and its bytes."""
     tokens: list[bytes] = []
     at = 0

@@ -17,6 +17,7 @@ from antiphon.audio import AudioFrame
 from antiphon.errors import UsageError
 from antiphon.providers.local import convert
 from antiphon.providers.local.moonshine import SAMPLE_RATE, Moonshine
+from antiphon.providers.local.vad import SileroVAD, VADOptions
 from antiphon.providers.local.weights import Weights
 from antiphon.providers.local.worker import Ticket, Worker
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 MoonshineModel: TypeAlias = Literal["base-en", "tiny-en"]
 
 _worker = Worker("stt")
+_pauses = SileroVAD(VADOptions(threshold=0.35))
+"""Notices pauses ahead of the session's detector, by the same network, so that the two agree where the voice ended."""
 
 _TINY = "moonshine-voice==0.0.73", "moonshine_voice"
 _TINY_INSTALL = "pip install moonshine-voice==0.0.73"
@@ -67,9 +70,10 @@ class MoonshineSTT(StreamAdapter):
         if model not in ("base-en", "tiny-en"):
             raise UsageError(f"MoonshineSTT: expected model 'base-en' or 'tiny-en', got {model!r}")
         self.recognizer = MoonshineRecognizer(model, on_progress)
-        super().__init__(self.recognizer, options)
+        super().__init__(self.recognizer, options, watch=_pauses.stream)
 
     async def prewarm(self) -> None:
+        await _pauses.prewarm()
         await self.recognizer.prewarm()
 
 

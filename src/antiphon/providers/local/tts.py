@@ -67,7 +67,7 @@ class HibariTTS(TTS):
         await _worker.run(lambda ticket: _speak("Ready, at 9:00 AM.", self._speed, ticket))
 
 
-class _SpeechCache:
+class SpeechCache:
     """The frames of the sentences said last, up to a length in seconds."""
 
     def __init__(self, capacity: float) -> None:
@@ -76,12 +76,14 @@ class _SpeechCache:
         self._frames: OrderedDict[tuple[str, float], list[AudioFrame]] = OrderedDict()
 
     def get(self, key: tuple[str, float]) -> list[AudioFrame] | None:
+        """The frames of (sentence, speed), if they are held."""
         frames = self._frames.get(key)
         if frames is not None:
             self._frames.move_to_end(key)
         return frames
 
     def put(self, key: tuple[str, float], frames: list[AudioFrame]) -> None:
+        """Hold them, and forget what was not asked for since longest."""
         if key in self._frames:
             return
         self._frames[key] = frames
@@ -94,7 +96,7 @@ def _duration(frames: list[AudioFrame]) -> float:
     return sum(frame.duration for frame in frames)
 
 
-_said = _SpeechCache(_CACHED_SECONDS)
+_said = SpeechCache(_CACHED_SECONDS)
 _voices: list[Any] = []
 """The voice, once it is loaded. Used in the worker's thread only."""
 

@@ -49,7 +49,9 @@ def probability(text: str, asked: str = "") -> float:
         return 0.5
     if language.lacks_pieces(words, asked):
         return 0.1
-    if _TRAILING.search(text):
+    answers = asked.rstrip().endswith("?") and len(words) <= _SHORT_ANSWER
+    # Transcribers hear a comma after many a short answer; after "yes" or "well" they are right.
+    if _TRAILING.search(text) and not (answers and text.rstrip().endswith(",") and words[-1] not in language.openings):
         return 0.1
     if " ".join(words) in language.whole_turns:
         return 0.9
@@ -64,7 +66,7 @@ def probability(text: str, asked: str = "") -> float:
         return 0.1 if len(words) > 1 else 0.2
     if question:
         return 0.95
-    if asked.rstrip().endswith("?") and len(words) <= _SHORT_ANSWER:
+    if answers:
         return 0.85
     return 0.8 if len(words) > 2 else 0.65
 
@@ -77,6 +79,7 @@ class _Language:
     unfinished_phrases: frozenset[Phrase]
     finished: frozenset[Phrase]
     whole_turns: frozenset[str]
+    openings: frozenset[str]
     openers: frozenset[str]
     digits: Mapping[str, int]
     digit_words: Mapping[str, int]
@@ -116,6 +119,7 @@ def _language() -> _Language:
         unfinished_phrases=_phrases(data["unfinished"]["phrases"]),
         finished=_phrases(data["finished"]["phrases"]),
         whole_turns=frozenset(data["finished"]["turns"].strip().splitlines()),
+        openings=frozenset(data["unfinished"]["openings"].split()),
         openers=frozenset(data["questions"]["openers"].split()),
         digits=expects["digits"],
         digit_words=data["digit_words"],

@@ -61,7 +61,7 @@ class SileroVAD(VAD):
     def __init__(self, options: VADOptions | None = None) -> None:
         self._options = options or VADOptions()
 
-    def stream(self) -> VADStream:
+    def stream(self) -> SileroStream:
         return SileroStream(_network(), self._options)
 
     async def prewarm(self) -> None:
@@ -86,6 +86,11 @@ class SileroStream(VADStream):
         self._rate = np.array(_RATE)
         self._pending = b""
         self._hysteresis = Hysteresis(options)
+
+    @property
+    def quiet(self) -> float:
+        """Seconds since the last voiced window."""
+        return self._hysteresis.quiet
 
     def push(self, frame: AudioFrame) -> Sequence[VADEvent]:
         data = self._pending + self._resampler.push(frame).data
@@ -130,6 +135,11 @@ class Hysteresis:
         self._voiced = 0.0
         """Seconds of voice since the onset, while it is not yet speech."""
         self._last_voiced = 0.0
+
+    @property
+    def quiet(self) -> float:
+        """Seconds since the last voiced window."""
+        return self._now - self._last_voiced
 
     def push(self, probability: float) -> VADEvent | None:
         """The transition that the next window brings, if any."""
