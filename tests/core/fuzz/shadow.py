@@ -41,7 +41,15 @@ from antiphon.options import SessionOptions
 STOP_BOUND = 0.5
 """Seconds after which a stopped segment counts as gone."""
 
+RESUME_GRACE = 0.5
+"""Seconds that a tool has, after it waited for the caller, before it may be spoken over."""
+
 EPSILON = 1e-6
+
+
+def _is_told_apart(text: str) -> bool:
+    """The text holds a word that occurs once in a session: it is not a backchannel, and can be followed."""
+    return any(word[0] == "u" and word[1:].isdigit() for word in text.split())
 
 
 class Violation(AssertionError):
@@ -204,6 +212,10 @@ class Shadow:
         self.close_grace = 0.0
         self.closing = False
         self.closed = False
+        self.resumed_until = 0.0
+        """A tool that comes back from the caller has a moment to end before it is spoken over."""
+        self.may_end = False
+        """A goodbye was asked for, and the caller has not gone on since."""
         self.was_shielded = False
         """A tool that must not be interrupted ran when the fact came."""
         self.forced = False
@@ -236,6 +248,7 @@ class Shadow:
             f.HandOffRequested: self._handoff_requested,
             f.AgentTaskStarted: self._task_started,
             f.AgentTaskFinished: self._task_finished,
+            f.EndRequested: self._end_requested,
             f.CloseRequested: self._close_requested,
         }
         self._commands: dict[type, Callable[[Any], None]] = {
@@ -306,7 +319,7 @@ class Shadow:
     def _transcribed(self, fact: f.Transcribed) -> None:
         self.heard_words.add(fact.text.split()[0])
         self.said_last = fact.text.split()[0]
-        if fact.final:
+        if fact.final and _is_told_apart(fact.text):
             self.waiting_words.append(fact.text.split()[0])
         self.words_since_start = len(fact.text.split())
 
@@ -493,6 +506,7 @@ class Shadow:
         run = self._open_run(fact.run)
         if run is not None:
             run.suspended = False
+            self.resumed_until = self.now + RESUME_GRACE
 
     def _run_cancel(self, fact: f.RunCancelRequested) -> None:
         run = self._open_run(fact.run)
@@ -552,6 +566,11 @@ class Shadow:
                     self.tasks.pop(gone, None)
                 del self.frames[n:]
                 return
+
+    def _end_requested(self, _: f.EndRequested) -> None:
+        if not self.closing:
+            self.may_end = True
+            self.counters["goodbye"] += 1
 
     def _close_requested(self, fact: f.CloseRequested) -> None:
         self.forced = True
@@ -664,7 +683,8 @@ class Shadow:
             return
         self._check_protected(gen.speech, command)
         gen.open = False
-        gen.stopped = type(self.fact) is not f.AgentTaskFinished  # The end of a task lets its calls be finished.
+        # The end of a task, or of the model's time, lets the calls that were made be finished.
+        gen.stopped = type(self.fact) is not f.AgentTaskFinished and self.now < gen.expires - EPSILON
         gen.failed = gen.text is None
         if gen.segment.place is Place.PLAYING:
             gen.segment.since = self.now
@@ -731,7 +751,7 @@ class Shadow:
         )
 
     def _check_protected(self, speech: Speech, command: do.Command) -> None:
-        if self.forced or self.closing or speech.excused or speech.interruptible:
+        if self.forced or self.closing or self.may_end or speech.excused or speech.interruptible:
             return
         gens = [gen for gen in self.gens.values() if gen.speech is speech]
         if any(gen.failed or (gen.open and self.now >= gen.expires - EPSILON) for gen in gens):
@@ -920,6 +940,9 @@ class Shadow:
         if any(h.kind == command.kind and h is not command for h, end in self.hooks.values() if self.now < end):
             self._fail("turns", f"{command} beside another turn's hook")
         self.turn_texts.append(command.text)
+        if self.may_end:
+            self.may_end = False
+            self.counters["goodbye taken back"] += 1
         if self.said_last in command.text.split():
             self.said_last = ""
         words = command.text.split()
@@ -978,9 +1001,9 @@ class Shadow:
         elif item.role == "user":
             if text in self.expected_turns:
                 self.expected_turns.remove(text)
-            elif self.closing and any(word in self.heard_words for word in text.split()):
+            elif text not in self.turn_texts and self._is_leftover(text):
                 return  # Said and not yet a turn when the session was closed.
-            elif not text.startswith("i") and text not in self.turn_texts:
+            elif not text.startswith("q") and text not in self.turn_texts and not self.may_end:
                 self._fail("turns", f"{command}: nobody said that")
             if text in self.vetoed:
                 self.answered.add(text)
@@ -990,9 +1013,13 @@ class Shadow:
                     turn.agents.add(command.agent)
                     turn.recorded = True
 
+    def _is_leftover(self, text: str) -> bool:
+        """Said and not yet a turn when the session was closed."""
+        return (self.closing or self.may_end) and any(word in self.heard_words for word in text.split())
+
     def _turn(self, text: str) -> Turn | None:
         """The turn with this text, if it still wants an answer. Texts are unique."""
-        if text in self.answered or text in self.vetoed or text.startswith("i"):
+        if text in self.answered or text in self.vetoed or not _is_told_apart(text):
             return None
         return self.unanswered.setdefault(text, Turn(text))
 
@@ -1027,7 +1054,7 @@ class Shadow:
 
     def _assumable(self, segment: Segment, text: str) -> bool:
         """The core may have closed the segment by itself, with what was reported last."""
-        gone = segment.place is Place.GONE or self._gone_by_now(segment) or self.closing
+        gone = segment.place is Place.GONE or self._gone_by_now(segment) or self.closing or self.may_end
         return gone and segment.progress.startswith(text)
 
     # -- commands: events and the end
@@ -1061,7 +1088,7 @@ class Shadow:
         speech.done = True
         self.requested.discard(speech)
         for segment in self.sink:
-            if segment.speech is speech and not self._gone_by_now(segment) and not self.closing:
+            if segment.speech is speech and not self._gone_by_now(segment) and not (self.closing or self.may_end):
                 self._fail("handles", f"speech {speech.number} is done while segment {segment.number} sounds")
         if not self._answers(speech):
             return
@@ -1075,6 +1102,8 @@ class Shadow:
         return speech.heard or not speech.interrupted or speech.excused
 
     def _closed(self, _: do.Close) -> None:
+        if not self.closing and not self.may_end:
+            self._fail("end", "closed, and nobody asked for it")
         self.closed = True
         self.counters["closed"] += 1
 
@@ -1095,7 +1124,7 @@ class Shadow:
             and not (deadline and deadline <= self.now)
         ):
             self._fail("end", f"closing was asked for in time to be over at {self.close_at}")
-        if deadline is None and not self.speaking and not self._somebody_else_acts():
+        if deadline is None and not self.speaking and not self.may_end and not self._somebody_else_acts():
             unfinished = self._unfinished()
             if unfinished:
                 self._fail("liveness", f"nothing will happen any more, but unfinished is {unfinished}")
@@ -1111,7 +1140,7 @@ class Shadow:
             self._check_barge_in()
 
     def _check_barge_in(self) -> None:
-        if self.closing:
+        if self.closing or self.may_end:
             return
         playing = [s for s in self.sink if s.place is Place.PLAYING]
         if (
@@ -1120,11 +1149,20 @@ class Shadow:
             or any(r.protected for r in self.live.values())
         ):
             return
-        if not self.speaking or self.was_shielded or any(s.place is Place.STOPPING for s in self.sink):
+        if (
+            not self.speaking
+            or self.was_shielded
+            or self.now < self.resumed_until
+            or any(s.place is Place.STOPPING for s in self.sink)
+        ):
             return
         if type(self.fact) is f.UserSpeechStarted and not self.paused:
             self._fail("barge-in", "the caller speaks, and the line is not paused")
-        if type(self.fact) is f.Transcribed and self.words_since_start >= self.options.turns.interruption.min_words:
+        if (
+            type(self.fact) is f.Transcribed
+            and _is_told_apart(self.fact.text)
+            and self.words_since_start >= self.options.turns.interruption.min_words
+        ):
             self._fail("barge-in", f"the caller said {self.words_since_start} words, and the agent is not cut")
 
     def _somebody_else_acts(self) -> bool:
@@ -1150,6 +1188,8 @@ class Shadow:
         """Everything was answered and nothing is due: nothing may be left over."""
         if self.closed:
             return
+        if self.may_end:
+            self._fail("end", "the goodbye was said, and the session is still open")
         if not idle:
             self._fail("rest", "nothing is due or under way, but the conversation is not idle")
         if self.paused:

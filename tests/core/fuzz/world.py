@@ -128,6 +128,8 @@ class Temper:
     app_interrupts: bool = False
     lag: float = 0.01
     """The loop is blocked: time jumps."""
+    ends: float = 0.03
+    """A tool says goodbye and ends the call."""
     closes: float = 0.1
     """The session is closed in the middle."""
 
@@ -175,6 +177,7 @@ def draw_temper(rng: Random) -> Temper:
                 ("fail", 0.3), ("hang", 0.15), ("noise", 0.2), ("late", 0.9), ("barge", 0.9), ("barge", 0.0),
                 ("veto", 0.4), ("slow_hook", 0.8), ("update", 0.6), ("handoff", 0.5), ("task", 0.5), ("talk", 0.6),
                 ("protect", 0.5), ("app", 0.9), ("app", 0.0), ("lag", 0.1), ("closes", 0.6),
+                ("ends", 0.5),
             )
         )  # fmt: skip
         setattr(temper, name, value)
@@ -350,8 +353,16 @@ class World:
         yield self.some(0.0, 2.0)
         while not self.calm:
             script = rng.choices(
-                (self._utterance, self._cough, self._backchannel, self._typed, self._chopped, self._wavering),
-                (0.45, 0.15, 0.1, 0.15, 0.1, 0.05),
+                (
+                    self._utterance,
+                    self._cough,
+                    self._backchannel,
+                    self._typed,
+                    self._chopped,
+                    self._wavering,
+                    self._farewell,
+                ),
+                (0.44, 0.15, 0.1, 0.15, 0.1, 0.05, 0.01 + self.temper.ends / 2),
             )[0]
             yield from script()
             if self.chance(self.temper.barge):
@@ -405,7 +416,16 @@ class World:
         yield f.UserSpeechEnded()
         if self.options.has_stt:
             yield self.some(0.0, 0.7)
-            yield f.Transcribed(f"u{self.serial()}", final=True)
+            words = f"u{self.serial()}" if self.chance(0.5) else self.rng.choice(("uh huh", "okay", "mm hmm"))
+            yield f.Transcribed(words, final=True)
+
+    def _farewell(self) -> Process:
+        yield f.UserSpeechStarted()
+        yield self.some(0.1, 0.4)
+        if self.options.has_stt:
+            yield f.Transcribed(self.rng.choice(("bye", "thanks, take care", "okay bye bye")), final=True)
+        yield self.some(0.0, 0.2)
+        yield f.UserSpeechEnded()
 
     def _typed(self) -> Process:
         yield f.UserTurnSubmitted(self.text("u"))
@@ -559,6 +579,13 @@ class World:
             yield from self._talk(run=run, agent=None)
         if self.chance(temper.task) and not self.calm:
             yield from self._ask(run=run, parent=None)
+        if self.chance(temper.ends):
+            goodbye = yield Open(self._request(run=run))
+            yield f.EndRequested(goodbye, self.rng.choice((0.0, 2.0)))
+            if self.chance(0.3):
+                yield f.RunSuspended(run)
+                yield Done(goodbye)
+                yield f.RunResumed(run)
         if self.chance(temper.update):
             for n in range(self.rng.choice((1, 1, 2, 3))):
                 yield f.ToolUpdated(run, f"update {n} of {command.call.call_id}", silent=self.chance(0.2))
@@ -617,7 +644,7 @@ class World:
                 )
 
             return say
-        user_input = self.text("i") if run is None and agent is None and self.chance(0.2) else None
+        user_input = self.text("q") if run is None and agent is None and self.chance(0.2) else None
 
         def reply(speech: int) -> f.Fact:
             self._speeches.append(speech)
