@@ -2,7 +2,7 @@
 
 import datetime
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -303,3 +303,44 @@ class TestNormalForm:
         async def f(v: Any = None) -> None: ...
 
         assert f.prepare(one).canonical != f.prepare(other).canonical
+
+
+class TestNullsOfForeignSchemas:
+    SCHEMA: dict[str, Any] = {  # noqa: RUF012 - never changed
+        "name": "raw",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "must": {"type": ["string", "null"]},
+                "may": {"type": "string"},
+                "nullable": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+                "inner": {"$ref": "#/$defs/inner"},
+                "list": {"type": "array", "items": {"$ref": "#/$defs/inner"}},
+            },
+            "required": ["must"],
+            "$defs": {"inner": {"type": "object", "properties": {"x": {"type": "integer"}}}},
+        },
+    }
+
+    def test_a_null_goes_only_where_the_schema_does_not_allow_it(self) -> None:
+        @function_tool(raw_schema=self.SCHEMA)
+        async def raw(raw_arguments: dict[str, Any]) -> None: ...
+
+        given = {"must": None, "may": None, "nullable": None, "inner": {"x": None}, "list": [{"x": None}, {"x": 1}]}
+        assert raw.prepare(given).kwargs["raw_arguments"] == {
+            "must": None,
+            "nullable": None,
+            "inner": {},
+            "list": [{}, {"x": 1}],
+        }
+
+
+def test_a_null_in_a_typed_dict_is_an_absent_key() -> None:
+    class Guest(TypedDict):
+        name: str
+        age: NotRequired[int]
+
+    @function_tool
+    async def seat(guests: list[Guest]) -> None: ...
+
+    assert seat.prepare('{"guests": [{"name": "Ann", "age": null}]}').kwargs == {"guests": [{"name": "Ann"}]}

@@ -4,7 +4,7 @@ import asyncio
 import functools
 import inspect
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, assert_type
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, assert_type
 
 import pytest
 
@@ -524,3 +524,46 @@ def test_the_types_of_tools_are_distinct() -> None:
     assert (type(Desk.greet), type(raw)) == (FunctionTool, RawFunctionTool)
     assert not is_raw_function_tool(Desk.greet)
     assert not is_function_tool(raw)
+
+
+def test_the_reservation_agents_tools_are_described_as_written() -> None:
+    class ReservationAgent:
+        @function_tool
+        async def check_availability(self, date: str, party_size: int, meal: Literal["lunch", "dinner"]) -> str:
+            """Check open reservation slots for a given date and meal.
+
+            Call this when the user asks about availability. Don't call it
+            until you have the date, party size, and meal (must be "lunch"
+            or "dinner").
+
+            Args:
+                date: Reservation date in YYYY-MM-DD format.
+                party_size: Number of guests, between 1 and 12.
+                meal: Either "lunch" or "dinner".
+
+            Returns:
+                A speech-ready summary of available times.
+            """
+            return f"{date} {party_size} {meal}"
+
+        @function_tool
+        async def book_reservation(self, run_ctx: Context[int], date: str, time: str, read_back: bool) -> str:
+            """Book a reservation. Only call after reading the details back to the user.
+
+            Args:
+                read_back: Set to True only after you have read the date, time,
+                    and party size back to the user and they have confirmed.
+            """
+            return "Booked." if read_back else "Read back first."
+
+    check, book = find_function_tools(ReservationAgent())
+    assert check.description.endswith(
+        '(must be "lunch"\nor "dinner").\n\nReturns: A speech-ready summary of available times.'
+    )
+    assert check.spec.parameters["properties"]["meal"] == {
+        "type": "string",
+        "enum": ["lunch", "dinner"],
+        "description": 'Either "lunch" or "dinner".',
+    }
+    assert book.spec.parameters["required"] == ["date", "time", "read_back"]
+    assert book.spec.parameters["properties"]["read_back"]["description"].endswith("and they have confirmed.")
