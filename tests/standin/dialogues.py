@@ -162,7 +162,7 @@ GYM = Domain(
             ),
         ),
         Dialogue(
-            "corrects the day, asks for another after booking",
+            "corrects the day, then asks for another",
             (
                 Turn("What's on this Saturday, no wait, sorry, Sunday?", (classes("2026-03-15"),)),
                 Turn(
@@ -255,8 +255,10 @@ def check(date: str, party_size: int, meal: str, *, optional: bool = False) -> C
     return Call("check_availability", {"date": date, "party_size": party_size, "meal": meal}, optional=optional)
 
 
-def alternatives(date: str, party_size: int, *, optional: bool = False) -> Call:
-    return Call("find_alternatives", {"date": date, "party_size": party_size}, optional=optional, earlier=not optional)
+def alternatives(date: str, spoken: str, party_size: int, *, optional: bool = False) -> Call:
+    """The tool documents no form for its date: the caller's own words are as good as the ISO form."""
+    said = OneOf((date, spoken, f"this {spoken}"))
+    return Call("find_alternatives", {"date": said, "party_size": party_size}, optional=optional, earlier=not optional)
 
 
 def reserve(date: str, time: str, party_size: int) -> Call:
@@ -338,9 +340,9 @@ RESTAURANT = Domain(
             (
                 Turn(
                     "Do you have anything for dinner this Saturday for two?",
-                    (check("2026-06-06", 2, "dinner"), alternatives("2026-06-06", 2, optional=True)),
+                    (check("2026-06-06", 2, "dinner"), alternatives("2026-06-06", "Saturday", 2, optional=True)),
                 ),
-                Turn("Are there any other dates nearby?", (alternatives("2026-06-06", 2),)),
+                Turn("Are there any other dates nearby?", (alternatives("2026-06-06", "Saturday", 2),)),
                 Turn(
                     "Please book Sunday at seven thirty in the evening then.",
                     (check("2026-06-07", 2, "dinner", optional=True), reminder("2026-06-07", "19:30", 2)),

@@ -109,12 +109,15 @@ async def hold(domain: Domain, dialogue: Dialogue) -> Score:
     """Hold one dialogue in text with a new session and score it."""
     from antiphon import AgentSession
     from antiphon.chat import ChatMessage, FunctionCall
+    from antiphon.events import ErrorEvent
     from antiphon.providers.standin import StandInLLM
 
     from .agents import ParcelAgent, ReservationAgent, gym_agent
 
     agents = {"gym": gym_agent, "restaurant": ReservationAgent, "parcel": ParcelAgent}
-    session = AgentSession(llm=StandInLLM(now=domain.now), max_tool_steps=5)
+    errors: list[ErrorEvent] = []
+    session = AgentSession(llm=StandInLLM(now=lambda: domain.now), max_tool_steps=5)
+    session.on("error", errors.append)
     await session.start(agents[domain.agent]())
     total = Score()
     before: list[Made] = []
@@ -132,6 +135,7 @@ async def hold(domain: Domain, dialogue: Dialogue) -> Score:
             score.faults = [f"{where}\n      {fault}\n      agent said: {said}" for fault in score.faults]
         total.add(score)
     await session.aclose()
+    assert errors == [], f"{domain.agent}, {dialogue.name}: the session reported {errors}"
     return total
 
 
