@@ -57,6 +57,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger("antiphon")
 
 
+_SESSION = ""
+"""The owner of the session's own toolsets, where others are named by their agent."""
+
+
 class Enrolled:
     """An agent's place in a session (see `Enrolment`)."""
 
@@ -139,7 +143,9 @@ class Application:
         """The speech that a message (by its id) or a round of calls (by its group) belongs to."""
         self._sources: dict[int, tuple[SaySource, AsyncIterable[AudioFrame] | None]] = {}
         self._idle_waiters: list[asyncio.Future[None]] = []
-        self._setups: dict[str, asyncio.Future[None]] = {}
+        self._open_toolsets: dict[str, tuple[list[Toolset], asyncio.Future[None]]] = {}
+        """By agent id, or `_SESSION`: the toolsets that were started, and when they are ready."""
+        self._closings: set[asyncio.Task[None]] = set()
         self._on: dict[EventKind, Callable[[Emit], None]] = {
             "agent_state": self._agent_state,
             "user_state": self._user_state,
@@ -186,9 +192,7 @@ class Application:
     def dismiss(self, agent_id: str) -> None:
         """A finished task's tools are needed no more."""
         self._tables.pop(agent_id, None)
-        toolsets = self.close_toolsets(agent_id)
-        if toolsets is not None:
-            self.running.spawn(toolsets, f"toolsets of {agent_id}")
+        self.close_toolsets(agent_id)
 
     def agent(self, agent_id: str) -> Agent:
         """The agent behind an id."""
@@ -273,28 +277,24 @@ class Application:
             for tool in table.flatten()
         )
 
-    def setup_toolsets(self, agent_id: str) -> Any:
-        """Awaitable: the toolsets of an agent start. None if there are none."""
-        return self._setup(agent_id, self._agents[agent_id].tools)
+    def setup_toolsets(self, agent_id: str) -> asyncio.Future[None] | None:
+        """Start an agent's toolsets. The result is done when they are ready; None: there are none."""
+        return self._set_up(agent_id, self._agents[agent_id].tools)
 
-    def close_toolsets(self, agent_id: str) -> Any:
-        """Awaitable: the toolsets of an agent close. None if there are none."""
-        self._setups.pop(agent_id, None)
-        toolsets = [tool for tool in self._agents[agent_id].tools if isinstance(tool, Toolset)]
-        return self.close_all(toolsets) if toolsets else None
+    def setup_session_toolsets(self) -> None:
+        """Start the session's own toolsets."""
+        self._set_up(_SESSION, self.tools)
 
-    def setup_session_toolsets(self) -> Any:
-        """Awaitable: the session's own toolsets start. None if there are none."""
-        return self._setup("", self.tools)
-
-    def _setup(self, owner: str, tools: Sequence[ToolLike]) -> Any:
+    def _set_up(self, owner: str, tools: Sequence[ToolLike]) -> asyncio.Future[None] | None:
         toolsets = [tool for tool in tools if isinstance(tool, Toolset)]
         if not toolsets:
             return None
-        ready = self._setups[owner] = asyncio.get_running_loop().create_future()
-        return self._set_up(toolsets, ready)
+        ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._open_toolsets[owner] = (toolsets, ready)
+        self.running.spawn(self._set_up_all(toolsets, ready), f"toolsets of {owner or 'the session'}")
+        return ready
 
-    async def _set_up(self, toolsets: list[Toolset], ready: asyncio.Future[None]) -> None:
+    async def _set_up_all(self, toolsets: list[Toolset], ready: asyncio.Future[None]) -> None:
         try:
             for toolset in toolsets:
                 try:
@@ -303,29 +303,41 @@ class Application:
                     logger.exception("toolset %r could not be set up; the agent runs without it", toolset.id)
                     self.failed(error, toolset)
         finally:
-            self.tools_version += 1
             if not ready.done():
                 ready.set_result(None)
 
-    def open_toolsets(self) -> list[Toolset]:
-        """The toolsets that were set up and not closed."""
-        owners = [self.tools if owner == "" else self._agents[owner].tools for owner in self._setups]
-        self._setups.clear()
-        return [tool for tools in owners for tool in tools if isinstance(tool, Toolset)]
+    def close_toolsets(self, agent_id: str) -> None:
+        """The agent has ended: its toolsets close, while the conversation goes on."""
+        if agent_id in self._open_toolsets:
+            closing = asyncio.get_running_loop().create_task(self._close_all(agent_id), name=f"closing {agent_id}")
+            self._closings.add(closing)
+            closing.add_done_callback(self._closings.discard)
 
-    async def wait_for_setups(self, timeout: float) -> None:
-        """Until the toolsets that are starting are ready, or `timeout` seconds."""
-        if self._setups:
-            await asyncio.wait(list(self._setups.values()), timeout=timeout)
+    async def close_all_toolsets(self, timeout: float) -> None:
+        """Close every toolset that is still open, and wait for those that are closing, at most `timeout` seconds."""
+        for owner in list(self._open_toolsets):
+            self.close_toolsets(owner)
+        if not self._closings:
+            return
+        _, deaf = await asyncio.wait(set(self._closings), timeout=timeout)
+        for task in deaf:
+            logger.warning("%s: the toolsets did not close within %s s and were abandoned", task.get_name(), timeout)
+            task.cancel()
 
-    async def close_all(self, toolsets: Sequence[Toolset]) -> None:
-        """Close toolsets; what one raises is told and keeps none of the others open."""
+    async def _close_all(self, owner: str) -> None:
+        toolsets, _ = self._open_toolsets.pop(owner)
         for toolset in reversed(toolsets):
             try:
                 await toolset.aclose()
             except Exception as error:
                 logger.exception("toolset %r could not be closed", toolset.id)
                 self.failed(error, toolset)
+
+    async def wait_for_setups(self, timeout: float) -> None:
+        """Until the toolsets that are starting are ready, or `timeout` seconds."""
+        starting = [ready for _, ready in self._open_toolsets.values()]
+        if starting:
+            await asyncio.wait(starting, timeout=timeout)
 
     # -- models
 

@@ -6,7 +6,7 @@ say which job and which agent hook the running code belongs to.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -86,6 +86,9 @@ class Job(Protocol):
     def room(self) -> Any: ...
     def attach(self, session: Any) -> None:
         """A session is about to start in this job. Called by the session."""
+
+    async def prepare(self, models: Sequence[Any]) -> None:
+        """Load the models (or None) that the session begins with. Called by the session, before the caller is heard."""
 
     def started(self, session: Any) -> None:
         """The session runs. Called by the session, at the end of its `start`."""

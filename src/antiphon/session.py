@@ -163,6 +163,8 @@ class AgentSession(EventEmitter, Generic[Userdata]):
             input = input or room.audio_input
             output = output or room.audio_output
         agent_id = self._application.enrol(agent)
+        if job is not None:
+            await job.prepare([agent.llm, agent.stt, agent.tts, agent.vad, self._application.models["turn_detector"]])
         driver = self._driver = Driver(
             self._application,
             replace(self._options, has_stt=self._hears_words(agent)),
@@ -175,9 +177,7 @@ class AgentSession(EventEmitter, Generic[Userdata]):
         self._application.driver = driver
         self._closer = asyncio.create_task(self._close_when_told(driver), name="session close")
         result = self._application.recorder = RunResult() if capture_run else None
-        setup = self._application.setup_session_toolsets()
-        if setup is not None:
-            driver.spawn(setup, "toolsets of the session")
+        self._application.setup_session_toolsets()
         driver.start(agent_id)
         await self._application.wait_for_setups(SETUP_PATIENCE)
         if result is not None:
@@ -477,13 +477,7 @@ class AgentSession(EventEmitter, Generic[Userdata]):
         application = self._application
         application.end_speeches()
         await driver.aclose(CANCELLED_TASKS_GRACE)
-        toolsets = [*application.open_toolsets()]
-        if toolsets:
-            try:
-                async with asyncio.timeout(self._options.close_grace):
-                    await application.close_all(toolsets)
-            except TimeoutError:
-                logger.warning("toolsets did not close within %s s and were abandoned", self._options.close_grace)
+        await application.close_all_toolsets(self._options.close_grace)
         self.emit("close", CloseEvent(reason=_close_reason(reason), error=self._close_error))
 
     async def __aenter__(self) -> Self:

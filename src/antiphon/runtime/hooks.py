@@ -10,7 +10,7 @@ import asyncio
 import logging
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from antiphon.chat import ChatContext, ChatItem, ChatMessage
 from antiphon.core.commands import HookKind, RunHook
@@ -47,40 +47,29 @@ class Hooks:
 
     def run(self, command: RunHook) -> None:
         """Run a hook; it closes with `HookReturned`, at once if there is nothing to run."""
-        toolsets = self._toolsets_work(command)
+        ready = self._host.setup_toolsets(command.agent) if command.kind == "on_enter" else None
         if command.kind in self._host.agent(command.agent).overridden:
-            self._driver.spawn(self._run(command, toolsets), f"{command.kind} of {command.agent}")
+            self._driver.spawn(self._run(command, ready), f"{command.kind} of {command.agent}")
             return
-        if toolsets is not None:
-            self._driver.spawn(self._quietly(toolsets), f"toolsets of {command.agent}")
-        self._driver.report(HookReturned(command.hook))
+        self._returned(command, HookReturned(command.hook))
 
-    def _toolsets_work(self, command: RunHook) -> Any:
-        if command.kind == "on_enter":
-            return self._host.setup_toolsets(command.agent)
-        if command.kind == "on_exit":
-            return self._host.close_toolsets(command.agent)
-        return None
-
-    async def _quietly(self, work: Any) -> None:
-        await work
-
-    async def _run(self, command: RunHook, toolsets: Any) -> None:
+    async def _run(self, command: RunHook, ready: asyncio.Future[None] | None) -> None:
         current_hook.set(HookScope(self._driver, command.agent, command.kind))
         outcome = HookReturned(command.hook)
         try:
-            if toolsets is not None and command.kind == "on_enter":
-                await toolsets
+            if ready is not None:
+                await asyncio.shield(ready)
             outcome = await self._call(command)
-            if toolsets is not None and command.kind == "on_exit":
-                await toolsets
-        except asyncio.CancelledError:
-            raise
         except Exception as error:
             logger.exception("%s of agent %r raised", command.kind, command.agent)
             self._host.failed(error, self._host.agent(command.agent))
         finally:
-            self._driver.report(outcome)
+            self._returned(command, outcome)
+
+    def _returned(self, command: RunHook, outcome: HookReturned) -> None:
+        if command.kind == "on_exit":
+            self._host.close_toolsets(command.agent)
+        self._driver.report(outcome)
 
     async def _call(self, command: RunHook) -> HookReturned:
         agent = self._host.agent(command.agent)

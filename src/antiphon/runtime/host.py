@@ -6,6 +6,7 @@ behind them: it is the host. These protocols are all that the runtime knows of i
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterable, Sequence
 from typing import Any, Protocol, TypeAlias
 
@@ -105,8 +106,8 @@ class Host(Protocol):
     def history_items(self) -> Sequence[ChatItem]:
         """The session's history."""
 
-    def close_toolsets(self, agent_id: str) -> Any:
-        """Awaitable: the agent has ended, its toolsets close."""
+    def setup_toolsets(self, agent_id: str) -> asyncio.Future[None] | None:
+        """Start the agent's toolsets. The result is done when they are ready; None: there are none."""
 
-    def setup_toolsets(self, agent_id: str) -> Any:
-        """Awaitable: the agent begins, its toolsets start."""
+    def close_toolsets(self, agent_id: str) -> None:
+        """The agent has ended: its toolsets close, while the conversation goes on."""
