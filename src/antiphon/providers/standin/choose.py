@@ -1,0 +1,103 @@
+"""Which tool an utterance asks for, if any.
+
+A tool is matched by what it does (acts: "cancel" against "call off"), by the words it shares with the utterance, and by
+whether it has slots for the values that were said. The score is a sum of these; `plan` weighs it against the course of
+the conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from antiphon.providers.standin.fill import Fill
+from antiphon.providers.standin.slots import ToolView
+from antiphon.providers.standin.understand import Kind, Utterance
+from antiphon.providers.standin.words import alike, thesaurus
+
+SPECIFIC = frozenset("cancel change refund report transfer pay renew price trace verify notify".split())
+"""Acts that, once named, rule out tools which do something else."""
+
+
+@dataclass(slots=True, frozen=True)
+class Match:
+    """How well a tool fits an utterance."""
+
+    tool: ToolView
+    act: float
+    """By what is to be done."""
+    words: float
+    """By shared topic words, rarer ones weighing more."""
+    values: float
+    """By slots for the values said."""
+
+    @property
+    def total(self) -> float:
+        """The sum."""
+        return self.act + self.words + self.values
+
+    @property
+    def asked_for(self) -> bool:
+        """True if the utterance asks for this tool by itself, without help from the conversation before."""
+        return self.act >= 1.0 or (self.words >= 0.9 and self.act >= 0) or (self.words >= 0.5 and self.act > 0)
+
+
+_TYPED = (Kind.DATE, Kind.TIME, Kind.PERSON, Kind.EMAIL, Kind.PHONE, Kind.CODE, Kind.NUMBER)
+
+
+def match(
+    tools: Sequence[ToolView], said: Utterance, new: Mapping[str, Mapping[str, Fill]]
+) -> list[Match]:
+    """All tools with their scores, best first. `new` holds what the utterance fills in each tool."""
+    found = [_match(tool, tools, said, new.get(tool.name, {})) for tool in tools if not tool.ends_call]
+    found.sort(key=lambda m: -m.total)
+    return found
+
+
+def _match(tool: ToolView, tools: Sequence[ToolView], said: Utterance, new: Mapping[str, Fill]) -> Match:
+    typed = {m.kind for m in said.mentions if m.kind in _TYPED and m.strong}
+    kinds = {slot.kind for slot in tool.slots}
+    values = sum(0.3 if kind in kinds else -0.3 for kind in typed)
+    values += 0.3 * sum(1 for name in new if (slot := tool.slot(name)) is not None and slot.kind in (Kind.CHOICE, Kind.FLAG))
+    if tool.fallback:
+        values -= 0.8
+    return Match(tool, _act(tool, said), _words(tool, tools, said), values)
+
+
+def _act(tool: ToolView, said: Utterance) -> float:
+    acts = said.acts
+    if not acts:
+        return 0.0
+    kin = thesaurus().kin
+    wants = acts & SPECIFIC or acts
+    if acts & tool.acts:
+        score = 2.5 if wants & tool.acts else 1.2
+    elif wants & tool.wide_acts:
+        score = 1.2
+    elif any((a, b) in kin for a in wants for b in tool.acts):
+        score = 0.8
+    else:
+        score = 0.0
+    if acts & SPECIFIC and not (acts & SPECIFIC & tool.wide_acts) and score < 0.8:
+        score -= 2.0
+    return score
+
+
+def _words(tool: ToolView, tools: Sequence[ToolView], said: Utterance) -> float:
+    total = 0.0
+    content = set(said.content)
+    for word in content:
+        near = _weight(tool, word)
+        if near <= 0:
+            continue
+        share = sum(1 for other in tools if _weight(other, word) > 0) / len(tools)
+        rarity = 1.0 if len(tools) == 1 else 1.15 - 0.85 * share
+        total += near * rarity
+    return min(total, 2.5)
+
+
+def _weight(tool: ToolView, word: str) -> float:
+    exact = tool.vocabulary.get(word)
+    if exact is not None:
+        return exact
+    return max((weight * (near - 0.2) for own, weight in tool.vocabulary.items() if (near := alike(word, own)) > 0), default=0.0)

@@ -1,0 +1,230 @@
+"""Addresses, telephone numbers and codes as people spell them out loud."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from antiphon.providers.standin import numbers
+from antiphon.providers.standin.words import Token
+
+_NATO = {
+    w: w[0]
+    for w in (
+        "alpha alfa bravo charlie delta echo foxtrot golf hotel india juliet juliett kilo lima mike november oscar papa"
+        " quebec romeo sierra tango uniform victor whiskey xray yankee zulu"
+    ).split()
+}
+_JOINTS = {
+    "dot": ".",
+    "period": ".",
+    "point": ".",
+    "underscore": "_",
+    "dash": "-",
+    "hyphen": "-",
+    "minus": "-",
+    "plus": "+",
+}
+_BEFORE_ADDRESS = frozenset("is it's its email e-mail address mail my the at to on that's be use".split())
+_CODE_WORDS = frozenset(
+    "code number reference id identifier confirmation tracking order ticket ref account serial card record case key pin no".split()
+)
+
+
+def read_email(tokens: Sequence[Token], i: int) -> tuple[str, int] | None:
+    """An e-mail address that starts at i, written or spoken ("john dot doe at example dot com")."""
+    if "@" in tokens[i].low:
+        return tokens[i].low, i + 1
+    if tokens[i].low in _BEFORE_ADDRESS:
+        return None
+    at = next((k for k in range(i + 1, min(i + 12, len(tokens))) if tokens[k].low == "at"), None)
+    if at is None or at + 1 >= len(tokens):
+        return None
+    host, end = _host(tokens, at + 1)
+    if host is None:
+        return None
+    local = ""
+    k = i
+    while k < at:
+        low = tokens[k].low
+        if low in _JOINTS:
+            local += _JOINTS[low]
+        elif low in _BEFORE_ADDRESS or low in ("and", "um", "uh", "i", "so"):
+            return None
+        else:
+            piece = numbers.digits(tokens, k)
+            if piece is not None and low not in ("o", "oh"):
+                local, k = local + piece[0], piece[1]
+                continue
+            local += low.replace("'", "")
+        k += 1
+    return (f"{local}@{host}", end) if local and local[0] not in ".-_" else None
+
+
+def _host(tokens: Sequence[Token], i: int) -> tuple[str | None, int]:
+    if re.fullmatch(r"[\w-]+(?:\.[\w-]+)+", tokens[i].low):
+        return tokens[i].low, i + 1
+    host, dotted, k = "", False, i
+    while k < len(tokens) and k < i + 9:
+        low = tokens[k].low
+        if low in ("dot", "point", "period") and k + 1 < len(tokens) and host:
+            host, dotted, k = f"{host}.{tokens[k + 1].low}", True, k + 2
+            continue
+        if low in ("dash", "hyphen") and k + 1 < len(tokens) and host and not dotted:
+            host, k = f"{host}-{tokens[k + 1].low}", k + 2
+            continue
+        if dotted or low in ("and", "please"):
+            break
+        if low in ("g", "hot", "out", "proton", "face") or not host:
+            host, k = host + low, k + 1
+        elif any(token.low == "dot" for token in tokens[k : k + 3]):
+            host, k = host + low, k + 1
+        else:
+            break
+    host = host.rstrip(".").replace("'", "")
+    return (host, k) if dotted else (None, i)
+
+
+def read_phone(tokens: Sequence[Token], i: int) -> tuple[str, int] | None:
+    """A run of at least seven digits from i, spoken in any grouping. Digits only, with "+" where it was said."""
+    plus = tokens[i].low == "plus" or tokens[i].low.startswith("+")
+    at = i + 1 if tokens[i].low == "plus" else i
+    if at < len(tokens) and tokens[at].low == "o":
+        return None
+    out = ""
+    while at < len(tokens):
+        piece = numbers.digits(tokens, at)
+        if piece is None:
+            if out and tokens[at].low in ("dash", "hyphen", "area", "and", "then", "hundred") and at + 1 < len(tokens):
+                if tokens[at].low == "hundred":
+                    out, at = out + "00", at + 1
+                    continue
+                if numbers.digits(tokens, at + 1) is not None:
+                    at += 1
+                    continue
+            break
+        out, at = out + piece[0], piece[1]
+        if tokens[at - 1].tail.startswith(("?", "!")):
+            break
+    if 7 <= len(out) <= 15:
+        return ("+" if plus else "") + out, at
+    return None
+
+
+def cued_code(tokens: Sequence[Token], i: int) -> bool:
+    """True if the words before i announce a code ("my order number is")."""
+    back = [token.low for token in tokens[max(0, i - 5) : i]]
+    if not back or back[-1] in ("at", "for", "around", "on"):
+        return False
+    while back and back[-1] in (
+        "is",
+        "it's",
+        "its",
+        "was",
+        "uh",
+        "um",
+        "the",
+        "that's",
+        "of",
+        "with",
+        "here",
+        "are",
+        "reads",
+        "says",
+    ):
+        back.pop()
+    if back[-2:] in (
+        ["my", "number"],
+        ["phone", "number"],
+        ["mobile", "number"],
+        ["contact", "number"],
+        ["cell", "number"],
+    ):
+        return False
+    return bool(back) and back[-1] in _CODE_WORDS
+
+
+def read_code(tokens: Sequence[Token], i: int, *, expected: bool) -> tuple[str, int] | None:
+    """A code at i: letters and digits, spelled in letters, numbers, the telephone alphabet and "dash".
+
+    `expected`: a code was announced or asked for, so that digits alone, or letters alone, count as one.
+    """
+    out, at, letters, count = "", i, 0, 0
+    while at < len(tokens):
+        token = tokens[at]
+        low = token.low
+        if low in ("dash", "hyphen", "minus") and out:
+            out, at = out + "-", at + 1
+            continue
+        if low in ("slash",) and out:
+            out, at = out + "/", at + 1
+            continue
+        if low in _NATO and (expected or letters or _spells_on(tokens, at)):
+            out, letters, at = out + _NATO[low].upper(), letters + 1, at + 1
+        elif (len(low) == 1 and low.isalpha() and low not in ("i", "a")) or (
+            low in ("i", "a", "o") and len(low) == 1 and (out or _spells_on(tokens, at)) and not _prose(tokens, at)
+        ):
+            if low == "o" and out and out[-1].isdigit():
+                out += "0"
+            else:
+                out, letters = out + token.text.upper(), letters + 1
+            at += 1
+        elif re.fullmatch(r"(?=.*\d)(?=.*[a-z])[a-z\d]+(?:-[a-z\d]+)*", low) and not re.fullmatch(
+            r"\d+(st|nd|rd|th)", low
+        ):
+            out, letters, at = out + token.text, letters + 1, at + 1
+        elif re.fullmatch(r"(?:[a-z]-){2,}[a-z]", low):
+            out, letters, at = out + token.text.replace("-", "").upper(), letters + 3, at + 1
+        elif (
+            re.fullmatch(r"[a-z]{1,4}-?", low)
+            and token.text.isupper()
+            and len(low) > 1
+            and not out
+            and at + 1 < len(tokens)
+        ):
+            if (
+                low in ("am", "pm", "ok", "tv")
+                or numbers.digits(tokens, at + 1) is None
+                and tokens[at + 1].low not in ("dash", "hyphen")
+            ):
+                break
+            out, letters, at = out + token.text, letters + len(low), at + 1
+        else:
+            piece = numbers.digits(tokens, at)
+            if piece is None:
+                break
+            if low in ("for", "to", "too"):
+                break
+            out, at = out + piece[0], piece[1]
+        count += 1
+        if tokens[at - 1].tail.startswith((".", "?", "!", ";")):
+            break
+    out = out.rstrip("-/")
+    size = len(re.sub(r"[^A-Za-z\d]", "", out))
+    has_digit = any(c.isdigit() for c in out)
+    if size < 3 or (not has_digit and not (expected and letters >= 3 and letters == size)):
+        return None
+    if letters == 0 and not expected:
+        return None
+    if letters and not expected and size < 4:
+        return None
+    return out, at
+
+
+def _spells_on(tokens: Sequence[Token], i: int) -> bool:
+    """True if what follows i is again a letter, a number, or a dash."""
+    if i + 1 >= len(tokens):
+        return False
+    low = tokens[i + 1].low
+    return (
+        (len(low) == 1 and low.isalpha() and low not in ("i", "a"))
+        or low in _NATO
+        or low in ("dash", "hyphen")
+        or (numbers.digits(tokens, i + 1) is not None)
+    )
+
+
+def _prose(tokens: Sequence[Token], i: int) -> bool:
+    """True if a single letter at i is the word "I" or "a"."""
+    after = tokens[i + 1].low if i + 1 < len(tokens) else ""
+    return bool(after) and len(after) > 1 and after not in _NATO and numbers.digits(tokens, i + 1) is None

@@ -1,0 +1,224 @@
+"""Names of persons in what a caller says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from antiphon.providers.standin.words import Token, thesaurus, title_case
+
+_PARTICLES = frozenset("de da di del della der den van von la le bin ibn al el st dos".split())
+_TITLES = frozenset("mr mrs ms miss dr doctor professor prof sir madam".split())
+_STRONG = tuple(
+    tuple(phrase.split())
+    for phrase in (
+        "my name is", "my name's", "my full name is", "the name is", "the name's", "name is", "name's", "under the name of",
+        "under the name", "in the name of", "his name is", "her name is", "full name is", "full name", "name of",
+        "name would be", "name will be", "my names", "it's under", "it is under", "first name is", "last name is",
+        "surname is", "put down",
+    )
+)  # fmt: skip
+_WEAK = tuple(
+    tuple(phrase.split())
+    for phrase in (
+        "this is", "i'm", "i am", "im", "it's for", "it is for", "that's for", "it's", "it is", "that's", "that is",
+        "for", "under", "as", "speaking with", "her name's", "call me", "put it under", "is", "be",
+    )
+)  # fmt: skip
+_CLAIMS = frozenset(
+    {("this", "is"), ("i'm",), ("i", "am"), ("im",), ("it's", "for"), ("for",), ("under",), ("call", "me")}
+)
+"""Weak lead-ins that may introduce a name nobody asked for."""
+
+
+@dataclass(slots=True, frozen=True)
+class PersonName:
+    """A name as said, with capitals."""
+
+    text: str
+    spelled: bool = False
+    """True when it was spelled letter by letter: a correction of a name heard before."""
+
+
+def is_cased(tokens: Sequence[Token]) -> bool:
+    """True if the recogniser wrote capitals, so that names must have them."""
+    return bool(tokens) and tokens[0].text[:1].isupper()
+
+
+def _like_a_name(token: Token, cased: bool) -> bool:
+    low = token.low
+    if not re.fullmatch(r"[^\W\d_]+(?:['\-][^\W\d_]+)*", low):
+        return False
+    if (
+        cased
+        and token.text[0].isupper()
+        and len(low) > 1
+        and low in ("will", "mark", "may", "april", "june", "august", "grace")
+    ):
+        return True
+    base = low.removesuffix("'s")
+    if low in thesaurus().not_names or base in thesaurus().not_names:
+        return False
+    return not cased or token.text[0].isupper() or low in _PARTICLES
+
+
+def _run(tokens: Sequence[Token], i: int, *, cased: bool, taken: set[int], limit: int = 4) -> int:
+    """The end of the run of name-like tokens from i."""
+    end = i
+    if end < len(tokens) and tokens[end].low in _TITLES:
+        end += 1
+    while end < len(tokens) and end - i < limit and end not in taken and _like_a_name(tokens[end], cased):
+        end += 1
+        if tokens[end - 1].tail:
+            break
+    while end > i and tokens[end - 1].low in _PARTICLES:
+        end -= 1
+    return end
+
+
+def _name(tokens: Sequence[Token], i: int, end: int) -> PersonName:
+    parts = [token.text for token in tokens[i:end]]
+    while parts and parts[0].lower() in ("mr", "mrs", "ms", "miss", "sir", "madam") and len(parts) > 1:
+        parts.pop(0)
+    parts[-1] = parts[-1].removesuffix("'s")
+    return PersonName(" ".join(title_case(part) if part.lower() not in _PARTICLES else part for part in parts))
+
+
+def spelled_word(tokens: Sequence[Token], i: int) -> tuple[str, int] | None:
+    """Letters spelled one by one from i: "S H A N E", "C-H-E-N"."""
+    if re.fullmatch(r"(?:[a-z]-){2,}[a-z]", tokens[i].low):
+        return tokens[i].low.replace("-", "").capitalize(), i + 1
+    end = i
+    while end < len(tokens) and len(tokens[end].low) == 1 and tokens[end].low.isalpha():
+        end += 1
+    if end - i < 3:
+        return None
+    return "".join(token.low for token in tokens[i:end]).capitalize(), end
+
+
+def read_person(tokens: Sequence[Token], taken: set[int], *, asked: bool) -> tuple[PersonName, int, int] | None:
+    """The first name in an utterance, with the span it covers, lead-in included.
+
+    `asked`: the caller was asked for a name, so that a bare one counts. `taken`: tokens that are dates and the like.
+    """
+    cased = is_cased(tokens)
+    found = (
+        _introduced(tokens, taken, cased, asked)
+        or _signed(tokens, taken, cased)
+        or (_bare(tokens, taken, cased) if asked else None)
+    )
+    spelled = next(
+        ((k, s) for k in range(len(tokens)) if k not in taken and (s := spelled_word(tokens, k)) is not None), None
+    )
+    if spelled is None:
+        return found
+    at, (word, end) = spelled
+    if found is None:
+        before = {token.low for token in tokens[:at]}
+        if asked or before & {"name", "spelled", "spelt", "spell", "name's"}:
+            return PersonName(word, spelled=True), at, end
+        return None
+    return PersonName(_respell(found[0].text, word)), min(found[1], at), max(found[2], end)
+
+
+def _respell(name: str, word: str) -> str:
+    """The name with the part that sounds most like `word` replaced by it."""
+    from rapidfuzz.fuzz import ratio
+
+    parts = name.split()
+    best = max(range(len(parts)), key=lambda k: ratio(parts[k].lower(), word.lower()))
+    if ratio(parts[best].lower(), word.lower()) < 40:
+        return f"{name} {word}" if len(parts) == 1 else name
+    parts[best] = word
+    return " ".join(parts)
+
+
+def respelled(old: str, spelled: str) -> str:
+    """A name known before, corrected by one that was spelled."""
+    return _respell(old, spelled)
+
+
+def _introduced(
+    tokens: Sequence[Token], taken: set[int], cased: bool, asked: bool
+) -> tuple[PersonName, int, int] | None:
+    lows = [token.low for token in tokens]
+    for leads, strong in ((_STRONG, True), (_WEAK, False)):
+        for i in range(len(lows)):
+            for lead in leads:
+                if tuple(lows[i : i + len(lead)]) != lead:
+                    continue
+                at = i + len(lead)
+                while (
+                    at < len(tokens)
+                    and lows[at] in ("uh", "um", "er", "is", "it's", "a", "mr", "mrs", "ms", "miss")
+                    and at - i < 6
+                ):
+                    at += 1
+                if at >= len(tokens) or (tokens[at - 1].tail not in ("", ",", ":") and not strong):
+                    continue
+                if not strong and not asked and lead not in _CLAIMS:
+                    continue
+                if not strong and tokens[at - 1].tail:
+                    continue
+                end = _run(tokens, at, cased=cased, taken=taken)
+                if end == at and strong and cased:
+                    end = _run(tokens, at, cased=False, taken=taken)
+                if end == at:
+                    continue
+                if not strong and not _convincing(tokens, at, end, lead, cased, asked):
+                    continue
+                return _name(tokens, at, end), i if lead[0] != "for" else at, end
+    return None
+
+
+def _convincing(tokens: Sequence[Token], at: int, end: int, lead: tuple[str, ...], cased: bool, asked: bool) -> bool:
+    if cased and not tokens[at].text[0].isupper():
+        return False
+    if any(token.low.endswith("ing") for token in tokens[at:end]) and not cased:
+        return False
+    if asked:
+        return lead != ("is",) or end == len(tokens)
+    if lead in (("for",), ("under",)):
+        return cased and end - at >= 2
+    if not cased:
+        # Without capitals a single word after "I'm" is more often a state than a name.
+        return end - at >= 2
+    return True
+
+
+def _signed(tokens: Sequence[Token], taken: set[int], cased: bool) -> tuple[PersonName, int, int] | None:
+    """ "Jordan Park here", "Jordan Park speaking"."""
+    for i in range(1, min(len(tokens), 5)):
+        if tokens[i].low in ("here", "speaking") and not tokens[i - 1].tail:
+            for start in range(max(0, i - 3), i):
+                if _run(tokens, start, cased=cased, taken=taken) == i and (cased or i - start == 2):
+                    return _name(tokens, start, i), start, i + 1
+    return None
+
+
+_FILLERS = frozenset(
+    "um uh er erm yeah yes sure okay ok well so oh hi hello please of course it's its it is that's the my name and under for a".split()
+)
+
+
+def _bare(tokens: Sequence[Token], taken: set[int], cased: bool) -> tuple[PersonName, int, int] | None:
+    i = 0
+    while i < len(tokens):
+        if i in taken or tokens[i].low in _FILLERS:
+            i += 1
+            continue
+        end = _run(tokens, i, cased=cased, taken=taken)
+        if end > i:
+            follows_comma = end < len(tokens) and tokens[end - 1].tail == ","
+            if follows_comma and end - i == 1:
+                # "Chen, Sarah" would be rare in speech; "Sarah, Chen" is a pause.
+                more = _run(tokens, end, cased=cased, taken=taken)
+                if more == end + 1 and more == len(tokens) and spelled_word(tokens, end) is None:
+                    parts = _name(tokens, i, end).text + " " + _name(tokens, end, more).text
+                    return PersonName(parts), i, more
+            if end - i >= 1 and (end - i >= 2 or len(tokens) - len(taken) <= 4 or cased):
+                return _name(tokens, i, end), i, end
+            return None
+        i += 1
+    return None

@@ -1,0 +1,626 @@
+"""What to do at each point of a call: ask, read back, call a tool, or speak.
+
+Above: `replay` folds the history with these functions, `llm` performs the last step. Below: `memory` (what is known),
+`choose` (which tool), `fill` (which values), `results` and `speak` (the words). Every function is pure in the sense that
+it reads the state and returns a `Step`; only `hear` also writes down what the caller's turn said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from antiphon.providers.standin import results, speak
+from antiphon.providers.standin.choose import Match, match
+from antiphon.providers.standin.fill import Fill, Situation, fill
+from antiphon.providers.standin.memory import (
+    Called,
+    Offer,
+    PlannedCall,
+    ReadBack,
+    State,
+    Step,
+    canonical,
+    gated_by,
+    related,
+)
+from antiphon.providers.standin.slots import Slot, ToolView
+from antiphon.providers.standin.understand import Intent, Kind, Utterance, understand
+
+IDENTITY = (Kind.PERSON, Kind.EMAIL, Kind.PHONE)
+"""What belongs to the caller and not to one request."""
+_LAST = (Kind.PERSON, Kind.EMAIL, Kind.PHONE, Kind.NOTE)
+"""What is asked for after the matter itself."""
+
+
+# -- the caller's turn
+
+
+def hear(state: State, text: str) -> Step:
+    """Understand a caller's turn, note its values, and decide what to do."""
+    state.turn += 1
+    said = understand(text, state.today, state.asked_kinds())
+    new = {name: _fills(state, tool, said, addressed=False) for name, tool in state.tools.items()}
+    ranked = match(list(state.tools.values()), said, new)
+    early = _conversational(state, said, ranked, new)
+    if early is not None:
+        return early
+    tool = _chosen(state, said, ranked, new)
+    for name, fills in new.items():
+        other = state.tools[name]
+        if tool is not None and name == tool.name:
+            fills = _fills(state, other, said, addressed=True)
+        elif "change" in other.acts or other.ends_call:
+            # What was said about something else is not what to change it to.
+            fills = {k: f for k, f in fills.items() if (s := other.slot(k)) is not None and s.kind in (*IDENTITY, Kind.CODE)}
+        new[name] = fills
+        state.learn(name, fills)
+    answer = _answer_to_read_back(state, said, new)
+    if answer is not None:
+        return answer
+    if tool is None:
+        return _lost(state, said)
+    return pursue(state, tool, said)
+
+
+def _fills(state: State, tool: ToolView, said: Utterance, *, addressed: bool) -> dict[str, Fill]:
+    at = Situation(
+        today=state.today,
+        turn=state.turn,
+        asked=state.asked,
+        offered_times=state.offered_times,
+        offered_items=state.offered_items,
+        addressed=addressed,
+    )
+    return fill(tool, said, state.values(tool), at)
+
+
+def _conversational(
+    state: State, said: Utterance, ranked: Sequence[Match], new: dict[str, dict[str, Fill]]
+) -> Step | None:
+    """Turns that no tool is needed for; None if it is not such a turn."""
+    keep = Step(goal=state.goal, asked=state.asked, read_back=state.read_back, offer=state.offer, offered_tool=state.offered_tool)
+    wanted = bool(ranked) and ranked[0].asked_for and ranked[0].act >= 1.0
+    if said.intent is Intent.REPEAT:
+        return _again(keep, state.last_said or "How can I help you?")
+    if said.intent is Intent.HELP and not wanted:
+        return _again(keep, speak.capabilities(list(state.tools.values())) + " What would you like to do?")
+    if said.intent is Intent.WAIT:
+        return _again(keep, "Of course, take your time.")
+    if said.intent is Intent.RETRY or (state.offer is Offer.RETRY and said.polarity == "yes" and not said.mentions):
+        last = state.last_call
+        if last is not None and last.tool in state.tools and not any(new.values()):
+            return pursue(state, state.tools[last.tool], said)
+    if said.intent is Intent.GREETING and not said.mentions and not wanted:
+        return _again(keep, "Hello! How can I help you?")
+    if _is_farewell(state, said, wanted=wanted):
+        return farewell(state, "you're welcome" if "thank" in " ".join(said.lows) else "")
+    return None
+
+
+def _again(keep: Step, text: str) -> Step:
+    return Step(say=text, goal=keep.goal, asked=keep.asked, read_back=keep.read_back, offer=keep.offer, offered_tool=keep.offered_tool)
+
+
+_FIRM = ("bye", "everything", "that's all", "that is all", "nothing else", "that's it", "have a", "take care", "hang up", "all set", "see you", "be all", "end the call")
+
+
+def _is_farewell(state: State, said: Utterance, *, wanted: bool) -> bool:
+    text = " ".join(said.lows)
+    if state.offer is Offer.ANYTHING_ELSE and said.polarity == "no" and not said.mentions and not wanted:
+        return True
+    if said.intent is not Intent.FAREWELL or said.mentions or wanted:
+        return False
+    if said.polarity == "yes" and state.read_back is not None:
+        return False
+    if any(firm in text for firm in _FIRM):
+        return not (state.read_back is not None and said.polarity != "no") or "bye" in text
+    return state.goal is None and state.read_back is None and (state.turn > 1 or "bye" in text) and text != "no"
+
+
+def farewell(state: State, courtesy: str = "") -> Step:
+    """Close the call: with the tool for it, if there is one."""
+    for tool in state.tools.values():
+        if tool.ends_call:
+            return Step(calls=(PlannedCall(tool.name, {}),))
+    return Step(say=speak.WELCOME if courtesy else speak.GOODBYE)
+
+
+def _chosen(
+    state: State, said: Utterance, ranked: Sequence[Match], new: dict[str, dict[str, Fill]]
+) -> ToolView | None:
+    """The tool that this turn is about."""
+    goal = state.tools.get(state.goal or "")
+    if state.offer is Offer.TOOL and state.offered_tool in state.tools and said.polarity == "yes":
+        if not (ranked and ranked[0].act >= 2.0 and ranked[0].tool.name != state.offered_tool):
+            return state.tools[state.offered_tool]
+    best = _best(state, said, ranked, new)
+    answering = goal is not None and bool(state.asked & new.get(goal.name, {}).keys())
+    if best is not None and best.asked_for:
+        if goal is None or best.tool is goal:
+            return best.tool
+        own = next((m for m in ranked if m.tool is goal), None)
+        margin = 0.5 if not answering else 1.2
+        if answering and best.act < 2.0:
+            return goal
+        if own is None or best.total > own.total + (margin if own.asked_for or answering else 0.0) or best.act >= own.act + 1.0:
+            if not (said.polarity == "yes" and state.read_back is not None):
+                return best.tool
+        return goal
+    if goal is not None:
+        side = _side_question(state, goal, said, new)
+        if side is not None:
+            return side
+        if new.get(goal.name) or said.polarity is not None or not state.asked or _may_be_text(state, goal):
+            return goal
+        return None
+    if any(new.values()):
+        return _by_values(state, said, ranked, new)
+    return None
+
+
+def _best(
+    state: State, said: Utterance, ranked: Sequence[Match], new: dict[str, dict[str, Fill]]
+) -> Match | None:
+    """The best match, where what is known decides between near equals."""
+    if not ranked:
+        return None
+
+    def ready(m: Match) -> float:
+        have = {**state.values(m.tool), **new.get(m.tool.name, {})}
+        bonus = 0.4 if m.tool.required and all(s.name in have for s in m.tool.required) else 0.0
+        if m.tool.fallback and state.negative:
+            bonus += 1.6
+        if state.goal == m.tool.name:
+            bonus += 0.2
+        return m.total + bonus
+
+    return max(ranked, key=ready)
+
+
+def _may_be_text(state: State, goal: ToolView) -> bool:
+    return any((s := goal.slot(name)) is not None and s.kind in (Kind.NOTE,) for name in state.asked)
+
+
+def _side_question(
+    state: State, goal: ToolView, said: Utterance, new: dict[str, dict[str, Fill]]
+) -> ToolView | None:
+    """A look-up to make again for another value ("what about Wednesday?") while the goal stays."""
+    last = state.last_call
+    if last is None or last.tool not in state.tools or last.tool == goal.name:
+        return None
+    tool = state.tools[last.tool]
+    if not tool.reads:
+        return None
+    changed = {k for k, f in new.get(tool.name, {}).items() if last.args.get(k) != f.value}
+    text = " ".join(said.lows)
+    asks = said.question or said.correction or any(p in text for p in ("what about", "how about", "or "))
+    if changed and asks and not (new.get(goal.name, {}).keys() - new.get(tool.name, {}).keys()):
+        return tool
+    return None
+
+
+def _by_values(
+    state: State, said: Utterance, ranked: Sequence[Match], new: dict[str, dict[str, Fill]]
+) -> ToolView | None:
+    """Without a request in words, the values said decide: "What about Wednesday?", "The 2 PM one. I'm Jordan Park."."""
+    last = state.last_call
+    best: tuple[float, ToolView] | None = None
+    for found in ranked:
+        tool = found.tool
+        fills = {k: f for k, f in new.get(tool.name, {}).items()}
+        if not fills or tool.fallback:
+            continue
+        have = {**state.values(tool), **fills}
+        covered = sum(1 for m in said.mentions if any(s.kind is m.kind for s in tool.slots))
+        score = covered - 1.2 * (len(said.mentions) - covered) + found.words * 0.5 + found.act * 0.5
+        if all(s.name in have for s in tool.required):
+            score += 0.7
+        if last is not None and last.tool == tool.name:
+            score += 1.0 if tool.reads or last.is_error or said.correction else 0.3
+            if said.question and not tool.reads:
+                score -= 0.6
+        elif last is not None and last.tool in state.tools and tool in related(state.tools[last.tool], [tool]):
+            earlier = {slot.kind for slot in state.tools[last.tool].slots}
+            score += 0.8 if any(m.kind not in earlier for m in said.mentions) else 0.1
+        if state.asked & fills.keys():
+            score += 0.5
+        if best is None or score > best[0]:
+            best = (score, tool)
+    if best is None or (best[0] < 0.9 and not state.asked & new[best[1].name].keys()):
+        return None
+    if last is None and best[0] < 1.5 and not state.asked & new[best[1].name].keys() and len(ranked) > 1:
+        # A bare value before anything was asked for says too little.
+        rivals = [m for m in ranked if new.get(m.tool.name) and m.tool is not best[1]]
+        if rivals:
+            return None
+    return best[1]
+
+
+def _answer_to_read_back(state: State, said: Utterance, new: dict[str, dict[str, Fill]]) -> Step | None:
+    """The caller's answer to details that were read back: yes, a change, or no."""
+    back = state.read_back
+    if back is None or back.tool not in state.tools:
+        return None
+    tool = state.tools[back.tool]
+    args = arguments(state, tool)
+    if canonical(args) != back.args:
+        if new.get(tool.name):
+            return pursue(state, tool, said)
+        return None
+    if said.polarity == "yes" and not said.acts & {"change", "cancel"} and back.heard:
+        return _call(tool, args, confirmed=True)
+    if said.polarity == "yes":
+        return pursue(state, tool, said)
+    if said.acts & {"cancel"}:
+        return None
+    if said.polarity == "no" or said.correction:
+        return Step(say="Of course. What should I change?", goal=tool.name, offer=Offer.CHANGE, asked=frozenset(args))
+    return None
+
+
+def _lost(state: State, said: Utterance) -> Step:
+    """Not understood: ask again, then say what can be done."""
+    tools = list(state.tools.values())
+    if said.polarity == "no" and not said.mentions and state.turn > 1:
+        return Step(say=f"No problem. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
+    if said.intent is Intent.FAREWELL or said.lows[:1] in (["thanks"], ["thank"]):
+        return Step(say=f"You're welcome. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
+    keep = Step(goal=state.goal, asked=state.asked, read_back=state.read_back, offer=state.offer, offered_tool=state.offered_tool)
+    goal = state.tools.get(state.goal or "")
+    slots = [s for s in goal.slots if s.name in state.asked][:2] if goal is not None else []
+    if state.read_back is not None and goal is not None and state.misses == 0:
+        text = "Sorry, I didn't get that. " + speak.read_back(goal, arguments(state, goal))
+    elif said.polarity == "yes" and goal is None:
+        text = "Sure. What would you like to do?"
+    elif slots and state.misses == 0:
+        text = speak.ask(slots[:1], again=True)
+    elif not tools:
+        text = "I'm a simple automatic assistant, and I'm afraid I can't help with that."
+    elif said.content or state.misses:
+        text = f"I'm afraid I can't help with that. {speak.capabilities(tools)} What would you like to do?"
+    else:
+        text = "Sorry, I didn't get that. How can I help you?"
+    return Step(
+        say=text, goal=keep.goal, asked=keep.asked, read_back=keep.read_back, offer=keep.offer,
+        offered_tool=keep.offered_tool, missed=True,
+    )  # fmt: skip
+
+
+# -- working towards a call
+
+
+def current(state: State, tool: ToolView, said: Utterance | None = None) -> dict[str, Fill]:
+    """The values that a call of `tool` would use now.
+
+    After it has done its work once, a new request keeps who the caller is and how many they are, and of the matter only
+    what goes with what was said since. Values of other tools serve where they plainly mean the same.
+    """
+    values = dict(state.values(tool))
+    spent = state.spent.get(tool.name)
+    if spent is not None and not tool.reads:
+        fresh = {k for k, f in values.items() if f.turn > spent}
+        kinds = {s.kind for s in tool.slots if s.name in fresh}
+        if said is None or not said.correction or not fresh:
+            for slot in tool.slots:
+                keep = slot.name in fresh or slot.kind in (*IDENTITY, Kind.NUMBER)
+                if slot.kind is Kind.DATE and Kind.TIME in kinds:
+                    keep = True
+                if not keep:
+                    values.pop(slot.name, None)
+    for slot in tool.slots:
+        if slot.name not in values and slot.kind in (*IDENTITY, Kind.CODE) and (found := _borrowed(state, tool, slot)) is not None:
+            values[slot.name] = found
+    return values
+
+
+def _borrowed(state: State, tool: ToolView, slot: Slot) -> Fill | None:
+    for name, other in state.tools.items():
+        if name == tool.name:
+            continue
+        for twin in other.slots:
+            if twin.kind is slot.kind and (twin.name == slot.name or len([s for s in other.slots if s.kind is slot.kind]) == 1):
+                found = state.known.get(name, {}).get(twin.name)
+                if found is not None and (slot.kind is not Kind.CODE or twin.name_stems & slot.name_stems):
+                    return found
+    if slot.kind is Kind.CODE:
+        return _code_in_results(state, slot)
+    return None
+
+
+def _code_in_results(state: State, slot: Slot) -> Fill | None:
+    """A code that a tool gave during this call, such as the confirmation of a booking just made."""
+    import json
+    import re
+
+    for call in reversed(state.calls):
+        if not call.output or call.is_error:
+            continue
+        try:
+            data = json.loads(call.output)
+        except ValueError:
+            data = None
+        if isinstance(data, dict):
+            for key, value in data.items():
+                if key == slot.name or (slot.name_stems & {w for w in key.lower().split("_")}):
+                    return Fill(value, call.turn)
+        found = re.search(r"(?:#|(?:code|number|reference|confirmation|id)(?: is|:| number| code)*\s*#?)\s*([A-Z]{0,4}-?\d[\w-]{2,}|[A-Z]{2,}\d[\w-]*)", call.output)
+        if found:
+            return Fill(found[1].rstrip("-."), call.turn)
+    return None
+
+
+def arguments(state: State, tool: ToolView, said: Utterance | None = None) -> dict[str, Any]:
+    """The arguments of a call, gates left out."""
+    values = current(state, tool, said)
+    return {slot.name: values[slot.name].value for slot in tool.slots if slot.name in values and not slot.gate}
+
+
+def missing(state: State, tool: ToolView, said: Utterance | None = None) -> list[Slot]:
+    """The required slots that are not known, in the order to ask for them."""
+    values = current(state, tool, said)
+    open_slots = [slot for slot in tool.required if slot.name not in values]
+    return sorted(open_slots, key=lambda s: s.kind in _LAST)
+
+
+def pursue(state: State, tool: ToolView, said: Utterance | None = None) -> Step:
+    """Get on towards a call of `tool`: ask for what is missing, read back where that is wanted, or call."""
+    goal = tool.name
+    if tool.reads and state.goal in state.tools and state.goal != tool.name and not state.tools[state.goal or ""].reads:
+        # A look-up on the way to something else: come back to that afterwards.
+        goal = state.goal or goal
+    values = current(state, tool, said)
+    for slot in tool.slots:
+        fill_ = values.get(slot.name)
+        if fill_ is not None and slot.kind is Kind.NUMBER and isinstance(fill_.value, (int, float)):
+            if (slot.low is not None and fill_.value < slot.low) or (slot.high is not None and fill_.value > slot.high):
+                state.forget(slot.name)
+                return Step(say=f"{speak.out_of_bounds(slot)} {speak.question(slot)}", goal=tool.name, asked=frozenset({slot.name}))
+    wanted = missing(state, tool, said)
+    if wanted:
+        return _collect(state, tool, wanted, said, goal)
+    args = arguments(state, tool, said)
+    if tool.gated or gated_by(state.instructions, tool):
+        return Step(say=speak.read_back(tool, args), goal=tool.name, read_back=ReadBack(tool.name, canonical(args)))
+    done = next((c for c in reversed(state.calls) if c.tool == tool.name and c.output is not None), None)
+    if done is not None and done.args == args and not done.is_error:
+        if done.turn == state.turn or not (tool.reads or (said is not None and said.acts & tool.acts and tool.required == ())):
+            repeated = " ".join(results.digest(done.output or "").facts)
+            if not tool.reads:
+                return Step(say=f"That's already done. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
+            return Step(say=repeated or speak.ANYTHING_ELSE, goal=state.goal)
+    return Step(calls=(PlannedCall(tool.name, args),), goal=goal)
+
+
+def _collect(state: State, tool: ToolView, wanted: list[Slot], said: Utterance | None, goal: str) -> Step:
+    """Ask for what is missing, or look up first what the caller would choose from."""
+    before = _look_up_first(state, tool, wanted)
+    if before is not None:
+        open_slots = missing(state, before)
+        if not open_slots:
+            args = arguments(state, before)
+            if not any(c.tool == before.name and c.args == args for c in state.calls):
+                return Step(calls=(PlannedCall(before.name, args),), goal=tool.name)
+        else:
+            wanted = [slot for slot in wanted if slot.key in {s.key for s in open_slots}] or wanted
+            wanted = wanted[:1]
+    first = wanted[0]
+    pair = wanted[:2]
+    if len(pair) == 2 and (pair[1].kind in (Kind.CHOICE, Kind.NOTE, Kind.FLAG, Kind.THING, Kind.PLACE) or pair[0].kind is Kind.CHOICE):
+        pair = pair[:1]
+    again = state.asked == frozenset(s.name for s in pair) and state.goal == tool.name
+    if again:
+        pair = [first]
+    text = speak.ask(pair, again=again)
+    return Step(say=text, goal=goal if goal != tool.name and not tool.reads else tool.name, asked=frozenset(s.name for s in pair), missed=again)
+
+
+def _look_up_first(state: State, tool: ToolView, wanted: list[Slot]) -> ToolView | None:
+    """The look-up of what is available that must come before a missing time can be chosen, or None."""
+    if tool.reads or not any(slot.kind is Kind.TIME for slot in wanted) or "avail" not in state.instructions.lower():
+        return None
+    keys = {slot.key for slot in tool.slots}
+    for other in state.tools.values():
+        text = f"{other.name} {other.description}".lower()
+        if other.reads and not other.fallback and other.required and "avail" in text and all(s.key in keys for s in other.required):
+            return other
+    return None
+
+
+def _call(tool: ToolView, args: dict[str, Any], *, confirmed: bool = False) -> Step:
+    if confirmed and tool.gate is not None:
+        args = {**args, tool.gate.name: True}
+    return Step(calls=(PlannedCall(tool.name, args),), goal=tool.name)
+
+
+# -- results
+
+
+def answer(state: State, calls: Sequence[Called]) -> Step:
+    """Speak about calls that have just returned, and go on."""
+    digests = [results.digest(c.output or "", said=c.said) for c in calls]
+    for call, digest in zip(calls, digests, strict=True):
+        tool = state.tools.get(call.tool)
+        if tool is not None and digest.wants_read_back:
+            args = {k: v for k, v in call.args.items() if tool.gate is None or k != tool.gate.name}
+            return Step(say=speak.read_back(tool, args), goal=tool.name, read_back=ReadBack(tool.name, canonical(args)))
+        if digest.again and tool is not None and not call.is_error:
+            return Step(calls=(PlannedCall(call.tool, call.args),), goal=state.goal)
+    if any(d.goodbye for d in digests):
+        facts = [f for d in digests for f in d.facts]
+        return Step(say=" ".join([*facts, speak.GOODBYE]))
+    failed = next((k for k, c in enumerate(calls) if c.is_error), None)
+    if failed is not None:
+        return _failure(state, calls[failed], digests[failed])
+    for call, digest in zip(calls, digests, strict=True):
+        _settle(state, call, digest)
+    said = [*(f for d in digests for f in d.facts), *(r for d in digests for r in d.remarks)]
+    ahead = _next(state, calls[-1], digests[-1], spoken=bool(said))
+    if ahead.calls:
+        # The caller asked for this already; what was found is said when it is done.
+        return ahead
+    questions = [q for d in digests for q in d.questions]
+    if questions:
+        return Step(say=" ".join([*said, *questions]), goal=ahead.goal if not _is_done(state, calls[-1]) else None, asked=_asked_in(state, questions[-1]))
+    if any(fact.endswith("?") for fact in said[-1:]):
+        return Step(say=" ".join(said), goal=ahead.goal, asked=_asked_in(state, said[-1]))
+    return Step(
+        say=" ".join([*said, ahead.say]).strip(), goal=ahead.goal, asked=ahead.asked, read_back=ahead.read_back,
+        offer=ahead.offer, offered_tool=ahead.offered_tool,
+    )  # fmt: skip
+
+
+def _settle(state: State, call: Called, digest: results.Digest) -> None:
+    """Note what a result offers, and that a request is done."""
+    if digest.times:
+        state.offered_times = digest.times
+    if digest.items:
+        state.offered_items = digest.items
+    state.negative = digest.negative
+    tool = state.tools.get(call.tool)
+    if tool is not None and not digest.wants_read_back:
+        state.spent[tool.name] = call.turn
+        if state.goal == tool.name:
+            state.goal = None
+
+
+def _is_done(state: State, call: Called) -> bool:
+    return state.goal is None or state.goal == call.tool
+
+
+def _next(state: State, call: Called, digest: results.Digest, *, spoken: bool) -> Step:
+    """What comes after a result: the goal, a choice among what it offers, or whether there is more to do."""
+    goal = state.tools.get(state.goal or "")
+    tool = state.tools.get(call.tool)
+    if goal is not None and goal.name != call.tool:
+        step = pursue(state, goal)
+        if digest.times and len(digest.times) > 1 and any((s := goal.slot(n)) and s.kind is Kind.TIME for n in step.asked):
+            rest = [s for n in sorted(step.asked) if (s := goal.slot(n)) is not None and s.kind is not Kind.TIME]
+            return Step(say=" ".join(["Which time would you like?", *(f"And {q[:1].lower() + q[1:]}" for q in map(speak.question, rest))]), goal=goal.name, asked=step.asked)
+        return step
+    if tool is None or not tool.reads:
+        return Step(say=speak.ANYTHING_ELSE, offer=Offer.ANYTHING_ELSE)
+    if digest.negative:
+        helper = next((t for t in state.tools.values() if t.fallback and t.name != tool.name), None)
+        if helper is not None:
+            return Step(say="Would you like me to look for alternatives?", offer=Offer.TOOL, offered_tool=helper.name)
+        return Step(say=speak.ANYTHING_ELSE, offer=Offer.ANYTHING_ELSE)
+    for other in related(tool, list(state.tools.values())):
+        if other.acts & {"change", "cancel", "report", "refund", "renew"}:
+            continue
+        slot = next((s for s in other.required if s.kind in (Kind.TIME, Kind.THING) and s.key not in {x.key for x in tool.slots}), None)
+        if slot is not None and (len(digest.times) > 1 or len(digest.items) > 1):
+            return Step(say="Would any of those work for you?", asked=frozenset({slot.name}) if slot.kind is Kind.TIME else frozenset(), offer=Offer.TOOL, offered_tool=other.name)
+    return Step(say=speak.ANYTHING_ELSE, offer=Offer.ANYTHING_ELSE)
+
+
+def _failure(state: State, call: Called, digest: results.Digest) -> Step:
+    """An error in words: what went wrong, what there is instead, and the question that goes on from there."""
+    tool = state.tools.get(call.tool)
+    text = speak.apology(digest.facts)
+    if digest.times:
+        state.offered_times = digest.times
+    if digest.items:
+        state.offered_items = digest.items
+    text = " ".join([text, *digest.remarks])
+    if tool is None:
+        return Step(say=f"{text} {speak.ANYTHING_ELSE}", goal=state.goal, offer=Offer.ANYTHING_ELSE)
+    if digest.retry_later or text == speak.NOT_AVAILABLE:
+        question = " ".join(digest.questions) or "Shall I try again?"
+        return Step(say=f"{text} {question}", goal=tool.name, offer=Offer.RETRY)
+    wrong = _wrong(tool, call)
+    for slot in wrong:
+        state.forget(slot.name)
+    asked = frozenset(slot.name for slot in wrong)
+    if digest.questions:
+        question = " ".join(digest.questions)
+    elif len(digest.items) > 1 or len(digest.times) > 1:
+        question = "Would any of those work for you?"
+    elif wrong:
+        question = speak.question(wrong[0])
+    else:
+        question = "What would you like to do?"
+    return Step(say=f"{text} {question}", goal=tool.name, asked=asked)
+
+
+def _wrong(tool: ToolView, call: Called) -> list[Slot]:
+    """The slots whose values an error complains about: those it quotes, else those it names."""
+    from antiphon.providers.standin.words import content_stems
+
+    text = results.sentences(call.output or "")[:1]
+    first = text[0] if text else ""
+    quoted = [s for s in tool.slots if (v := call.args.get(s.name)) is not None and not isinstance(v, bool) and _quotes(first, v)]
+    if len(quoted) > 1:
+        # "10:00 AM on Tuesday is not available": the time, or the thing, is more likely what is to change.
+        order = (Kind.TIME, Kind.CODE, Kind.CHOICE, Kind.THING, Kind.NUMBER, Kind.DATE)
+        for kind in order:
+            some = [s for s in quoted if s.kind is kind]
+            if some:
+                return some[:1]
+    if quoted:
+        return quoted
+    stems = set(content_stems(call.output or ""))
+    named = [s for s in tool.required if s.name in call.args and (s.name_stems & stems)]
+    if named:
+        return named[:1]
+    if len(tool.required) == 1:
+        return list(tool.required)
+    codes = [s for s in tool.required if s.kind is Kind.CODE]
+    return codes[:1]
+
+
+def _quotes(text: str, value: Any) -> bool:
+    plain = str(value)
+    return plain.lower() in text.lower() or results.speakable(plain).lower() in text.lower()
+
+
+def _asked_in(state: State, text: str) -> frozenset[str]:
+    """The slots that a question in somebody else's words is about."""
+    from antiphon.providers.standin.words import content_stems
+
+    last = next((s for s in reversed(results.sentences(text)) if s.endswith("?")), "")
+    if not last:
+        return frozenset()
+    stems = set(content_stems(last)) | {w for w in ("name", "time", "date", "day", "email", "phone", "code", "number") if f" {w}" in last.lower()}
+    found = set()
+    for tool in state.tools.values():
+        for slot in tool.slots:
+            names = {n for n in slot.name_stems if n not in ("full", "of", "the")}
+            if names and names <= stems | {"full"} or (slot.kind is Kind.PERSON and "name" in stems) or (
+                slot.kind is Kind.DATE and stems & {"date", "day"}) or (slot.kind is Kind.TIME and "time" in stems) or (
+                slot.kind is Kind.CODE and names & stems):  # fmt: skip
+                found.add(slot.name)
+    return frozenset(found)
+
+
+def overheard(state: State, text: str) -> frozenset[str]:
+    """The slots that words not planned here (a scripted line, a tool's own speech) ask for."""
+    return _asked_in(state, text)
+
+
+# -- lines that somebody else wants spoken
+
+
+def follow(state: State, instruction: str) -> Step:
+    """Turn an instruction for one reply ("Ask the user to provide their address.") into speech."""
+    said: list[str] = []
+    asked: frozenset[str] = frozenset()
+    goodbye = False
+    for sentence in results.sentences(instruction):
+        if not results.is_guidance(sentence):
+            said.append(results.to_you(results.speakable(sentence)))
+            continue
+        guide = results.guide(sentence)
+        if guide.greet:
+            hello = speak.greeting(state.instructions)
+            said.append(hello if not guide.question or guide.question in hello else f"{hello.rsplit(' How can', 1)[0]} {guide.question}")
+        elif guide.goodbye:
+            goodbye = True
+        elif guide.anything_else:
+            said.append(speak.ANYTHING_ELSE)
+        elif guide.question or guide.remark:
+            said.append(guide.question or guide.remark)
+    if goodbye:
+        said.append(speak.GOODBYE)
+    text = " ".join(said) or speak.greeting(state.instructions)
+    return Step(say=text, goal=state.goal, asked=asked or _asked_in(state, text), read_back=state.read_back)

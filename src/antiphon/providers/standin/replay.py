@@ -1,0 +1,139 @@
+"""Fold a request's history into the next step.
+
+Goes through the items once. At each caller's turn, and after each batch of results, the plan is made as it was made
+then; what follows in the history (the reply as it was heard, the calls as they were made) is noted before going on.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from antiphon.chat import INSTRUCTIONS_ID, ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
+from antiphon.providers.standin import plan, speak
+from antiphon.providers.standin.memory import Called, State, Step
+from antiphon.providers.standin.slots import ToolView
+
+
+def replay(items: Sequence[ChatItem], tools: Sequence[ToolView], today: dt.date) -> tuple[State, Step]:
+    """The state after the history, and the step that is due."""
+    state = State(tools={tool.name: tool for tool in tools}, instructions=instructions_of(items), today=today)
+    reader = _Reader(state)
+    for item in items:
+        reader.read(item)
+    return state, reader.due()
+
+
+def instructions_of(items: Sequence[ChatItem]) -> str:
+    """The agent's instructions: the message that carries them, else a system message before anything is said."""
+    for item in items:
+        if isinstance(item, ChatMessage) and item.id == INSTRUCTIONS_ID:
+            return item.text_content or ""
+    for item in items:
+        if isinstance(item, ChatMessage):
+            return (item.text_content or "") if item.role in ("system", "developer") else ""
+    return ""
+
+
+class _Reader:
+    """The position in the fold: what waits to be answered."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.user: list[str] = []
+        self.returned: list[Called] = []
+        self.instruction = ""
+        self.spoken: list[str] = []
+        """Agent's words since the last caller's turn or result: what a tool says of itself comes before its call."""
+        self.step: Step | None = None
+        self.seen_instructions = False
+
+    def read(self, item: ChatItem) -> None:
+        if isinstance(item, ChatMessage):
+            self._message(item)
+        elif isinstance(item, FunctionCall):
+            self._flush()
+            self.state.calls.append(
+                Called(item.name, _arguments(item.arguments), self.state.turn, call_id=item.call_id, said=tuple(self.spoken))
+            )
+            self.step = None
+        elif isinstance(item, FunctionCallOutput):
+            call = next((c for c in reversed(self.state.calls) if c.call_id == item.call_id), None)
+            if call is None:
+                call = Called(item.name, {}, self.state.turn, call_id=item.call_id)
+                self.state.calls.append(call)
+            call.output, call.is_error = item.output, item.is_error
+            self.returned.append(call)
+
+    def _message(self, item: ChatMessage) -> None:
+        text = item.text_content or ""
+        if item.role == "user":
+            if self.returned or self.instruction:
+                self._flush()
+            if text.strip():
+                self.user.append(text)
+        elif item.role == "assistant":
+            self._flush()
+            self._said(text, interrupted=item.interrupted)
+        elif item.id == INSTRUCTIONS_ID or (not self.seen_instructions and text == self.state.instructions):
+            self.seen_instructions = True
+        else:
+            self._flush()
+            self.instruction = text
+
+    def _said(self, text: str, *, interrupted: bool) -> None:
+        self.spoken.append(text)
+        self.state.last_said = text
+        back = self.state.read_back
+        if back is not None and not back.heard and not interrupted:
+            self.state.read_back = replace(back, heard=True)
+        if not self.state.asked and back is None:
+            self.state.asked = plan.overheard(self.state, text)
+            if "anything else" in text.lower():
+                self.state.offer = plan.Offer.ANYTHING_ELSE
+
+    def _flush(self) -> None:
+        """Make the plan for what waits, as it was made when it came, and adopt it."""
+        step = self._plan()
+        if step is not None:
+            self.state.adopt(step)
+
+    def _plan(self) -> Step | None:
+        if self.instruction:
+            step = plan.follow(self.state, self.instruction)
+            self.instruction = ""
+        elif self.user:
+            step = plan.hear(self.state, " ".join(_closed(t) for t in self.user))
+            self.user, self.spoken = [], []
+        elif self.returned:
+            for call in self.returned:
+                call.said = call.said or tuple(self.spoken)
+            step = plan.answer(self.state, self.returned)
+            self.returned, self.spoken = [], []
+        else:
+            return None
+        return step
+
+    def due(self) -> Step:
+        """The step for whatever the history leaves open."""
+        step = self._plan()
+        if step is None:
+            return Step(say=speak.greeting(self.state.instructions) if self.state.turn == 0 else speak.ANYTHING_ELSE)
+        return step
+
+
+def _closed(text: str) -> str:
+    text = text.strip()
+    return text if re.search(r"[.!?,]$", text) else text + ","
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    try:
+        data = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return data if isinstance(data, dict) else {}

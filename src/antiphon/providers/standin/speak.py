@@ -1,0 +1,170 @@
+"""What the engine says: questions for slots, read-backs, greetings and goodbyes.
+
+Pure phrasing. `plan` decides what is to be said; the words come from here and from the tools' own descriptions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from antiphon.providers.standin import results
+from antiphon.providers.standin.slots import Slot, ToolView
+from antiphon.providers.standin.understand import Kind
+from antiphon.providers.standin.words import join_words, stem
+
+ANYTHING_ELSE = "Is there anything else I can help you with?"
+GOODBYE = "Thank you for calling. Have a great day, goodbye!"
+WELCOME = "You're very welcome. Have a great day, goodbye!"
+NOT_AVAILABLE = "I'm sorry, something went wrong on my side."
+
+
+def greeting(instructions: str) -> str:
+    """A first line, with the name of the house where the instructions tell it."""
+    house = re.search(r"\b(?:at|for|of|from|with)\s+((?:the\s+)?(?:[A-Z][\w'&-]*\s?(?:of |the |and )?){1,5}[a-z]*)", instructions)
+    if house:
+        name = re.sub(r"[.,;\s]+$", "", house[1])
+        name = re.sub(r"\s(?:who|and|that|which|to|with|in|on|the|of)$", "", name)
+        return f"Hello, this is {name}. How can I help you?"
+    return "Hello! How can I help you?"
+
+
+def _clause(slot: Slot) -> str:
+    """The start of a slot's description, without examples, formats and bounds."""
+    text = re.sub(r"\(.*?\)", "", slot.description)
+    text = re.split(r"[.;:]|, (?:e\.g|for example|such as|in |as |like|between|must|one of|or )|\b(?:e\.g|for example|such as|between \d)", text)[0]
+    text = re.sub(r"\s+in (?:YYYY|\d+-hour|24|ISO|HH).*", "", text, flags=re.I)
+    return results.to_you(text.strip().rstrip(",")).strip()
+
+
+def question(slot: Slot) -> str:
+    """The question that asks for one slot."""
+    clause, label = _clause(slot), slot.label
+    match slot.kind:
+        case Kind.DATE:
+            rest = slot.name_stems - {stem(w) for w in ("date", "day", "when", "preferred", "requested", "for", "the", "desired", "on")}
+            if not rest or len(clause.split()) > 7 and not slot.name_stems & {"birth", "start", "end"}:
+                return "What date works for you?"
+            if "new" in rest:
+                return "What new date would you like?"
+            return f"What {label if 'date' in label or 'day' in label else label + ' date'} would you like?" if "birth" not in rest else "What's your date of birth?"
+        case Kind.TIME:
+            rest = slot.name_stems - {stem(w) for w in ("time", "slot", "hour", "preferred", "requested", "start", "the", "desired")}
+            return "What time would you like?" if not rest else f"What {label} would you like?"
+        case Kind.PERSON:
+            part = label if re.search(r"first|last|surname|given|family", label) else "full name"
+            own = slot.name_stems - {stem(w) for w in "name full your caller customer client user member person holder contact".split()}
+            if own and re.search(r"recipient|sender|driver|other", label):
+                return f"What's the {label}?"
+            return f"May I have your {part}, please?"
+        case Kind.EMAIL:
+            return "What's your email address?"
+        case Kind.PHONE:
+            return "What's the best phone number to reach you?"
+        case Kind.NUMBER:
+            if found := re.search(r"(?:number|count|amount|quantity) of (.+)", clause, re.I):
+                return f"How many {re.sub(r'^(?:the|your) ', '', found[1])}?" if len(found[1].split()) <= 7 else f"How many {' '.join(found[1].split()[:3])}?"
+            if found := re.search(r"how many (.+)", clause, re.I):
+                return f"How many {found[1]}?"
+            if label.endswith("s") and not label.endswith("ss"):
+                return f"How many {label}?"
+            return f"What's the {label}?"
+        case Kind.CHOICE:
+            options = [str(c).replace("_", " ") for c in slot.choices]
+            if len(options) > 7:
+                return f"Which {label} would you like? For example {join_words(options[:4], 'or')}."
+            return f"For the {label}, would you like {join_words(options, 'or')}?"
+        case Kind.FLAG:
+            clause = re.sub(r"^(?:true if|whether|if|set to true if)\s+", "", clause, flags=re.I)
+            return f"Could you tell me whether {clause[:1].lower() + clause[1:]}?" if clause else f"{label.capitalize()}, yes or no?"
+        case _:
+            return _open_question(slot, clause, label)
+
+
+def _open_question(slot: Slot, clause: str, label: str) -> str:
+    if re.match(r"(?:where|what|which|how|why|who|when)\b", clause, re.I):
+        return f"Could you tell me {clause[:1].lower() + clause[1:]}?"
+    words = clause.split()
+    if 1 <= len(words) <= 7 and words[0].lower() not in ("to", "used", "set", "can", "free", "optional"):
+        noun = clause[:1].lower() + clause[1:] if not words[0].isupper() else clause
+        if re.match(r"(?:the|your|a|an)\b", noun):
+            noun = re.sub(r"^an? ", "the ", noun)
+        else:
+            noun = "the " + noun
+        return f"What's {noun}?"
+    return f"What's the {label}?"
+
+
+def ask(slots: Sequence[Slot], *, again: bool = False) -> str:
+    """One question for one or two slots. `again`: it was asked before and not answered, so say how."""
+    if len(slots) == 2:
+        first, second = question(slots[0]), question(slots[1])
+        if first == "What date works for you?" and second == "What time would you like?":
+            return "What date and time work for you?"
+        return f"{first} And {second[:1].lower() + second[1:]}" if not second.startswith("I ") else f"{first} {second}"
+    text = question(slots[0])
+    if again:
+        slot = slots[0]
+        if slot.examples:
+            return f"Sorry, I didn't get that. {text} For example, {join_words([f'{e}' for e in slot.examples[:2]], 'or')}."
+        return f"Sorry, I didn't get that. {text}"
+    return text
+
+
+def out_of_bounds(slot: Slot) -> str:
+    """Says which numbers can be taken."""
+    what = re.sub(r"^how many |\?$", "", question(slot), flags=re.I) if question(slot).startswith("How many") else slot.label
+    if slot.low is not None and slot.high is not None:
+        return f"I'm sorry, I can only take between {slot.low:g} and {slot.high:g} for the {what}."
+    bound = f"up to {slot.high:g}" if slot.high is not None else f"{slot.low:g} or more"
+    return f"I'm sorry, I can only take {bound} for the {what}."
+
+
+def read_back(tool: ToolView, args: Mapping[str, Any]) -> str:
+    """All known arguments, and the question whether they are right."""
+    parts = []
+    for slot in tool.slots:
+        if slot.gate or slot.name not in args:
+            continue
+        value = args[slot.name]
+        spoken = join_words([str(v) for v in value]) if isinstance(value, list) else results.speakable(str(value)).replace("_", " ")
+        if isinstance(value, bool):
+            parts.append(slot.label if value else f"no {slot.label}")
+        elif slot.kind in (Kind.DATE, Kind.PERSON, Kind.CHOICE):
+            parts.append(spoken if slot.kind is not Kind.PERSON else f"under the name {spoken}")
+        elif slot.kind is Kind.TIME:
+            parts.append(f"at {spoken}")
+        else:
+            parts.append(f"{slot.label} {spoken}")
+    return f"Let me read that back: {join_words(parts)}. Is that right?" if parts else "Shall I go ahead?"
+
+
+def capabilities(tools: Sequence[ToolView]) -> str:
+    """What can be done here, in words."""
+    told = []
+    for tool in tools:
+        if tool.ends_call:
+            continue
+        first = re.split(r"(?<=[a-z])\.(?:\s|$)|\n", tool.description.strip())[0].strip().rstrip(".")
+        if not first or len(first.split()) > 14 or re.match(r"(?:call|use|this|when|returns?|tool)\b", first, re.I):
+            first = re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", tool.name).replace("_", " ").lower()
+        first = re.sub(r"\s+(?:for|by|on|of) (?:a |the )?(?:given|specified) .*$", "", first)
+        told.append(results.to_you(first[:1].lower() + first[1:]))
+    if not told:
+        return "I'm a simple automatic assistant. How can I help you?"
+    return f"I can {join_words(told, 'or')}."
+
+
+def apology(facts: Sequence[str]) -> str:
+    """An error in words for the caller."""
+    if not facts:
+        return NOT_AVAILABLE
+    first = re.sub(r"^(?:error:?|sorry,?|i'm sorry,?|unfortunately,?)\s*", "", facts[0], flags=re.I)
+    if re.search(r"internal error|exception|traceback|timed? ?out|error parsing|unknown function", first, re.I):
+        return NOT_AVAILABLE
+    if not re.match(r"(?:\d|I\b|I'|[A-Z][a-z]+ [A-Z])|[A-Z]{2}", first) and re.match(
+        r"(?:No|The|That|This|There|It|We|You|Your|Our|Sorry|An?|All|Those|These|Not|Only|Please)\b", first
+    ):
+        first = first[:1].lower() + first[1:]
+    return " ".join([f"I'm sorry, {first}", *facts[1:]])

@@ -1,0 +1,282 @@
+"""Agents that differ in trade, forms and flow, for the engine's own tests."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from antiphon.tools.function import FunctionTool, ToolError, function_tool
+from tests.standin.engine_talk import Talk
+
+RECEPTIONIST = """You are a friendly receptionist at Bright Smile Dental clinic.
+Keep responses brief and conversational. Never use markdown or emojis.
+
+When a caller asks about availability, use check_availability to look up
+real slots. Never guess or make up times.
+
+When a caller wants to book, collect their full name, preferred date, and
+preferred time slot. Then use book_appointment to complete the booking.
+If the caller has not provided all three pieces of information, ask for
+the missing ones before calling the tool.
+
+If a requested time is not available, let the caller know and suggest
+the available alternatives.
+
+After booking, ask if there is anything else you can help with."""
+
+SLOTS = ["9:00 AM", "11:30 AM", "2:00 PM", "4:30 PM"]
+
+
+def receptionist() -> Talk:
+    @function_tool
+    def check_availability(date: str) -> str:
+        """Check available appointment slots for a given date.
+
+        Args:
+            date: The date to check availability for (e.g., "next Tuesday", "March 15")
+        """
+        return f"Available slots for {date}: {', '.join(SLOTS)}"
+
+    @function_tool
+    def book_appointment(patient_name: str, date: str, time: str) -> str:
+        """Book a dental appointment for a patient.
+
+        Args:
+            patient_name: The patient's full name
+            date: The appointment date (e.g., "next Tuesday", "March 15")
+            time: The appointment time slot (e.g., "9:00 AM", "2:00 PM")
+        """
+        if time not in SLOTS:
+            raise ToolError(f"{time} is not an available slot. Available: {', '.join(SLOTS)}")
+        talk.tool_says(f"I have booked an appointment for {patient_name} on {date} at {time}.")
+        return (
+            f"Appointment confirmed: {patient_name}, {date} at {time}. Ask if there is anything else you can help with."
+        )
+
+    talk = Talk([check_availability, book_appointment], RECEPTIONIST)
+    return talk
+
+
+def restaurant(open_slots: list[str] | None = None) -> Talk:
+    slots = ["6:00 PM", "7:30 PM", "8:15 PM"] if open_slots is None else open_slots
+
+    @function_tool
+    def check_availability(date: str, party_size: int, meal: Literal["lunch", "dinner"]) -> str:
+        """Check open reservation slots for a given date and meal.
+
+        Call this when the user asks about availability. Don't call it
+        until you have the date, party size, and meal (must be "lunch"
+        or "dinner").
+
+        Args:
+            date: Reservation date in YYYY-MM-DD format.
+            party_size: Number of guests, between 1 and 12.
+            meal: Either "lunch" or "dinner".
+
+        Returns:
+            A speech-ready summary of available times.
+        """
+        if not slots:
+            return f"No {meal} availability on {date} for a party of {party_size}."
+        return f"{len(slots)} {meal} slots open on {date}: {', '.join(slots)}."
+
+    @function_tool
+    def find_alternatives(date: str, party_size: int) -> str:
+        """Find nearby dates with availability when the requested date is full."""
+        talk.tool_says("Let me check what else is open.")
+        return "The day after has tables at 6 PM and 8 PM."
+
+    @function_tool
+    def book_reservation(date: str, time: str, party_size: int, read_back: bool) -> str:
+        """Book a reservation. Only call after reading the details back to the user.
+
+        Args:
+            date: Reservation date in YYYY-MM-DD format.
+            time: Reservation time in 24-hour HH:MM format.
+            party_size: Number of guests, between 1 and 12.
+            read_back: Set to True only after you have read the date, time,
+                and party size back to the user and they have confirmed.
+        """
+        if not read_back:
+            return "Read the date, time, and party size back to the user first, then call this tool again."
+        return f"Booked for {party_size} on {date} at {time}. Confirmation #R-1842."
+
+    talk = Talk(
+        [check_availability, find_alternatives, book_reservation],
+        "You take restaurant reservations. Confirm the date, time, and party size with the user before booking. "
+        "Always read the details back before calling book_reservation.",
+    )
+    return talk
+
+
+def taxi() -> Talk:
+    @function_tool
+    def quote_fare(pickup: str, destination: str) -> dict[str, Any]:
+        """Estimate the fare for a trip.
+
+        Args:
+            pickup: Where the trip starts
+            destination: Where the trip ends
+        """
+        return {"fare": "18 to 22 dollars", "minutes": 25}
+
+    @function_tool
+    def order_taxi(
+        pickup: str, destination: str, car_type: Literal["standard", "van", "luxury"], passengers: int
+    ) -> str:
+        """Order a taxi for the caller.
+
+        Args:
+            pickup: The pickup address
+            destination: The destination address
+            car_type: The type of car
+            passengers: How many passengers will ride, from 1 to 7
+        """
+        return f"Your {car_type} car is on its way to {pickup}. It will arrive in 8 minutes."
+
+    @function_tool
+    def cancel_taxi(phone: str) -> str:
+        """Cancel a taxi that was ordered.
+
+        Args:
+            phone: The phone number used for the order
+        """
+        return "The taxi has been cancelled."
+
+    return Talk([quote_fare, order_taxi, cancel_taxi], "You take orders for Blue Cab in Springfield.")
+
+
+def hotel() -> Talk:
+    @function_tool
+    def search_rooms(check_in: str, nights: int, guests: int) -> list[dict[str, Any]]:
+        """Search for free rooms.
+
+        Args:
+            check_in: Check-in date, YYYY-MM-DD
+            nights: Number of nights
+            guests: Number of guests
+        """
+        return [{"name": "Garden Room", "price": 120}, {"name": "Tower Suite", "price": 240}]
+
+    @function_tool
+    def reserve_room(
+        check_in: str, nights: int, room_type: Literal["single", "double", "suite"], guest_name: str, breakfast: bool = False
+    ) -> str:
+        """Reserve a room for a guest.
+
+        Args:
+            check_in: Check-in date, YYYY-MM-DD
+            nights: Number of nights
+            room_type: Kind of room
+            guest_name: Full name of the guest
+            breakfast: Whether breakfast is included
+        """
+        return f"Reserved a {room_type} room for {guest_name}. Your confirmation code is HX4471."
+
+    @function_tool
+    def cancel_stay(confirmation_code: str) -> str:
+        """Cancel a stay.
+
+        Args:
+            confirmation_code: The confirmation code, e.g. "HX4471"
+        """
+        if not confirmation_code.startswith("HX"):
+            raise ToolError("No stay matches that confirmation code. Ask the guest to double-check the code.")
+        return f"Stay {confirmation_code} is cancelled."
+
+    return Talk([search_rooms, reserve_room, cancel_stay], "You work at the front desk of the Grand Harbor Hotel.")
+
+
+def library() -> Talk:
+    @function_tool
+    def search_books(title: str) -> str:
+        """Search the catalogue for a book.
+
+        Args:
+            title: The title of the book
+        """
+        return f"We have two copies of {title} on the shelf."
+
+    @function_tool
+    def renew_loan(card_number: str) -> str:
+        """Renew all loans on a library card.
+
+        Args:
+            card_number: The library card number, e.g. "LC-20418"
+        """
+        return "All loans are renewed until December 12."
+
+    @function_tool
+    def opening_hours(day: str) -> str:
+        """Tell the opening hours of the library.
+
+        Args:
+            day: Day of the week, e.g. "Monday"
+        """
+        return f"On {day} we are open from 9 AM to 6 PM."
+
+    return Talk([search_books, renew_loan, opening_hours], "You answer the phone of the Oak Street Library.")
+
+
+def pharmacy() -> Talk:
+    @function_tool
+    def refill_prescription(prescription_number: str, date_of_birth: str) -> str:
+        """Refill a prescription.
+
+        Args:
+            prescription_number: The prescription number, seven digits
+            date_of_birth: The patient's date of birth in YYYY-MM-DD format
+        """
+        return "Your refill will be ready tomorrow at 3 PM. Tell the user to bring an ID."
+
+    @function_tool
+    def leave_message(name: str, phone_number: str, message: str) -> str:
+        """Leave a message for the pharmacist.
+
+        Args:
+            name: The caller's name
+            phone_number: A number to call back
+            message: What the message is about
+        """
+        return "The message has been left. Say goodbye to the user."
+
+    return Talk([refill_prescription, leave_message], "You answer calls for Hill Pharmacy.")
+
+
+def airline() -> Talk:
+    @function_tool
+    def flight_status(flight_number: str) -> dict[str, Any]:
+        """Get the status of a flight.
+
+        Args:
+            flight_number: The flight number, for example "BA117"
+        """
+        return {"status": "delayed", "gate": "B12", "departs": "17:40"}
+
+    @function_tool
+    def change_seat(booking_reference: str, seat: Literal["window", "aisle", "middle"]) -> str:
+        """Change the seat of a booking.
+
+        Args:
+            booking_reference: Six letters or digits
+            seat: The kind of seat
+        """
+        return f"Done, you now have a {seat} seat."
+
+    @function_tool
+    def request_callback(email: str) -> str:
+        """Have a human agent write to the caller.
+
+        Args:
+            email: The caller's email address
+        """
+        return "A colleague will write to you within the hour."
+
+    return Talk([flight_status, change_seat, request_callback], "You help passengers of Northwind Air.")
+
+
+AGENTS = {
+    "receptionist": receptionist, "restaurant": restaurant, "taxi": taxi, "hotel": hotel, "library": library,
+    "pharmacy": pharmacy, "airline": airline,
+}  # fmt: skip
+
+__all__ = ["AGENTS", "FunctionTool"]
