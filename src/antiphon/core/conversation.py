@@ -267,7 +267,7 @@ class Conversation:
             if not floor.is_shielded(speech):
                 floor.interrupt(speech)
         sounding = floor.line.sounding
-        if sounding is not None and sounding.speech.interruptible and sounding.speech.frame is not floor.top:
+        if sounding is not None and sounding.speech.frame is not floor.top and not floor.is_protected(sounding.speech):
             floor.line.stop(sounding)
         if sounding is None or floor.line.sounding is None:
             floor.line.clear_doubt()
@@ -295,6 +295,7 @@ class Conversation:
         wanted = list(floor.speeches()) if speech_id is None else [floor.speech(speech_id)]
         for speech in wanted:
             if speech is not None and (force or not floor.is_shielded(speech)):
+                speech.turns.clear()  # whoever interrupts wants silence, not the same answer once more
                 floor.interrupt(speech, force=force)
 
     def _hook_returned(self, hook: int, text: str | None, veto: bool) -> None:

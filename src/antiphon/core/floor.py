@@ -156,11 +156,13 @@ class Floor:
 
         Protected itself, or one of its tools must not be interrupted now.
         """
-        if not speech.interruptible:
+        if self.is_protected(speech) or speech in self.shields:
             return True
-        if speech in self.shields:
-            return True
-        return any(c.run is not None and (c.run.protected or c.run.suspended) for c in speech.open_calls())
+        return any(c.run is not None and c.run.suspended for c in speech.open_calls())
+
+    def is_protected(self, speech: Speech) -> bool:
+        """What sounds of it is not cut: by its own option, or because one of its tools must not be interrupted."""
+        return not speech.interruptible or any(c.run is not None and c.run.protected for c in speech.open_calls())
 
     @property
     def is_busy(self) -> bool:
