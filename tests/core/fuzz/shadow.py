@@ -79,6 +79,14 @@ class Speech:
     """Asked for by a run that had lost its call: never to be heard."""
     rounds: int = 0
     generated: bool = False
+    said: bool = False
+    """It had text to say."""
+    delivers: tuple[str, ...] = ()
+    """Results that it was made to tell."""
+    ran: bool = False
+    """A tool ran for it."""
+    failed: bool = False
+    """One of its generations failed or took too long."""
     carries: set[str] = field(default_factory=set)
     """Ids of calls whose results its requests told the model to speak about."""
 
@@ -192,6 +200,12 @@ class Shadow:
         self.shown_calls: set[str] = set()
         self.waiting_words: list[str] = []
         self.heard_words: set[str] = set()
+        self.typed: set[str] = set()
+        self.commit_asked = False
+        self.silent_since: float | None = None
+        self.asked_version: int | None = None
+        """The version of the turn that the detector was asked about and that still stands."""
+        self.probability: float | None = None
         self.said_last = ""
         """The first of the latest words that no turn has taken."""
         self.turn_texts: list[str] = []
@@ -216,16 +230,23 @@ class Shadow:
         """A tool that comes back from the caller has a moment to end before it is spoken over."""
         self.may_end = False
         """A goodbye was asked for, and the caller has not gone on since."""
+        self.committed_now = False
+        """A turn was taken in this entry."""
         self.was_shielded = False
         """A tool that must not be interrupted ran when the fact came."""
         self.forced = False
         """The application interrupts, closes or fails in this very entry: cuts are not the caller's."""
         self.texts: dict[str, list[Segment]] = {}
-        self.owed_finals: dict[str, f.ToolReturned] = {}
+        self.offered: set[str] = set()
+        """Calls whose results a request asked the model to tell."""
+        self.told: set[str] = set()
+        """Final results that were told by a speech made for them."""
         self._facts: dict[type, Callable[[Any], None]] = {
             f.UserSpeechStarted: self._user_started,
             f.UserSpeechEnded: self._user_ended,
             f.Transcribed: self._transcribed,
+            f.EndOfTurnPredicted: self._predicted,
+            f.UserTurnCommitRequested: self._commit_requested,
             f.UserTurnSubmitted: self._submitted,
             f.UserTurnCleared: self._cleared,
             f.TextStarted: self._text_started,
@@ -257,6 +278,7 @@ class Shadow:
             do.Speak: self._speak,
             do.Play: self._play,
             do.StopPlayout: self._stop_playout,
+            do.PredictEndOfTurn: self._ask_prediction,
             do.PausePlayout: self._pause,
             do.ResumePlayout: self._resume,
             do.RunTool: self._run_tool,
@@ -278,6 +300,7 @@ class Shadow:
         self.now = now
         self.fact = fact
         self.forced = False
+        self.committed_now = False
         if self.close_at is not None and self.due is not None and now > self.due:
             self.close_at += now - self.due  # The driver was late, and so is all that follows.
         self.due = deadline
@@ -312,11 +335,27 @@ class Shadow:
     def _user_started(self, _: f.UserSpeechStarted) -> None:
         self.speaking = True
         self.words_since_start = 0
+        self.silent_since = self.asked_version = self.probability = None
 
     def _user_ended(self, _: f.UserSpeechEnded) -> None:
-        self.speaking = False
+        if self.speaking:
+            self.speaking = False
+            self.silent_since = self.now
+
+    def _predicted(self, fact: f.EndOfTurnPredicted) -> None:
+        if fact.version == self.asked_version:
+            over = self.silent_since is not None and self.silent_since + self.options.turns.endpointing.min_delay
+            if self.probability is None and over and self.last >= over - EPSILON:
+                return  # The turn is ready already.
+            self.probability = fact.probability
+        else:
+            self.counters["stale prediction"] += 1
+
+    def _commit_requested(self, _: f.UserTurnCommitRequested) -> None:
+        self.commit_asked = True
 
     def _transcribed(self, fact: f.Transcribed) -> None:
+        self.asked_version = self.probability = None
         self.heard_words.add(fact.text.split()[0])
         self.said_last = fact.text.split()[0]
         if fact.final and _is_told_apart(fact.text):
@@ -326,6 +365,7 @@ class Shadow:
     def _submitted(self, fact: f.UserTurnSubmitted) -> None:
         self.waiting_words.append(fact.text.split()[0])
         self.heard_words.add(fact.text.split()[0])
+        self.typed.add(fact.text)
 
     def _cleared(self, _: f.UserTurnCleared) -> None:
         self.waiting_words.clear()
@@ -352,13 +392,15 @@ class Shadow:
         if gen is not None:
             self._progress(gen)
             gen.begun = True
+            gen.speech.said = True
 
     def _tool_called(self, fact: f.ToolCalled) -> None:
         gen = self._open_gen(fact.gen)
         if gen is None:
             self.counters["call of a stopped generation"] += 1
             return
-        self._progress(gen)
+        if gen.tools:
+            self._progress(gen)
         made = CallMade(fact.call, gen, fact.policy, fact.rejected is not None)
         if gen.tools and not gen.calls:
             gen.speech.rounds += 1
@@ -376,7 +418,7 @@ class Shadow:
         gen = self._open_gen(fact.gen)
         if gen is not None:
             self.counters["generation failed"] += 1
-            gen.failed = True
+            gen.failed = gen.speech.failed = True
             self.forced = True
             self._complete(gen, fact.text)
 
@@ -609,7 +651,7 @@ class Shadow:
             for segment in self.sink:
                 if segment.place is Place.STOPPING and not self._gone_by_now(segment):
                     self._fail("one voice", f"reply {command.speech} begins while {segment.number} is being silenced")
-        speech.generated = True
+        first, speech.generated = not speech.generated, True
         if command.tools and speech.rounds >= self.options.max_tool_steps:
             self._fail("rounds", f"{command.gen} has tools after {speech.rounds} rounds")
         if not command.tools and speech.rounds >= max(self.options.max_tool_steps, 1):
@@ -626,14 +668,29 @@ class Shadow:
         if command.unheard:
             self.counters["request with unheard results"] += 1
             speech.carries.update(command.unheard)
-            for call_id in command.unheard:
-                self.owed_finals.pop(call_id, None)
+            self.offered.update(command.unheard)
         shown = [item.text_content or "" for item in command.open if type(item) is ChatMessage and item.role == "user"]
         for text in shown:
             self._turn(text)
         for turn in self.unanswered.values():
             if command.agent in turn.agents or turn.text in shown:
                 turn.carriers.append(speech)
+        if first:
+            self._check_reason(speech, command)
+
+    def _check_reason(self, speech: Speech, command: do.Generate) -> None:
+        """A reply begins when somebody asked for it and the caller lets the agent speak."""
+        if speech.request is not None:
+            return
+        if self.speaking:
+            self._fail("turns", f"reply {command.speech} begins while the caller speaks")
+        if command.delivery:
+            speech.delivers = command.unheard
+            self.counters["delivery"] += 1
+            if not command.unheard:
+                self._fail("kept", f"delivery {command.speech} has nothing to tell")
+        elif not self.unanswered and not any(not _is_told_apart(text) for text in self.turn_texts):
+            self._fail("turns", f"reply {command.speech} answers nobody")
 
     def _check_open(self, command: do.Generate) -> None:
         """The pairs of a request: what the agent's context holds is checked where it is recorded."""
@@ -669,6 +726,7 @@ class Shadow:
             self.counters["say"] += 1
             return
         gen.begun = bool(command.text)
+        speech.said = speech.said or gen.begun
         if command.text == self.options.fallback_line:
             self.counters["fallback line"] += 1
         elif command.text == self.options.failure_line:
@@ -686,6 +744,7 @@ class Shadow:
         # The end of a task, or of the model's time, lets the calls that were made be finished.
         gen.stopped = type(self.fact) is not f.AgentTaskFinished and self.now < gen.expires - EPSILON
         gen.failed = gen.text is None
+        gen.speech.failed = gen.speech.failed or self.now >= gen.expires - EPSILON
         if gen.segment.place is Place.PLAYING:
             gen.segment.since = self.now
 
@@ -707,6 +766,8 @@ class Shadow:
                 self._fail("one voice", f"{command} while {one.number} is being silenced")
             if self.gens[one.gen].open and self.now < self.gens[one.gen].expires - EPSILON:
                 self._fail("one voice", f"{command} behind {one.number}, whose text is not complete")
+        if self.paused:
+            self._fail("one voice", f"{command} while the line is paused")
         if self.speaking and not self._shielded(segment.speech):
             self._fail("one voice", f"{command} while the caller speaks")
         segment.place = Place.PLAYING
@@ -751,7 +812,9 @@ class Shadow:
         )
 
     def _check_protected(self, speech: Speech, command: do.Command) -> None:
-        if self.forced or self.closing or self.may_end or speech.excused or speech.interruptible:
+        if self.forced or self.closing or self.may_end or speech.excused:
+            return
+        if speech.interruptible and not any(self._protects(run, speech) for run in self.live.values()):
             return
         gens = [gen for gen in self.gens.values() if gen.speech is speech]
         if any(gen.failed or (gen.open and self.now >= gen.expires - EPSILON) for gen in gens):
@@ -759,6 +822,10 @@ class Shadow:
         if any(self._gone_by_now(one) for one in self.sink):
             return
         self._fail("protected", f"{command} cuts speech {speech.number}, which may not be interrupted")
+
+    def _protects(self, run: Run, speech: Speech) -> bool:
+        attached = run.speech is speech and not (run.updated or run.spoken_over or run.released)
+        return run.protected and attached and self._surely_runs(run)
 
     def _pause(self, _: do.PausePlayout) -> None:
         self.paused = True
@@ -794,6 +861,7 @@ class Shadow:
         self._check_duplicates(made, command)
         run = Run(command.run, made, gen.speech, self.now, self.now + made.policy.timeout)
         made.run = self.runs[command.run] = self.live[command.run] = run
+        gen.speech.ran = True
         self.counters[f"run {made.policy.effect}"] += 1
 
     def _check_order(self, made: CallMade, command: do.RunTool) -> None:
@@ -867,6 +935,8 @@ class Shadow:
         if run is None:
             self._fail("cancelled", f"{command} of what never ran")
             return
+        if run.suspended and self.fact is None and not self.closing and not self.may_end and not run.asked_to_cancel:
+            self._fail("kept", f"{command}, which waits for the caller: its clock stands still")
         run.cancelled = True
         self.live.pop(run.number, None)
         self.counters["cancelled run"] += 1
@@ -939,6 +1009,8 @@ class Shadow:
             self._fail("turns", f"{command}, but in charge is {self.frames[-1][1]}")
         if any(h.kind == command.kind and h is not command for h, end in self.hooks.values() if self.now < end):
             self._fail("turns", f"{command} beside another turn's hook")
+        self._check_silence(command)
+        self.committed_now = True
         self.turn_texts.append(command.text)
         if self.may_end:
             self.may_end = False
@@ -947,6 +1019,24 @@ class Shadow:
             self.said_last = ""
         words = command.text.split()
         self.waiting_words = [word for word in self.waiting_words if word not in words]
+
+    def _ask_prediction(self, command: do.PredictEndOfTurn) -> None:
+        self.asked_version, self.probability = command.version, None
+
+    def _check_silence(self, command: do.RunHook) -> None:
+        """A spoken turn was silent as long as endpointing asks."""
+        if command.text in self.typed:
+            return
+        asked, self.commit_asked = self.commit_asked, False
+        if asked or self.silent_since is None:
+            return
+        endpointing = self.options.turns.endpointing
+        unlikely = self.probability is not None and self.probability < endpointing.unlikely
+        delay = endpointing.max_delay if unlikely else endpointing.min_delay
+        if self.now - self.silent_since < delay - EPSILON:
+            self._fail("turns", f"{command} after {self.now - self.silent_since:.2f} s of silence, not {delay}")
+        if unlikely:
+            self.counters["turn taken after a long silence"] += 1
 
     def _record(self, command: do.Record) -> None:
         item = command.item
@@ -1090,9 +1180,18 @@ class Shadow:
         for segment in self.sink:
             if segment.speech is speech and not self._gone_by_now(segment) and not (self.closing or self.may_end):
                 self._fail("handles", f"speech {speech.number} is done while segment {segment.number} sounds")
+        if speech.delivers and speech.heard and not speech.interrupted and not speech.failed:
+            twice = self.told.intersection(speech.delivers)
+            if twice:
+                self._fail("kept", f"told twice: {sorted(twice)}")
+            self.told.update(speech.delivers)
         if not self._answers(speech):
             return
-        for turn in [turn for turn in self.unanswered.values() if speech in turn.carriers]:
+        answered = [turn for turn in self.unanswered.values() if speech in turn.carriers]
+        silent = not (speech.said or speech.ran or speech.rounds or speech.interrupted or speech.excused)
+        if answered and silent and speech.request is None and not self.closing and not self.may_end:
+            self._fail("turns", f"speech {speech.number} ended in silence: {[turn.text for turn in answered]}")
+        for turn in answered:
             del self.unanswered[turn.text]
             self.answered.add(turn.text)
             self.counters["turn answered"] += 1
@@ -1135,6 +1234,8 @@ class Shadow:
                 self._fail("barge-in", "paused, but nothing plays")
         if idle and self.sink and not all(self._gone_by_now(s) for s in self.sink):
             self._fail("rest", f"idle while {self.sink[0].number} sounds")
+        if self.committed_now:
+            self._check_turn_cuts()
         kind = type(self.fact)
         if kind is f.UserSpeechStarted or kind is f.Transcribed:
             self._check_barge_in()
@@ -1164,6 +1265,16 @@ class Shadow:
             and self.words_since_start >= self.options.turns.interruption.min_words
         ):
             self._fail("barge-in", f"the caller said {self.words_since_start} words, and the agent is not cut")
+
+    def _check_turn_cuts(self) -> None:
+        """A turn that is taken silences what may be interrupted."""
+        first = self.sink[0] if self.sink else None
+        if first is None or first.place is not Place.PLAYING or self.closing or self.may_end or first.stalled:
+            return
+        if first.since >= self.now:  # It began behind the turn.
+            return
+        if first.speech.interruptible and not self.was_shielded and self.now >= self.resumed_until:
+            self._fail("barge-in", f"a turn was taken, and {first.number} sounds on")
 
     def _somebody_else_acts(self) -> bool:
         """The world has something under way that the conversation rightly waits for without a bound."""
@@ -1200,8 +1311,6 @@ class Shadow:
         self._check_history()
         for run in self.runs.values():
             self._check_kept(run)
-        if self.owed_finals:
-            self._fail("kept", f"results that nobody heard of: {sorted(self.owed_finals)}")
 
     def _check_history(self) -> None:
         lost = self.shown_calls - self.recorded_calls
@@ -1224,6 +1333,8 @@ class Shadow:
         background = run.updated or run.spoken_over or (run.released and self._kept(run))
         if background and finished not in self.recorded_calls:
             self._fail("kept", f"{finished} is not in the history")
+        if background and run.result.reply and finished not in self.offered:
+            self._fail("kept", f"nobody was told of {finished}")
 
     def at_end(self) -> None:
         """After `Close`: every handle is done, and what was heard is recorded."""

@@ -139,6 +139,7 @@ class Task:
     agent: str
     run: int | None
     finished: bool = False
+    reported: bool = False
 
 
 @dataclass(slots=True)
@@ -450,7 +451,11 @@ class World:
 
     def _predict(self, command: do.PredictEndOfTurn) -> None:
         if self.chance(0.8):
-            self.at(self.some(0.0, 0.3), f.EndOfTurnPredicted(command.version, self.rng.choice((0.1, 0.4, 0.7, 0.95))))
+            slow = 4.0 if self.chance(0.2) else 1.0
+            self.at(
+                self.some(0.0, 0.3) * slow,
+                f.EndOfTurnPredicted(command.version, self.rng.choice((0.1, 0.4, 0.7, 0.95))),
+            )
 
     # -- the model
 
@@ -669,6 +674,7 @@ class World:
         if run is not None:
             self._tools[run].tasks.append(task)
         yield Finished(task)
+        self.tasks[task].reported = True
         yield f.AgentTaskFinished(task)
         if run is not None:
             yield f.RunResumed(run)
@@ -688,8 +694,8 @@ class World:
         if self.chance(0.3):
             yield self.some(0.0, 0.5)
         for task in tool.tasks:
-            if not self.tasks[task].finished:
-                self.tasks[task].finished = True
+            if not self.tasks[task].reported:
+                self.tasks[task].finished = self.tasks[task].reported = True
                 yield f.AgentTaskFinished(task)
         yield f.ToolReturned(tool.run, "cancelled", is_error=True)
 
