@@ -6,7 +6,7 @@ sound into text. Nothing here detects speech: the session's voice activity detec
 Theory of operation. All audio goes onto a tape. `SpeechStarted` opens an utterance on it, a little before the voice
 itself; `SpeechEnded` closes it. The engine is run again and again on the utterance so far, one run at a time:
 
-- after every `interval` of new sound, for an interim transcript;
+- after every `interval` of new sound, for an interim transcript, and less often when the engine is slow;
 - as soon as the sound falls quiet, before the detector has decided. If speech goes on, that was one more
   interim transcript. If it does not, the final transcript is ready when `SpeechEnded` arrives;
 - at `SpeechEnded`, if no run has covered the voice to its end. A run that covers less is given up.
@@ -224,6 +224,8 @@ class UtteranceStream(STTStream):
         self._settled_until = 0.0
         """Where the latest closed utterance ended: no sound is heard twice."""
         self._run: _Run | None = None
+        self._interval = options.interval
+        """New sound between two interim transcripts; more when the engine is slow or shared by many."""
         self._wake = asyncio.Event()
         self._ended = False
         self._closed = False
@@ -247,7 +249,7 @@ class UtteranceStream(STTStream):
                 self._cut(utterance, now)
         elif length > self._options.max_length:
             self._cut(utterance, now)
-        elif now - max(utterance.heard_until, utterance.began) >= self._options.interval:
+        elif now - max(utterance.heard_until, utterance.began) >= self._interval:
             self._wake.set()
 
     def mark(self, event: VADEvent) -> None:
@@ -337,13 +339,15 @@ class UtteranceStream(STTStream):
             return min(max(utterance.voice_end + self._options.tail, utterance.wanted_until), now)
         if utterance.wanted_until > utterance.heard_until:
             return now
-        if now - max(utterance.heard_until, utterance.began) >= self._options.interval:
+        if now - max(utterance.heard_until, utterance.began) >= self._interval:
             return now
         return None
 
     async def _recognize(self, utterance: _Utterance, until: float) -> bool:
         """Run the engine up to `until`. True if it completed and changed the text."""
         audio = self._tape.slice(utterance.began, until)
+        loop = asyncio.get_running_loop()
+        started = loop.time()
         task = asyncio.ensure_future(self.recognizer.recognize(audio))
         self._run = run = _Run(task, utterance, until)
         try:
@@ -356,6 +360,7 @@ class UtteranceStream(STTStream):
                 self._run = None
         if task.cancelled():
             return False
+        self._interval = max(self._options.interval, 2 * (loop.time() - started))
         before, utterance.text = utterance.text, task.result().strip()
         utterance.heard_until = until
         return bool(utterance.text) and utterance.text != before

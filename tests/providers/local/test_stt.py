@@ -17,6 +17,15 @@ def test_spelling_of_the_last_century_is_mended() -> None:
     assert readable("Can I come to-morrow at two p m?") == "Can I come tomorrow at two p.m.?"
 
 
+def test_a_comma_at_the_end_is_dropped() -> None:
+    assert readable("Yes, Tuesday,") == "Yes, Tuesday"
+
+
+def test_words_said_four_times_over_are_an_invention_but_digits_are_not() -> None:
+    assert readable("Here. Here. Here. Here. Here") == "Here"
+    assert readable("five, five, five, five") == "five, five, five, five"
+
+
 def test_the_verb_am_is_no_time_of_day() -> None:
     assert readable("Yes I am. It is 9 am..") == "Yes I am. It is 9 am."
 

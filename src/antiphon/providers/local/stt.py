@@ -45,6 +45,9 @@ _QUIETEST = 10 ** (-55 / 20)
 """Full scale 1. What never gets louder than this is no speech, whatever the network reads into it."""
 _SHORTEST = 0.1
 """Seconds."""
+_STUTTER = re.compile(r"\b([^\W\d_]+)(?:\W+\1\b){3,}", re.IGNORECASE)
+"""A word four times over: the network's invention, unless it is a digit."""
+_DIGITS = frozenset("zero oh o one two three four five six seven eight nine".split())
 
 
 def print_progress(line: str) -> None:
@@ -115,7 +118,9 @@ def readable(text: str) -> str:
     text = re.sub(r"\b(to)-(day|night|morrow)\b", r"\1\2", text, flags=re.IGNORECASE)
     text = re.sub(r"\b([ap])(?:\. ?| )m\b\.?", r"\1.m.", text)
     text = re.sub(r"(?<!\.)\.\.(?!\.)", ".", text)
-    return re.sub(r"\s+", " ", text).strip()
+    text = _STUTTER.sub(lambda match: match.group() if match.group(1).lower() in _DIGITS else match.group(1), text)
+    # A comma at the end only says that the sound broke off, which it always does.
+    return re.sub(r"\s+", " ", text).strip().rstrip(",")
 
 
 def _at_model_rate(audio: AudioFrame) -> NDArray[np.float32]:
