@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from antiphon.speech_handle import SpeechHandle
     from antiphon.stt import STT, SpeechEvent
     from antiphon.tasks import AgentTask
+    from antiphon.toolkit import AsyncRunContext, AsyncToolset, EndCallTool
     from antiphon.tools.function import (
         FunctionTool,
         RawFunctionTool,
@@ -148,6 +149,7 @@ _HOME = {
     "speech_handle": ("SpeechHandle",),
     "stt": ("STT", "SpeechEvent"),
     "tasks": ("AgentTask",),
+    "toolkit": ("AsyncRunContext", "AsyncToolset", "EndCallTool"),
     "tools.function": (
         "FunctionTool",
         "RawFunctionTool",
@@ -177,6 +179,8 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "AgentStateChangedEvent",
     "AgentTask",
     "AntiphonError",
+    "AsyncRunContext",
+    "AsyncToolset",
     "AudioFrame",
     "AudioInput",
     "AudioOutput",
@@ -190,6 +194,7 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "CloseEvent",
     "CloseReason",
     "ConversationItemAddedEvent",
+    "EndCallTool",
     "Endpointing",
     "ErrorEvent",
     "FunctionCall",

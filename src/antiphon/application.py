@@ -48,6 +48,7 @@ from antiphon.runtime.tool_runner import Run
 from antiphon.speech_handle import SpeechHandle
 from antiphon.stt import STT
 from antiphon.tools.function import FunctionTool, RawFunctionTool, ToolFlag
+from antiphon.toolkit.background import task_tools
 from antiphon.tools.toolset import ToolContext, ToolLike, Toolset
 from antiphon.tts import TTS
 
@@ -267,6 +268,8 @@ class Application:
                     continue
                 kept.append(tool)
             table = ToolContext(kept)
+        if shared := task_tools(table.flatten()):
+            table = ToolContext([*table.flatten(), *(tool for tool in shared if tool.name not in table)])
         mocks = mocked_tools(type(agent))
         if not mocks:
             return table

@@ -84,6 +84,7 @@ class RunContext(CallContext, Generic[Userdata]):
 
         What they say is kept and answered after it.
         """
+        self._run.protected = True
         self._on_loop(lambda: self._run.driver.report(InterruptionsDisallowed(self._run.id)))
 
     async def wait_for_playout(self) -> None:

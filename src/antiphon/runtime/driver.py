@@ -120,6 +120,11 @@ class Driver:
         return not self._facts and self._conversation.idle
 
     @property
+    def has_audio_output(self) -> bool:
+        """Somebody hears the agent."""
+        return self.playout.has_output
+
+    @property
     def is_closed(self) -> bool:
         """The core has closed the conversation: nothing is performed any more."""
         return self._closed.done()

@@ -17,9 +17,10 @@ import asyncio
 import inspect
 import logging
 from collections import deque
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
+from contextlib import aclosing
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.audio import AudioFrame, Resampler
 from antiphon.chat import ChatMessage
@@ -93,7 +94,7 @@ class TextFeed:
 class Segment:
     """A stretch of what the agent says. This one is text only; `Voiced` has sound."""
 
-    __slots__ = ("_pieces", "_playout", "agent", "complete", "given", "id", "settled", "speech")
+    __slots__ = ("_captioned", "_pieces", "_playout", "agent", "complete", "given", "id", "settled", "speech")
 
     def __init__(self, playout: Playout, segment_id: int, speech: int, agent: str) -> None:
         self._playout = playout
@@ -101,6 +102,8 @@ class Segment:
         self.speech = speech
         self.agent = agent
         self._pieces: list[str] = []
+        self._captioned = playout.captions
+        """Somebody reads along."""
         self.complete = False
         """All text is here."""
         self.settled = False
@@ -116,7 +119,7 @@ class Segment:
     def push(self, piece: str) -> None:
         """Take the next piece of text."""
         self._pieces.append(piece)
-        if self._playout.captions:
+        if self._captioned:
             self._playout.caption(self, self.raw, final=False)
 
     def end(self) -> str | None:
@@ -240,7 +243,7 @@ class Voiced(Segment):
 
     # -- what the default `tts_node` reads and makes
 
-    async def tap(self, text: AsyncIterable[str]) -> AsyncIterator[str]:
+    async def tap(self, text: AsyncIterable[str]) -> AsyncGenerator[str, None]:
         """The text on its way into the voice. What passes here is what is spoken."""
         self._tapped = True
         if text is self.feed and not self.respells:
@@ -348,16 +351,15 @@ current_segment: ContextVar[Voiced | None] = ContextVar("antiphon_segment", defa
 async def speak(tts: TTS, text: AsyncIterable[str]) -> AsyncIterator[AudioFrame]:
     """The default `tts_node`: markup out, text into the voice, and the ledger of the current segment kept."""
     segment = current_segment.get()
-    if segment is None:
-        async for audio in tts.stream(_speakable(text)):
+    spoken = _speakable(text) if segment is None else segment.tap(text)
+    async with aclosing(spoken), aclosing(cast("AsyncGenerator[SynthesizedAudio, None]", tts.stream(spoken))) as sound:
+        async for audio in sound:
+            if segment is not None:
+                segment.tapped(audio)
             yield audio.frame
-        return
-    async for audio in tts.stream(segment.tap(text)):
-        segment.tapped(audio)
-        yield audio.frame
 
 
-async def _speakable(text: AsyncIterable[str]) -> AsyncIterator[str]:
+async def _speakable(text: AsyncIterable[str]) -> AsyncGenerator[str, None]:
     spoken = SpeechText()
     async for piece in text:
         if words := spoken.push(piece):
@@ -423,6 +425,11 @@ class Playout:
     def is_mute(self, agent: str) -> bool:
         """True if there is a loudspeaker, and the agent has no voice for it."""
         return self._output is not None and not self._host.has_voice(agent)
+
+    @property
+    def has_output(self) -> bool:
+        """There is a loudspeaker."""
+        return self._output is not None
 
     def settle(self, segment: Segment) -> None:
         """The core knows all of its text: it may end."""

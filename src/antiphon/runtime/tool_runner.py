@@ -50,6 +50,8 @@ class Run:
     task: asyncio.Task[None] | None = None
     in_background: bool = False
     """It reported progress (`ctx.update`): its call has its output, its speech goes on without it."""
+    protected: bool = False
+    """It asked not to be interrupted."""
     released: bool = False
     """Its call was dropped: what it says is not spoken, what it returns is ignored."""
     waits: int = 0
@@ -118,6 +120,10 @@ class ToolRunner:
     def get(self, run_id: int | None) -> Run | None:
         """A run that has not ended."""
         return None if run_id is None else self._runs.get(run_id)
+
+    def running(self) -> list[Run]:
+        """The runs that have not ended, oldest first."""
+        return list(self._runs.values())
 
     # -- one run
 

@@ -114,6 +114,12 @@ class FakeLLM(LLM):
         """Turns of the script that were not used. 0 unless the script is a sequence."""
         return len(self._script) - self._turns if isinstance(self._script, list) else 0
 
+    def extend(self, script: Iterable[Turn]) -> None:
+        """Add turns to the end of a script that is a sequence. Raises `UsageError` for other scripts."""
+        if not isinstance(self._script, list):
+            raise UsageError("FakeLLM.extend: only a script that is a sequence of turns has an end to add to")
+        self._script.extend(script)
+
     async def aclose(self) -> None:
         self.closed = True
 

@@ -444,11 +444,14 @@ class _CallableTool(Tool, Generic[R]):
         *,
         name: str | None = None,
         description: str | None = None,
+        flags: ToolFlag | None = None,
         on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
     ) -> Self:
-        """The same tool under another name, with another description, or with another answer to duplicates."""
+        """The same tool under another name, with another description, flags, or answer to duplicates."""
         old = self._definition
         options = replace(old.options, on_duplicate=on_duplicate) if is_given(on_duplicate) else old.options
+        if flags is not None:
+            options = replace(options, flags=flags)
         definition = type(old)(
             old.code,
             name=old.name if name is None else _checked_name(name),

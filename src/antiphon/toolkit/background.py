@@ -1,0 +1,163 @@
+"""Tools that work in the background while the conversation goes on.
+
+Any tool becomes one with its first `ctx.update()`. An `AsyncToolset` says so beforehand: its tools may be cancelled
+by the model, and a second call while the first runs needs the caller's word (`on_duplicate_call`). What they report
+is in the history at once; telling it waits until the line is free, and that is the core's business.
+
+Above: agents and sessions that are given a toolset. Below: the runs of the tool runner.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from antiphon import options
+from antiphon.core.facts import RunCancelRequested
+from antiphon.options import is_given
+from antiphon.run_context import RunContext, Userdata
+from antiphon.runtime.tool_runner import Run
+from antiphon.tools.function import (
+    AnyFunctionTool,
+    FunctionTool,
+    RawFunctionTool,
+    ToolError,
+    ToolFlag,
+    function_tool,
+)
+from antiphon.tools.toolset import ToolLike, Toolset
+
+logger = logging.getLogger("antiphon")
+
+
+class AsyncRunContext(RunContext[Userdata]):
+    """The context of a tool in an `AsyncToolset`: a parameter annotated with it makes the tool a background tool."""
+
+    __slots__ = ("_toolset",)
+
+    def __init__(self, *, run_ctx: RunContext[Userdata], toolset: AsyncToolset) -> None:
+        super().__init__(run_ctx.session, run_ctx.run)
+        self._toolset = toolset
+
+    @property
+    def toolset(self) -> AsyncToolset:
+        """The toolset that the tool belongs to."""
+        return self._toolset
+
+
+class AsyncToolset(Toolset):
+    """Tools for work that takes long.
+
+    Tools with an `AsyncRunContext` parameter run in the background: each `ctx.update()` and the final return value
+    reach the model, which tells the caller when the line is free. `on_duplicate_call` says what a second call of
+    such a tool does while one runs: "allow" it, "replace" the first, "reject" the second, or run it only when the
+    caller has confirmed ("confirm"); a tool's own `on_duplicate=` wins. Every call of the set may be cancelled by
+    the model, except those that write or have disallowed interruptions.
+
+    Given to the session it outlives hand-offs, and results go to the agent then in charge; given to an agent it
+    closes with it.
+    """
+
+    DuplicateMode: TypeAlias = options.DuplicateMode
+
+    def __init__(
+        self,
+        *,
+        id: str,
+        tools: Sequence[ToolLike] | None = None,
+        on_duplicate_call: options.DuplicateMode = "confirm",
+    ) -> None:
+        super().__init__(id=id, tools=tools)
+        self._on_duplicate_call = on_duplicate_call
+        self._running: dict[int, Run] = {}
+        self._tools = [self._in_background(tool) for tool in self._tools]
+
+    async def cancel(self, call_id: str) -> bool:
+        """Stop the running call with this id. False if there is none. Raises `ToolError` if it must not be stopped."""
+        for run in list(self._running.values()):
+            if run.call.call_id == call_id and not run.released:
+                stop(run)
+                self._running.pop(run.id, None)
+                return True
+        return False
+
+    async def aclose(self) -> None:
+        """Stop what may be stopped. Calls that write go on, and their results reach the agent then in charge."""
+        await super().aclose()
+        for run in list(self._running.values()):
+            if may_stop(run):
+                stop(run)
+
+    def _in_background(self, tool: ToolLike) -> ToolLike:
+        if not isinstance(tool, (FunctionTool, RawFunctionTool)):
+            return tool
+        tool = tool.with_options(flags=tool.flags | ToolFlag.CANCELLABLE)
+        wanted = tool.wants_context
+        if wanted is None or not issubclass(wanted, AsyncRunContext):
+            return tool
+        if not is_given(tool.options.on_duplicate):
+            tool = tool.with_options(on_duplicate=self._on_duplicate_call)
+        return self._with_async_context(tool)
+
+    def _with_async_context(self, tool: AnyFunctionTool) -> AnyFunctionTool:
+        async def call(run_ctx: RunContext[Any], **kwargs: Any) -> Any:
+            if isinstance(tool, RawFunctionTool):
+                kwargs = {"raw_arguments": kwargs["raw_arguments"]}
+            with self._counted(run_ctx.run):
+                return await tool.call(kwargs, AsyncRunContext(run_ctx=run_ctx, toolset=self))
+
+        return tool.with_function(call)
+
+    @contextmanager
+    def _counted(self, run: Run) -> Iterator[None]:
+        self._running[run.id] = run
+        try:
+            yield
+        finally:
+            self._running.pop(run.id, None)
+
+
+def may_stop(run: Run) -> bool:
+    """Whether a running call may be cancelled: it changes nothing in the world, and did not ask to be left alone."""
+    return not run.protected and run.tool.options.effect != "writes"
+
+
+def stop(run: Run) -> None:
+    """Cancel a running call. Raises `ToolError` if it must not be."""
+    if not may_stop(run):
+        raise ToolError(f"Task {run.call.call_id} cannot be cancelled.")
+    run.driver.report(RunCancelRequested(run.id))
+
+
+def _cancellable(ctx: RunContext[Any]) -> list[Run]:
+    runs = ctx.run.driver.tools.running()
+    return [run for run in runs if ToolFlag.CANCELLABLE in run.tool.flags and not run.released and run is not ctx.run]
+
+
+@function_tool
+async def get_running_tasks(ctx: RunContext[Any]) -> list[dict[str, Any]]:
+    """Get the list of running async tool calls."""
+    return [
+        {"call_id": run.call.call_id, "name": run.call.name, "arguments": run.call.arguments}
+        for run in _cancellable(ctx)
+    ]
+
+
+@function_tool
+async def cancel_task(ctx: RunContext[Any], call_id: str) -> str:
+    """Cancel a running async tool call by call_id."""
+    for run in _cancellable(ctx):
+        if run.call.call_id == call_id:
+            stop(run)
+            return f"Task {call_id} cancelled successfully."
+    return f"Task {call_id} not found or already completed."
+
+
+def task_tools(tools: Sequence[object]) -> list[AnyFunctionTool]:
+    """The pair that an agent's model gets beside tools of which any may be cancelled; nothing otherwise."""
+    for tool in tools:
+        if isinstance(tool, (FunctionTool, RawFunctionTool)) and ToolFlag.CANCELLABLE in tool.flags:
+            return [get_running_tasks, cancel_task]
+    return []
