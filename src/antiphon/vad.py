@@ -54,5 +54,8 @@ class VAD(ABC):
     def stream(self) -> VADStream:
         """A detector for one call."""
 
+    async def prewarm(self) -> None:
+        """Load what takes long, before the first call."""
+
     async def aclose(self) -> None:
         """Release what the detector holds. No stream may be used afterwards."""
