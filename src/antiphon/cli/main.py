@@ -205,7 +205,7 @@ async def _demo(options: argparse.Namespace) -> None:
     file, recordings = demo_files()
     options.caller, options.say, options.barge_in, options.json = recordings, None, [_barge_in(BARGE_IN)], False
     call, recording = await _make_call(options, _load(file), file.name)
-    print(f"userdata  {json.dumps(call.report.userdata, ensure_ascii=False)}")
+    print(f"Stored     {json.dumps(call.report.userdata, ensure_ascii=False)}")
     _tell_files(recording, options.report)
 
 

@@ -1,0 +1,234 @@
+"""Calls end to end on scripted models: what is heard, done, measured and written. By voice in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+
+from antiphon import Agent, AgentServer, AgentSession, RunContext, ToolError, function_tool
+from antiphon.audio import AudioFrame
+from antiphon.chat import ChatMessage
+from antiphon.cli.call import Call, text_call, voice_call
+from antiphon.cli.models import ModelChoice
+from antiphon.cli.screen import Screen
+from antiphon.errors import AgentFileError, AntiphonError
+from antiphon.events import ConversationItemAddedEvent
+from antiphon.testing import FakeLLM, FakeSTT, FakeTTS, FakeVAD, Hang, Reply, run_virtual, speech
+
+CHARACTER = 0.06
+"""Seconds of the fake voice's audio for each character."""
+LISTING = "We have nine, half past ten, eleven, noon, two and half past four."
+
+
+@function_tool
+async def look_up(context: RunContext, day: str) -> str:
+    """Look up free slots.
+
+    Args:
+        day: The day
+    """
+    if day == "Sunday":
+        raise ToolError("closed on Sunday")
+    await asyncio.sleep(0.5)
+    context.session.userdata = {"asked": day}
+    return f"free on {day}"
+
+
+def server(llm: FakeLLM, *, heard: list[str] | None = None, greeting: str = "") -> AgentServer:
+    made = AgentServer()
+
+    class Desk(Agent):
+        async def on_enter(self) -> None:
+            if greeting:
+                self.session.say(greeting)
+
+    @made.rtc_session
+    async def entrypoint(session: AgentSession) -> None:
+        models: dict[str, Any] = {"llm": llm}
+        if heard is not None:
+            models |= {"stt": FakeSTT(heard), "tts": FakeTTS(seconds_per_character=CHARACTER), "vad": FakeVAD()}
+        desk = Desk(instructions="Be brief.", tools=[look_up])
+        await session.start(agent=desk, room=session.room, turn_detector=None, **models)
+
+    return made
+
+
+def by_voice(
+    made: AgentServer, turns: list[AudioFrame], barge_in: dict[int, float] | None = None, screen: Screen | None = None
+) -> Call:
+    async def call() -> Call:
+        return await voice_call(
+            made, turns, barge_in=barge_in or {}, models=ModelChoice(), screen=screen or Screen(to_stderr=True)
+        )
+
+    return run_virtual(call(), timeout=300)
+
+
+def in_text(made: AgentServer, *texts: str) -> Call:
+    async def call() -> Call:
+        return await text_call(made, texts, models=ModelChoice(voice=False), screen=Screen(to_stderr=True))
+
+    return run_virtual(call(), timeout=300)
+
+
+def said(call: Call, role: str) -> list[str]:
+    return [turn.text for turn in call.report.turns if turn.role == role]
+
+
+def script() -> FakeLLM:
+    return FakeLLM(
+        {
+            "free on": LISTING,
+            "closed": "Sorry, we are closed.",
+            "tuesday": Reply(calls=[("look_up", {"day": "Tuesday"})]),
+            "sunday": Reply(calls=[("look_up", {"day": "Sunday"})]),
+            "": "What day?",
+        }
+    )
+
+
+# -- by voice
+
+
+def test_recorded_turns_are_heard_answered_and_measured() -> None:
+    call = by_voice(server(script(), heard=["Hi", "On Tuesday"]), [speech(1.0), speech(1.2)])
+    assert said(call, "user") == ["Hi", "On Tuesday"]
+    assert said(call, "assistant") == ["What day?", LISTING]
+    assert call.recorder is not None
+    assert call.caller is not None
+    first, second = call.caller.spoken
+    greeting_end = (
+        first.end + call.report.latency["voice_to_voice_ms"]["values"][0] / 1000 + len("What day?") * CHARACTER
+    )
+    assert second.start == pytest.approx(greeting_end + 0.3, abs=0.06)
+    (tool,) = call.report.tool_calls
+    assert (tool.name, tool.arguments, tool.output) == ("look_up", {"day": "Tuesday"}, "free on Tuesday")
+    assert (tool.status, tool.is_error) == ("done", False)
+    assert tool.ended is not None
+    assert tool.ended - tool.started == pytest.approx(0.5, abs=0.01)
+    assert call.report.userdata == {"asked": "Tuesday"}
+
+
+def test_latency_is_what_the_recording_shows(tmp_path: Path) -> None:
+    call = by_voice(server(script(), heard=["Hi"]), [speech(1.0)])
+    call.save(title="t", recording=tmp_path / "call.wav", page=None)
+    samples, rate = soundfile.read(tmp_path / "call.wav", dtype="float32")
+    caller, agent = (np.flatnonzero(np.abs(samples[:, channel]) > 10 ** (-45 / 20)) / rate for channel in (0, 1))
+    (latency,) = call.report.latency["voice_to_voice_ms"]["values"]
+    assert latency == pytest.approx(1000 * (agent[0] - caller[-1]), abs=1.0)
+    answers = [turn for turn in call.report.turns if turn.role == "assistant"]
+    assert answers[0].latency_ms == latency
+
+
+def test_a_barge_in_cuts_the_agent_at_its_second() -> None:
+    call = by_voice(server(script(), heard=["On Tuesday", "Stop, Sunday"]), [speech(1.0), speech(1.0)], {2: 2.0})
+    assert call.output is not None
+    assert call.caller is not None
+    assert call.recorder is not None
+    cut_answer = next(turn for turn in call.report.turns if turn.interrupted)
+    assert LISTING.startswith(cut_answer.text)
+    assert cut_answer.text != LISTING
+    onset = call.recorder.first_agent_sound(call.caller.spoken[0].end)
+    assert onset is not None
+    assert call.caller.spoken[1].start == pytest.approx(onset + 2.0, abs=0.001)
+    (cut,) = call.output.cuts
+    assert 0 < cut.at - call.caller.spoken[1].start < 1.0
+    assert said(call, "assistant")[-1] == "Sorry, we are closed."
+    assert call.report.tool_calls[-1].status == "error"
+
+
+def test_the_caller_lets_a_greeting_finish() -> None:
+    call = by_voice(server(script(), heard=["Hi"], greeting="Welcome to the desk."), [speech(1.0)])
+    assert said(call, "assistant") == ["Welcome to the desk.", "What day?"]
+    assert call.recorder is not None
+    assert call.caller is not None
+    assert call.caller.spoken[0].start > call.recorder.agent_spans()[0].end
+
+
+def test_an_agent_that_ends_the_call_ends_it() -> None:
+    made = AgentServer()
+
+    @made.rtc_session
+    async def entrypoint(session: AgentSession) -> None:
+        await session.start(
+            agent=Agent(instructions=""),
+            room=session.room,
+            llm=FakeLLM(["Bye."]),
+            stt=FakeSTT(["Hi"]),
+            tts=FakeTTS(),
+            vad=FakeVAD(),
+            turn_detector=None,
+        )
+
+        def hang_up(event: ConversationItemAddedEvent) -> None:
+            if isinstance(event.item, ChatMessage) and event.item.role == "assistant":
+                session.shutdown()
+
+        session.on("conversation_item_added", hang_up)
+
+    call = by_voice(made, [speech(1.0), speech(1.0)])
+    assert said(call, "user") == ["Hi"]
+
+
+def test_the_page_and_the_recording_are_written(tmp_path: Path) -> None:
+    call = by_voice(server(script(), heard=["Hi"]), [speech(1.0)])
+    call.save(title="Call", recording=tmp_path / "a.wav", page=tmp_path / "b.html")
+    assert soundfile.info(tmp_path / "a.wav").channels == 2
+    assert '"audio": "a.wav"' in (tmp_path / "b.html").read_text()
+
+
+def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    call = in_text(server(script()), "Hi")
+    (tmp_path / "file").touch()
+    with pytest.raises(AntiphonError, match=r"cannot write .*Choose another path"):
+        call.save(title="t", recording=None, page=tmp_path / "file" / "x.html")
+
+
+# -- in text
+
+
+def test_typed_turns_are_answered_one_after_the_other() -> None:
+    call = in_text(server(script(), greeting="Welcome."), "Hi", "On Sunday")
+    assert [turn.text for turn in call.report.turns] == [
+        "Welcome.",
+        "Hi",
+        "What day?",
+        "On Sunday",
+        "Sorry, we are closed.",
+    ]
+    (tool,) = call.report.tool_calls
+    assert (tool.status, tool.is_error, tool.output) == ("error", True, "closed on Sunday")
+    json.dumps(call.report.to_json())
+
+
+def test_a_model_that_fails_is_spoken_about() -> None:
+    call = in_text(server(FakeLLM([Hang()])), "Hi")
+    assert "something went wrong" in said(call, "assistant")[0]
+
+
+def test_an_entrypoint_that_raises_is_an_error_of_the_file() -> None:
+    made = AgentServer()
+
+    @made.rtc_session
+    async def entrypoint(session: AgentSession) -> None:
+        raise LookupError("no\ndatabase")
+
+    with pytest.raises(AgentFileError, match="the entrypoint raised LookupError: no database"):
+        in_text(made, "Hi")
+
+
+def test_an_entrypoint_that_never_starts_is_given_up() -> None:
+    made = AgentServer()
+
+    @made.rtc_session
+    async def entrypoint(session: AgentSession) -> None:
+        await asyncio.sleep(1000)
+
+    with pytest.raises(AgentFileError, match="started no session within 60 s"):
+        in_text(made, "Hi")
