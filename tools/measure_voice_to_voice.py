@@ -10,7 +10,7 @@ Reads stereo recordings (left the caller, right the agent) and nothing else: no 
 - The *answer* is the first sound of the agent after the turn. An agent that is still speaking when the turn ends does
   not answer by going on: then the answer is its next beginning after a silence of 0.3 s (`--agent-gap`), and the turn
   is marked `talked over`.
-- A turn that begins while the agent speaks is marked `barge-in`.
+- A turn that begins while the agent speaks is marked `barge-in`; one over which the agent begins, `begun over`.
 - A turn without an answer before the caller's next turn, or before the end, has no latency and is counted.
 
 Noise above the threshold counts as sound, so measure on clean callers.
@@ -49,6 +49,8 @@ class Turn:
     """When the agent's answer began, or None if there was none."""
     barge_in: bool
     """The agent was speaking when the turn began."""
+    begun_over: bool
+    """The agent began to speak while the turn went on."""
     talked_over: bool
     """The agent was still speaking when the turn ended."""
     cut_in: bool
@@ -105,6 +107,7 @@ def turns(caller: Samples, agent: Samples, rate: int, rules: Rules | None = None
                 end=turn.end,
                 answer=next((s.start for s in speech if turn.end < s.start < until), None),
                 barge_in=any(s.start < turn.start <= s.end for s in speech),
+                begun_over=any(turn.start <= s.start < turn.end for s in speech),
                 talked_over=any(s.start <= turn.end < s.end for s in speech),
                 cut_in=cut_in[number],
             )
@@ -121,6 +124,7 @@ def summary(found: Sequence[Turn]) -> dict[str, float | int | None]:
         "answered": len(latencies),
         "unanswered": len(found) - len(latencies),
         "barge_ins": sum(t.barge_in for t in found),
+        "begun_over": sum(t.begun_over for t in found),
         "talked_over": sum(t.talked_over for t in found),
         "cut_in": sum(t.cut_in for t in found),
         "median_ms": median,
@@ -148,7 +152,12 @@ def _as_json(turn: Turn) -> dict[str, object]:
 
 def _row(number: int, turn: Turn) -> str:
     waited = "no answer" if turn.latency is None else f"{turn.latency:6.0f} ms"
-    marks = {"barge-in": turn.barge_in, "talked over": turn.talked_over, "cut in": turn.cut_in}
+    marks = {
+        "barge-in": turn.barge_in,
+        "begun over": turn.begun_over,
+        "talked over": turn.talked_over,
+        "cut in": turn.cut_in,
+    }
     noted = ", ".join(name for name, holds in marks.items() if holds)
     return f"  turn {number:>2}  {turn.start:8.2f} to {turn.end:8.2f} s  {waited:>9}  {noted}".rstrip()
 
@@ -176,7 +185,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for number, turn in enumerate(found, 1):
             print(_row(number, turn))
     print(f"{total['answered']} of {total['turns']} turns answered", end="")
-    print(f"; {total['barge_ins']} barge-in, {total['talked_over']} talked over, {total['cut_in']} cut in")
+    print(f"; {total['barge_ins']} barge-in, {total['begun_over']} begun over", end="")
+    print(f", {total['talked_over']} talked over, {total['cut_in']} cut in")
     if total["answered"]:
         print(f"median {total['median_ms']:.0f} ms, p95 {total['p95_ms']:.0f} ms, max {total['max_ms']:.0f} ms")
 

@@ -41,6 +41,14 @@ class Result:
     made: tuple[str, ...]
 
 
+def read(path: Path) -> Any:
+    """The call that a file holds. Exits with a remedy if there is none, as when the command failed."""
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise SystemExit(f"{path}: expected the JSON of a call, got {error}; make this call again") from None
+
+
 def judge(entry: Mapping[str, Any], call: Mapping[str, Any]) -> Result:
     """Compare the tool calls of a call with those that the manifest expects."""
     *lookups, booking = entry["expected_calls"]
@@ -86,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     unknown = [str(path) for path in given.calls if path.stem not in entries]
     if unknown:
         parser.error(f"not in {given.manifest}: {', '.join(unknown)}; name each file after its call")
-    results = [judge(entries[path.stem], json.loads(path.read_text("utf-8"))) for path in given.calls]
+    results = [judge(entries[path.stem], read(path)) for path in given.calls]
     right = sum(result.verdict == "right" for result in results)
     if given.json:
         details = [{"call": r.name, "verdict": r.verdict, "looked_up": r.looked_up, "made": r.made} for r in results]

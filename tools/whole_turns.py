@@ -38,6 +38,14 @@ class Result:
     """The caller's turns as the transcript has them."""
 
 
+def read(path: Path) -> Any:
+    """The call that a file holds. Exits with a remedy if there is none, as when the command failed."""
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise SystemExit(f"{path}: expected the JSON of a call, got {error}; make this call again") from None
+
+
 def judge(name: str, entry: Mapping[str, Any], call: Mapping[str, Any]) -> Result:
     """Compare the transcript of a call with the manifest's entry for its recording."""
     heard = tuple(t["text"] for t in call["turns"] if t["role"] in ("user", "caller") and _words(t["text"] or ""))
@@ -88,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     unknown = [str(path) for path in given.calls if path.stem not in entries]
     if unknown:
         parser.error(f"not in {given.manifest}: {', '.join(unknown)}; name each file after its recording")
-    results = [judge(p.stem, entries[p.stem], json.loads(p.read_text("utf-8"))) for p in given.calls]
+    results = [judge(path.stem, entries[path.stem], read(path)) for path in given.calls]
     counts = Counter(result.verdict for result in results)
     share = counts["whole"] / len(results)
     if given.json:

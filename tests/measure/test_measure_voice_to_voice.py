@@ -35,7 +35,7 @@ def latencies(found: list[Any]) -> list[float | None]:
 def test_the_wait_is_from_the_last_caller_sample_to_the_first_agent_sample() -> None:
     (turn,) = turns(caller=[(1.0, 2.0)], agent=[(2.75, 4.0)])
     assert turn.latency == pytest.approx(750, abs=0.2)
-    assert (turn.barge_in, turn.talked_over, turn.cut_in) == (False, False, False)
+    assert (turn.barge_in, turn.begun_over, turn.talked_over, turn.cut_in) == (False, False, False, False)
 
 
 def test_sound_below_the_threshold_is_silence() -> None:
@@ -74,6 +74,12 @@ def test_an_agent_that_talks_on_over_the_end_of_a_turn_does_not_answer_by_it() -
     (turn,) = turns(caller=[(2.0, 3.0)], agent=[(1.0, 4.0), (4.5, 5.0)])
     assert turn.talked_over
     assert latencies([turn]) == [1500]
+
+
+def test_an_agent_that_begins_over_the_caller_and_stops_is_marked() -> None:
+    (turn,) = turns(caller=[(1.0, 3.0)], agent=[(2.0, 2.2), (3.6, 5.0)])
+    assert (turn.begun_over, turn.talked_over) == (True, False)
+    assert latencies([turn]) == [600]
 
 
 def test_short_gaps_inside_the_agents_speech_are_not_new_answers() -> None:

@@ -63,3 +63,10 @@ def test_every_shipped_entry_would_be_whole_if_heard_right_and_split_if_not() ->
         assert whole_turns.judge(entry["file"], entry, call(entry["text"])).verdict == "whole"
         assert whole_turns.judge(entry["file"], entry, call(entry["before"], entry["after"])).verdict == "split"
         assert whole_turns.judge(entry["file"], entry, call(entry["before"])).verdict == "cut"
+
+
+def test_a_file_without_a_call_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "pause-01.json"
+    path.write_text("")
+    with pytest.raises(SystemExit, match=r"pause-01.json: expected the JSON of a call"):
+        whole_turns.main([str(path), "--manifest", str(RECORDINGS / "pauses.json")])
