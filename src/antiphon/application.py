@@ -47,8 +47,8 @@ from antiphon.runtime.host import SaySource
 from antiphon.runtime.tool_runner import Run
 from antiphon.speech_handle import SpeechHandle
 from antiphon.stt import STT
-from antiphon.tools.function import FunctionTool, RawFunctionTool, ToolFlag
 from antiphon.toolkit.background import task_tools
+from antiphon.tools.function import FunctionTool, RawFunctionTool, ToolFlag
 from antiphon.tools.toolset import ToolContext, ToolLike, Toolset
 from antiphon.tts import TTS
 
@@ -269,7 +269,7 @@ class Application:
                 kept.append(tool)
             table = ToolContext(kept)
         if shared := task_tools(table.flatten()):
-            table = ToolContext([*table.flatten(), *(tool for tool in shared if tool.name not in table)])
+            table = ToolContext([*table.tools, *(tool for tool in shared if tool.name not in table)])
         mocks = mocked_tools(type(agent))
         if not mocks:
             return table

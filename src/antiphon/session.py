@@ -45,6 +45,7 @@ from antiphon.protocols import AudioRoom, ModelKind, current_job, model_resolver
 from antiphon.run_result import RunResult
 from antiphon.runtime.driver import Driver
 from antiphon.runtime.hooks import current_hook
+from antiphon.runtime.recognition import PREDICTION_TIMEOUT
 from antiphon.runtime.tool_runner import Run, current_run
 from antiphon.speech_handle import SpeechHandle
 from antiphon.tools.toolset import ToolContext, ToolLike
@@ -167,7 +168,7 @@ class AgentSession(EventEmitter, Generic[Userdata]):
             await job.prepare([agent.llm, agent.stt, agent.tts, agent.vad, self._application.models["turn_detector"]])
         driver = self._driver = Driver(
             self._application,
-            replace(self._options, has_stt=self._hears_words(agent)),
+            self._options_for(agent),
             agent_id,
             audio_input=input,
             audio_output=output,
@@ -206,8 +207,14 @@ class AgentSession(EventEmitter, Generic[Userdata]):
                 )
         return {kind: model if is_given(model) else None for kind, model in wanted.items()}
 
-    def _hears_words(self, agent: Agent) -> bool:
-        return agent.stt is not None or "stt_node" in agent.overridden
+    def _options_for(self, agent: Agent) -> SessionOptions:
+        """The options, with what follows from the models."""
+        has_detector = self._application.models["turn_detector"] is not None
+        return replace(
+            self._options,
+            has_stt=agent.stt is not None or "stt_node" in agent.overridden,
+            prediction_timeout=PREDICTION_TIMEOUT if has_detector else 0.0,
+        )
 
     def _room_of_job(self) -> Any:
         job = current_job.get()

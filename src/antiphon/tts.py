@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterable, AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from antiphon.audio import AudioFrame
@@ -35,6 +36,17 @@ class SynthesizedAudio:
     text: str = ""
     words: list[WordTiming] = field(default_factory=list)
     """Word timings of `text`, where the engine knows them."""
+
+
+@asynccontextmanager
+async def closing(sound: AsyncIterator[SynthesizedAudio]) -> AsyncIterator[AsyncIterator[SynthesizedAudio]]:
+    """Close the iterator when the block is left, if it can be closed: an engine stops when nobody listens any more."""
+    try:
+        yield sound
+    finally:
+        close = getattr(sound, "aclose", None)
+        if close is not None:
+            await close()
 
 
 class TTS(ABC):
@@ -64,11 +76,13 @@ class TTS(ABC):
         splitter = SentenceSplitter()
         async for piece in text:
             for sentence in splitter.push(piece):
-                async for audio in self.synthesize(sentence):
-                    yield audio
+                async with closing(self.synthesize(sentence)) as sound:
+                    async for audio in sound:
+                        yield audio
         for sentence in splitter.flush():
-            async for audio in self.synthesize(sentence):
-                yield audio
+            async with closing(self.synthesize(sentence)) as sound:
+                async for audio in sound:
+                    yield audio
 
     async def prewarm(self) -> None:
         """Load what takes long, before the first call."""

@@ -184,7 +184,7 @@ def test_a_task_takes_the_floor_until_it_has_its_result() -> None:
             assert isinstance(session.current_agent, AskName)
             await session.run(user_input="Ada.")
             await session.wait_for_idle()
-            assert session.current_agent == registrar
+            assert session.agent_by_id("registrar") is session.current_agent
             assert transcript(session.history)[-1] == "assistant: Welcome, Ada."
         assert llm.histories[1] == ["system: Find out the name.", "assistant: Your name?", "user: Ada."]
         assert "user: Ada." in llm.histories[2]

@@ -32,8 +32,8 @@ logger = logging.getLogger("antiphon")
 RESTART_DELAY = 1.0
 """Seconds between two attempts to start a recogniser that failed."""
 
-PREDICTION_TIMEOUT = 1.0
-"""Seconds that a turn detector may take; later answers would be ignored anyway."""
+PREDICTION_TIMEOUT = 0.2
+"""Seconds that a turn detector may take; so long the end of a turn waits for it."""
 
 REMEMBERED = 8.0
 """Seconds of the caller's sound kept for turn detectors that listen."""

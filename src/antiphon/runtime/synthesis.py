@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
 from contextlib import aclosing
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from antiphon.audio import AudioFrame, Resampler
 from antiphon.chat import ChatMessage
@@ -32,7 +32,7 @@ from antiphon.options import ModelSettings
 from antiphon.runtime.ticker import Ticker
 from antiphon.text import SpeechText
 from antiphon.transport import AudioOutput
-from antiphon.tts import TTS, SynthesizedAudio
+from antiphon.tts import TTS, SynthesizedAudio, closing
 
 if TYPE_CHECKING:
     from antiphon.runtime.driver import Driver
@@ -352,7 +352,7 @@ async def speak(tts: TTS, text: AsyncIterable[str]) -> AsyncIterator[AudioFrame]
     """The default `tts_node`: markup out, text into the voice, and the ledger of the current segment kept."""
     segment = current_segment.get()
     spoken = _speakable(text) if segment is None else segment.tap(text)
-    async with aclosing(spoken), aclosing(cast("AsyncGenerator[SynthesizedAudio, None]", tts.stream(spoken))) as sound:
+    async with aclosing(spoken), closing(tts.stream(spoken)) as sound:
         async for audio in sound:
             if segment is not None:
                 segment.tapped(audio)

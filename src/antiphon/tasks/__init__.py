@@ -1,5 +1,6 @@
-"""Conversations inside a conversation: `AgentTask`, which takes the floor until it has its result."""
+"""Conversations inside a conversation: tasks that take the floor until they have their result."""
 
 from antiphon.tasks.agent_task import AgentTask
+from antiphon.tasks.task_group import TaskCompletedEvent, TaskGroup, TaskGroupResult
 
-__all__ = ["AgentTask"]
+__all__ = ["AgentTask", "TaskCompletedEvent", "TaskGroup", "TaskGroupResult"]
