@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from antiphon.session import AgentSession
     from antiphon.speech_handle import SpeechHandle
     from antiphon.stt import STT, SpeechEvent
-    from antiphon.tasks import AgentTask
+    from antiphon.tasks import AgentTask, TaskGroup
     from antiphon.toolkit import AsyncRunContext, AsyncToolset, EndCallTool
     from antiphon.tools.function import (
         FunctionTool,
@@ -148,7 +148,7 @@ _HOME = {
     "session": ("AgentSession",),
     "speech_handle": ("SpeechHandle",),
     "stt": ("STT", "SpeechEvent"),
-    "tasks": ("AgentTask",),
+    "tasks": ("AgentTask", "TaskGroup"),
     "toolkit": ("AsyncRunContext", "AsyncToolset", "EndCallTool"),
     "tools.function": (
         "FunctionTool",
@@ -226,6 +226,7 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "SpeechHandle",
     "StopResponse",
     "TTS",
+    "TaskGroup",
     "Tool",
     "ToolChoice",
     "ToolContext",
