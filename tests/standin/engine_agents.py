@@ -159,7 +159,11 @@ def hotel() -> Talk:
 
     @function_tool
     def reserve_room(
-        check_in: str, nights: int, room_type: Literal["single", "double", "suite"], guest_name: str, breakfast: bool = False
+        check_in: str,
+        nights: int,
+        room_type: Literal["single", "double", "suite"],
+        guest_name: str,
+        breakfast: bool = False,
     ) -> str:
         """Reserve a room for a guest.
 
@@ -274,7 +278,94 @@ def airline() -> Talk:
     return Talk([flight_status, change_seat, request_callback], "You help passengers of Northwind Air.")
 
 
+def studio() -> Talk:
+    @function_tool
+    def list_classes(day: str) -> str:
+        """List the classes that take place on a day.
+
+        Args:
+            day: The day to look at (e.g., "Monday", "tomorrow")
+        """
+        return "Pilates at 9:00 AM, Boxing at 12:30 PM, and Spin at 6:00 PM."
+
+    @function_tool
+    def book_class(class_name: str, day: str, time: str, member_name: str) -> str:
+        """Sign a member up for a class.
+
+        Args:
+            class_name: Name of the class, for example "Pilates" or "Spin"
+            day: The day of the class (e.g., "Monday", "tomorrow")
+            time: Start time, e.g. "6:00 PM"
+            member_name: Full name of the member
+        """
+        if class_name.lower() == "boxing":
+            raise ToolError("Boxing is full. Offer to put the user on the waiting list.")
+        return f"{member_name} is signed up for {class_name} on {day} at {time}."
+
+    @function_tool
+    def join_waiting_list(class_name: str, member_name: str) -> str:
+        """Put a member on the waiting list when a class is full.
+
+        Args:
+            class_name: Name of the class
+            member_name: Full name of the member
+        """
+        return "You are number 3 on the waiting list."
+
+    @function_tool
+    def cancel_booking(member_name: str, class_name: str) -> str:
+        """Cancel a member's class booking.
+
+        Args:
+            member_name: Full name of the member
+            class_name: Name of the class to cancel
+        """
+        return f"The {class_name} booking is cancelled."
+
+    return Talk([list_classes, book_class, join_waiting_list, cancel_booking], "You answer the phone at Iron Works.")
+
+
+def courier() -> Talk:
+    @function_tool
+    def track_parcel(tracking_number: str) -> dict[str, Any]:
+        """Look up where a parcel is.
+
+        Args:
+            tracking_number: The tracking number, two letters and eight digits, e.g. "PK12345678"
+        """
+        if len(tracking_number) != 10:
+            raise ToolError("That tracking number is not valid. Ask the user to read it again.")
+        return {"status": "out for delivery", "location": "Leeds depot", "expected": "2026-11-23"}
+
+    @function_tool
+    def reschedule_delivery(
+        tracking_number: str, new_date: str, window: Literal["morning", "afternoon", "evening"]
+    ) -> str:
+        """Move a delivery to another day. Only call this after the caller has confirmed the details.
+
+        Args:
+            tracking_number: The tracking number
+            new_date: The new delivery date in YYYY-MM-DD format
+            window: Part of the day
+        """
+        return f"The delivery is moved to {new_date} in the {window}."
+
+    @function_tool
+    def report_damage(tracking_number: str, description: str, wants_refund: bool) -> str:
+        """Report a damaged parcel.
+
+        Args:
+            tracking_number: The tracking number
+            description: What is damaged, in the caller's words
+            wants_refund: Whether the caller wants a refund
+        """
+        return "The report is filed under case 8841. Tell the caller that we will write within two days."
+
+    return Talk([track_parcel, reschedule_delivery, report_damage], "You work for Swift Parcels.")
+
+
 AGENTS = {
+    "studio": studio, "courier": courier,
     "receptionist": receptionist, "restaurant": restaurant, "taxi": taxi, "hotel": hotel, "library": library,
     "pharmacy": pharmacy, "airline": airline,
 }  # fmt: skip

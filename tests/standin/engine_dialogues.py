@@ -168,4 +168,65 @@ DIALOGUES: list[Dialogue] = [
         ("I'd like to talk to a human.", []),
         ("it's jane dot roe at mail dot com", [("request_callback", {"email": "jane.roe@mail.com"})]),
     ]),
+    ("studio", [
+        ("What classes do you have on Monday?", [("list_classes", {"day": "Monday"})]),
+        ("I'd like to do the spin one. My name is Carla Gomez.", [("book_class", {"class_name": "Spin", "day": "Monday", "time": "6:00 PM", "member_name": "Carla Gomez"})]),
+    ]),
+    ("studio", [
+        ("can you sign me up for pilates tomorrow at nine", []),
+        ("yuki tanaka", [("book_class", {"class_name": "Pilates", "day": "tomorrow", "time": "9:00 AM", "member_name": "Yuki Tanaka"})]),
+        ("oh wait I need to cancel that", [("cancel_booking", {"member_name": "Yuki Tanaka", "class_name": "Pilates"})]),
+        ("no that's all", []),
+    ]),
+    ("studio", [
+        ("Book me into boxing on Friday at half past twelve, it's for Ben Osei.", [("book_class", {"class_name": "Boxing", "day": "Friday", "time": "12:30 PM", "member_name": "Ben Osei"})]),
+        ("Yes please.", [("join_waiting_list", {"class_name": "Boxing", "member_name": "Ben Osei"})]),
+        ("No, thanks.", []),
+    ]),
+    ("studio", [
+        ("I want to cancel my yoga class.", []),
+        ("This is Ines Duarte.", [("cancel_booking", {"member_name": "Ines Duarte", "class_name": "yoga"})]),
+    ]),
+    ("studio", [
+        ("Hi there, what's on today?", [("list_classes", {"day": "today"})]),
+        ("and on Sunday?", [("list_classes", {"day": "Sunday"})]),
+        ("Great, thanks. That's all I needed.", []),
+    ]),
+    ("courier", [
+        ("Where is my parcel?", []),
+        ("PK 12 34 56 78", [("track_parcel", {"tracking_number": "PK12345678"})]),
+        ("Can you deliver it on Thursday instead?", []),
+        ("In the afternoon.", []),
+        ("Yes, that's correct.", [("reschedule_delivery", {"tracking_number": "PK12345678", "new_date": "2026-11-26", "window": "afternoon"})]),
+    ]),
+    ("courier", [
+        ("hi my package arrived broken", []),
+        ("P K nine nine eight eight double seven one two", []),
+        ("the lid is cracked", []),
+        ("yes", [("report_damage", {"tracking_number": "PK99887712", "description": "the lid is cracked", "wants_refund": True})]),
+        ("no thank you goodbye", []),
+    ]),
+    ("courier", [
+        ("I'm calling about tracking number PK1234567.", [("track_parcel", {"tracking_number": "PK1234567"})]),
+        ("Sorry, it's PK12345679.", [("track_parcel", {"tracking_number": "PK12345679"})]),
+        ("Could I move the delivery to December 2nd, in the morning?", []),
+        ("No, the evening.", []),
+        ("Yes.", [("reschedule_delivery", {"tracking_number": "PK12345679", "new_date": "2026-12-02", "window": "evening"})]),
+    ]),
+    ("receptionist", [
+        ("Good morning, I'd like to see someone next week.", _check("next week")),
+        ("Tuesday at two thirty, no sorry, two o'clock. Name's Li Wei.", [("book_appointment", {"patient_name": "Li Wei", "date": "Tuesday", "time": "2:00 PM"})]),
+    ]),
+    ("receptionist", [
+        ("I need an appointment for my daughter, her name is Emma Stone.", []),
+        ("What do you have on the fourth of January?", _check("January 4")),
+        ("11:30 would be great.", _book("Emma Stone", "January 4", "11:30 AM")),
+    ]),
+    ("restaurant", [
+        ("Do you have anything for dinner this Saturday for six?", [("check_availability", {"date": "2026-11-21", "party_size": 6, "meal": "dinner"})]),
+        ("Could you book the last one?", []),
+        ("yes please", [("book_reservation", {"date": "2026-11-21", "time": "20:15", "party_size": 6, "read_back": True})]),
+        ("what time was that again", []),
+        ("bye now", []),
+    ]),
 ]  # fmt: skip

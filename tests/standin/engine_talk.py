@@ -65,7 +65,9 @@ class Talk:
                 turn.calls.append((call.name, arguments))
                 output, failed = self._run(call.name, arguments)
                 self.ctx.append(FunctionCall(call_id=call.call_id, name=call.name, arguments=call.arguments))
-                self.ctx.append(FunctionCallOutput(call_id=call.call_id, name=call.name, output=output, is_error=failed))
+                self.ctx.append(
+                    FunctionCallOutput(call_id=call.call_id, name=call.name, output=output, is_error=failed)
+                )
             if response.text:
                 turn.said = response.text
                 self.ctx.add_message(role="assistant", content=response.text)

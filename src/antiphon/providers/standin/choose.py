@@ -45,9 +45,7 @@ class Match:
 _TYPED = (Kind.DATE, Kind.TIME, Kind.PERSON, Kind.EMAIL, Kind.PHONE, Kind.CODE, Kind.NUMBER)
 
 
-def match(
-    tools: Sequence[ToolView], said: Utterance, new: Mapping[str, Mapping[str, Fill]]
-) -> list[Match]:
+def match(tools: Sequence[ToolView], said: Utterance, new: Mapping[str, Mapping[str, Fill]]) -> list[Match]:
     """All tools with their scores, best first. `new` holds what the utterance fills in each tool."""
     found = [_match(tool, tools, said, new.get(tool.name, {})) for tool in tools if not tool.ends_call]
     found.sort(key=lambda m: -m.total)
@@ -58,7 +56,9 @@ def _match(tool: ToolView, tools: Sequence[ToolView], said: Utterance, new: Mapp
     typed = {m.kind for m in said.mentions if m.kind in _TYPED and m.strong}
     kinds = {slot.kind for slot in tool.slots}
     values = sum(0.3 if kind in kinds else -0.3 for kind in typed)
-    values += 0.3 * sum(1 for name in new if (slot := tool.slot(name)) is not None and slot.kind in (Kind.CHOICE, Kind.FLAG))
+    values += 0.3 * sum(
+        1 for name in new if (slot := tool.slot(name)) is not None and slot.kind in (Kind.CHOICE, Kind.FLAG)
+    )
     if tool.fallback:
         values -= 0.8
     return Match(tool, _act(tool, said), _words(tool, tools, said), values)
@@ -100,4 +100,7 @@ def _weight(tool: ToolView, word: str) -> float:
     exact = tool.vocabulary.get(word)
     if exact is not None:
         return exact
-    return max((weight * (near - 0.2) for own, weight in tool.vocabulary.items() if (near := alike(word, own)) > 0), default=0.0)
+    return max(
+        (weight * (near - 0.2) for own, weight in tool.vocabulary.items() if (near := alike(word, own)) > 0),
+        default=0.0,
+    )

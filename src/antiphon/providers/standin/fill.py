@@ -42,6 +42,8 @@ class Situation:
     """The times of day that the agent last named."""
     offered_items: tuple[str, ...] = ()
     """The things that the agent last listed."""
+    free_asked: bool = False
+    """True if the question was about free text, which may well hold numbers."""
     addressed: bool = False
     """True if the utterance is about this tool, so that its free words may belong to it."""
 
@@ -164,13 +166,15 @@ def _number_fit(slot: Slot, mention: Mention, said: Utterance, at: Situation, *,
             return 3.0
         if noun in thesaurus().groups.get("peopl", ()) and about & thesaurus().groups.get("peopl", frozenset()):
             return 3.0
-        if noun in _UNITS:
+        if noun in _UNITS or before[-1:] in (["from"], ["to"], ["at"], ["in"], ["near"]):
             return 0.0
         return 2.0 if slot.name in at.asked else (0.5 if alone and at.addressed else 0.0)
     if any(alike(stem(w), one) >= 0.8 for w in before for one in slot.name_stems):
         return 3.0
     if slot.name in at.asked:
         return 2.5
+    if at.free_asked:
+        return 0.0
     if before[-1:] in (["for"], ["of"], ["us"], ["be"], ["are"], ["make"], ["to"]) or not mention.strong:
         return 2.0 if alone else 1.0
     if said.correction or isinstance(mention.value, int) and mention.end - mention.start > 1 and before[-1:] != ["at"]:
@@ -179,9 +183,13 @@ def _number_fit(slot: Slot, mention: Mention, said: Utterance, at: Situation, *,
 
 
 _START = frozenset(
-    stem(w) for w in "start from arrival arriving checkin pickup pick depart departure departing leaving origin begin outbound collect collection".split()
+    stem(w)
+    for w in "start from arrival arriving checkin pickup pick depart departure departing leaving origin begin outbound collect collection".split()
 )
-_END = frozenset(stem(w) for w in "end to until till through return returning checkout dropoff drop destination back finish going".split())
+_END = frozenset(
+    stem(w)
+    for w in "end to until till through return returning checkout dropoff drop destination back finish going".split()
+)
 
 
 def _role(slot: Slot) -> str:
@@ -254,14 +262,26 @@ def _pick(said: Utterance, count: int) -> int | None:
     for k, low in enumerate(lows):
         if low in _PICKS and k not in said.taken:
             follows = lows[k + 1] if k + 1 < len(lows) else ""
-            if low in ("first", "second", "third", "fourth", "last", "final") and follows not in (
-                "", "one", "slot", "option", "time", "please", "choice", "works", "is", "would", "of",
-            ):  # fmt: skip
+            if follows and not is_stop(follows) and follows not in ("slot", "option", "time", "choice", "opening"):
                 continue
             if _PICKS[low] < count:
                 return _PICKS[low]
     text = " ".join(lows)
-    if any(p in text for p in ("any of them", "any of those", "either", "doesn't matter", "don't mind", "whichever", "any is fine", "any time is fine", "you choose", "you pick")):
+    if any(
+        p in text
+        for p in (
+            "any of them",
+            "any of those",
+            "either",
+            "doesn't matter",
+            "don't mind",
+            "whichever",
+            "any is fine",
+            "any time is fine",
+            "you choose",
+            "you pick",
+        )
+    ):
         return 0
     return None
 
@@ -286,7 +306,12 @@ def _offered_time(slot: Slot, said: Utterance, at: Situation) -> Fill | None:
 
 
 def _negated(said: Utterance, k: int) -> bool:
-    return any(t.low in ("not", "no", "without", "don't", "doesn't", "isn't", "never") for t in said.tokens[max(0, k - 3) : k])
+    if k > 1 and said.tokens[k - 1].low == "no" and not said.tokens[k - 1].tail:
+        return True
+    return any(
+        t.low in ("not", "without", "don't", "doesn't", "isn't", "never") and t.tail not in (",", ".")
+        for t in said.tokens[max(0, k - 3) : k]
+    )
 
 
 def _choice(slot: Slot, said: Utterance, at: Situation) -> Any | None:
@@ -309,7 +334,12 @@ def _choice(slot: Slot, said: Utterance, at: Situation) -> Any | None:
         if score < 0.6 and len(parts) > 1 and max(scores) == 1.0 and (asked or sum(scores) >= 1.6):
             # "the silver one" for "silver plan": part of a name, when nothing else competes.
             heads = [p for p, s in zip(parts, scores, strict=True) if s == 1.0]
-            if not any(h in [stem(t.low) for t in tokenize(str(o).replace("_", " "))] for h in heads for o in slot.choices if o != choice):
+            if not any(
+                h in [stem(t.low) for t in tokenize(str(o).replace("_", " "))]
+                for h in heads
+                for o in slot.choices
+                if o != choice
+            ):
                 score = 0.7
         if score < 0.6 and asked and len(said.tokens) <= 4:
             from rapidfuzz.fuzz import ratio
@@ -350,7 +380,10 @@ def _typed_choice(slot: Slot, said: Utterance, at: Situation) -> Any | None:
     return None
 
 
-_BLAND = frozenset(stem(w) for w in "is has have need needs want include includes with require requires should wants the a flag option".split())
+_BLAND = frozenset(
+    stem(w)
+    for w in "is has have need needs want include includes with require requires should wants the a flag option".split()
+)
 
 
 def _flag(slot: Slot, said: Utterance, at: Situation) -> bool | None:
@@ -385,13 +418,39 @@ _LEADS = tuple(
         "i'm looking for", "looking for", "is", "i'm interested in", "a", "an", "i'm in", "i live at", "i live in", "about",
     )
 )  # fmt: skip
+_NOTE_LEADS = tuple(
+    tuple(p.split())
+    for p in (
+        "well",
+        "um",
+        "uh",
+        "er",
+        "so",
+        "oh",
+        "yeah",
+        "yes",
+        "okay",
+        "sure",
+        "because",
+        "it's about",
+        "it's because",
+        "that",
+        "please",
+        "just say",
+        "say",
+        "tell them",
+        "the reason is",
+    )
+)
 _TAILS = frozenset("please thanks thank you then instead too".split())
 
 
-def _free_text(
-    tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: Situation, out: dict[str, Fill]
-) -> None:
-    slots = [s for s in tool.slots if s.kind in (Kind.PLACE, Kind.THING, Kind.NOTE) or (s.kind is Kind.PERSON and not s.required)]
+def _free_text(tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: Situation, out: dict[str, Fill]) -> None:
+    slots = [
+        s
+        for s in tool.slots
+        if s.kind in (Kind.PLACE, Kind.THING, Kind.NOTE) or (s.kind is Kind.PERSON and not s.required)
+    ]
     slots = [s for s in slots if s.kind is not Kind.PERSON]
     if not slots or said.intent in (Intent.HELP, Intent.REPEAT, Intent.WAIT):
         return
@@ -406,9 +465,9 @@ def _free_text(
             out[asked[0].name] = _text_fill(asked[0], text, at)
             return
     if at.addressed:
-        unknown = [s for s in open_slots if s.kind is Kind.THING and (s.required or s.name_stems) and s.name not in known] or [
-            s for s in open_slots if s.kind is Kind.THING and s.required
-        ]
+        unknown = [
+            s for s in open_slots if s.kind is Kind.THING and (s.required or s.name_stems) and s.name not in known
+        ] or [s for s in open_slots if s.kind is Kind.THING and s.required]
         wanted = [s for s in unknown if s.required] or unknown[:1]
         if wanted:
             text = _object(wanted[0], tool, said, out)
@@ -420,6 +479,8 @@ def _text_fill(slot: Slot, text: str, at: Situation) -> Fill:
     for item in (*slot.examples, *at.offered_items):
         if slot.kind is Kind.THING and item.lower() == text.lower():
             text = item
+    if slot.kind is Kind.THING and slot.examples and all(e[:1].isupper() for e in slot.examples) and text.islower():
+        text = text[:1].upper() + text[1:]
     if slot.many:
         import re
 
@@ -431,7 +492,9 @@ _VERBS = frozenset(
     "go be have see come know do speak talk ask get make find say start hear tell leave arrive pay pick book give take try use eat"
     " meet visit stay help let keep put sign cancel change move order check buy report track renew return schedule reserve confirm".split()
 )
-_BOUNDS = frozenset("from to on for by with because please and but i i'd i'll my we at if so which when around about thanks under".split())
+_BOUNDS = frozenset(
+    "from to on for by with because please and but i i'd i'll my we at if so which when around about thanks under".split()
+)
 
 
 def _prepositional(said: Utterance, preps: frozenset[str], role: str) -> str | None:
@@ -439,11 +502,20 @@ def _prepositional(said: Utterance, preps: frozenset[str], role: str) -> str | N
     for i, token in enumerate(tokens[:-1]):
         if token.low not in preps or i in said.taken or token.tail:
             continue
-        if token.low == "to" and (tokens[i + 1].low in _VERBS or (i and tokens[i - 1].low in ("like", "want", "need", "love", "have", "able", "going", "trying", "hoping") and stem(tokens[i + 1].low) in _VERBS)):
+        if token.low == "to" and (
+            tokens[i + 1].low in _VERBS
+            or (
+                i
+                and tokens[i - 1].low in ("like", "want", "need", "love", "have", "able", "going", "trying", "hoping")
+                and stem(tokens[i + 1].low) in _VERBS
+            )
+        ):
             continue
         if token.low == "at" and role and i:
             verbs = {stem(t.low) for t in tokens[max(0, i - 5) : i]}
-            if not (verbs & (_START if role == "start" else _END)) and not (role == "start" and verbs & {"pick", "collect", "i'm", "am"}):
+            if not (verbs & (_START if role == "start" else _END)) and not (
+                role == "start" and verbs & {"pick", "collect", "i'm", "am"}
+            ):
                 continue
         end = i + 1
         while end < len(tokens):
@@ -478,21 +550,29 @@ def _cued_text(slot: Slot, tool: ToolView, said: Utterance, at: Situation) -> st
         if role == "start":
             return _prepositional(said, frozenset({"from"}), role) or _prepositional(said, frozenset({"at"}), role)
         if role == "end":
-            return _prepositional(said, frozenset({"to", "into"}), role) or _prepositional(said, frozenset({"at"}), role)
+            return _prepositional(said, frozenset({"to", "into"}), role) or _prepositional(
+                said, frozenset({"at"}), role
+            )
         if not at.addressed and slot.name not in at.asked and not said.correction:
             return None
-        preps = frozenset({"in", "at", "near", "to", "from"} | ({"for"} if len(places) == 1 and not said.of(Kind.PERSON) else set()))
+        preps = frozenset(
+            {"in", "at", "near", "to", "from"} | ({"for"} if len(places) == 1 and not said.of(Kind.PERSON) else set())
+        )
         return _prepositional(said, preps, "")
     if slot.kind is Kind.NOTE:
         for k, token in enumerate(said.tokens):
-            if token.low in ("because", "saying", "cause") or (token.low in ("is", "about") and k and stem(said.tokens[k - 1].low) in slot.name_stems):
+            if token.low in ("because", "saying", "cause") or (
+                token.low in ("is", "about") and k and stem(said.tokens[k - 1].low) in slot.name_stems
+            ):
                 return _trim(said.tokens[k + 1 :]) or None
         return None
     lows = said.lows
     for k in range(len(lows) - 1):
-        if lows[k] in ("called", "named", "titled") or (
-            lows[k] in ("is", "name's", "be") and k and stem(lows[k - 1]) in slot.name_stems - {"name"}
-        ) or (lows[k] == "is" and lows[k - 1 : k] == ["name"] and k > 1 and stem(lows[k - 2]) in slot.name_stems):
+        if (
+            lows[k] in ("called", "named", "titled")
+            or (lows[k] in ("is", "name's", "be") and k and stem(lows[k - 1]) in slot.name_stems - {"name"})
+            or (lows[k] == "is" and lows[k - 1 : k] == ["name"] and k > 1 and stem(lows[k - 2]) in slot.name_stems)
+        ):
             rest = []
             for j in range(k + 1, len(lows)):
                 if j in said.taken and not _part_of_title(said, j):
@@ -520,7 +600,23 @@ def _whole_answer(slot: Slot, said: Utterance, tool: ToolView) -> str | None:
     if said.polarity is not None and len(said.tokens) <= 2:
         return None
     text = " ".join(said.lows)
-    if text.startswith(("i don't know", "i'm not sure", "i do not know", "not sure", "what", "why", "can you", "do you", "could you", "how", "is there", "never mind", "which")):
+    if text.startswith(
+        (
+            "i don't know",
+            "i'm not sure",
+            "i do not know",
+            "not sure",
+            "what",
+            "why",
+            "can you",
+            "do you",
+            "could you",
+            "how",
+            "is there",
+            "never mind",
+            "which",
+        )
+    ):
         return None
     tokens = list(said.tokens)
     cut = len(tokens)
@@ -535,7 +631,7 @@ def _whole_answer(slot: Slot, said: Utterance, tool: ToolView) -> str | None:
     trimmed = True
     while trimmed and tokens:
         trimmed = False
-        for lead in _LEADS:
+        for lead in _NOTE_LEADS if slot.kind is Kind.NOTE else _LEADS:
             if tuple(t.low for t in tokens[: len(lead)]) == lead and len(tokens) > len(lead):
                 tokens, trimmed = tokens[len(lead) :], True
                 break
@@ -546,6 +642,8 @@ def _whole_answer(slot: Slot, said: Utterance, tool: ToolView) -> str | None:
         while len(stripped) > 1 and stem(stripped[-1].low) in slot.name_stems:
             stripped.pop()
         tokens = stripped
+    if slot.kind is Kind.NOTE:
+        return " ".join(t.text + (t.tail if k + 1 < len(tokens) else "") for k, t in enumerate(tokens)) or None
     return _trim(tokens) or None
 
 
@@ -579,9 +677,13 @@ def _object(slot: Slot, tool: ToolView, said: Utterance, out: Mapping[str, Fill]
         while end < len(tokens) and not tokens[end - 1].tail.strip("-'\""):
             if topical(end):
                 end += 1
-            elif end + 1 < len(tokens) and tokens[end].low in ("of", "the", "and", "in", "to", "a") and (
-                topical(end + 1) or (end + 2 < len(tokens) and tokens[end + 1].low == "the" and topical(end + 2))
-            ) and end not in said.taken and not (tokens[end].low in ("in", "to", "and") and not tokens[end + 1].text[0].isupper()):
+            elif (
+                end + 1 < len(tokens)
+                and tokens[end].low in ("of", "the", "and", "in", "to", "a")
+                and (topical(end + 1) or (end + 2 < len(tokens) and tokens[end + 1].low == "the" and topical(end + 2)))
+                and end not in said.taken
+                and not (tokens[end].low in ("in", "to", "and") and not tokens[end + 1].text[0].isupper())
+            ):
                 end += 2 if topical(end + 1) else 3
             else:
                 break
@@ -590,7 +692,28 @@ def _object(slot: Slot, tool: ToolView, said: Utterance, out: Mapping[str, Fill]
         k = end
     if best is None:
         return None
-    start = best[0]
-    if start and tokens[start - 1].low in ("the", "a") and tokens[start - 1].text[0].isupper() and start > 1:
-        start -= 1  # a title: "The Hobbit"
-    return " ".join(t.text for t in tokens[start : best[1]])
+    start, end = _capitals(tokens, *best)
+    return " ".join(t.text for t in tokens[start:end])
+
+
+def _capitals(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int]:
+    """A span widened to the capitalised words around it, as in a title: "The Name of the Rose"."""
+    if not tokens[start].text[0].isupper():
+        return start, end
+    joints = ("of", "the", "and", "in", "to", "a", "for", "on")
+    k = start - 1
+    while (
+        k > 0
+        and not tokens[k].tail
+        and (tokens[k].text[0].isupper() or tokens[k].low in joints)
+        and tokens[k].low != "i"
+    ):
+        if tokens[k].text[0].isupper():
+            start = k
+        k -= 1
+    k = end
+    while k < len(tokens) and not tokens[k - 1].tail and (tokens[k].text[0].isupper() or tokens[k].low in joints):
+        if tokens[k].text[0].isupper():
+            end = k + 1
+        k += 1
+    return start, end

@@ -83,7 +83,9 @@ def _deltas(text: str) -> list[str]:
 def respond(request: ChatRequest, today: dt.date) -> Step:
     """The engine's answer to a request, with `tool_choice` held."""
     tools = [view(spec.name, spec.description, spec.parameters) for spec in (t.spec for t in request.tools)]
-    return decide(request.chat_ctx.items, tools, request.tool_choice if is_given(request.tool_choice) else "auto", today)
+    return decide(
+        request.chat_ctx.items, tools, request.tool_choice if is_given(request.tool_choice) else "auto", today
+    )
 
 
 def decide(items: Sequence[Any], tools: Sequence[ToolView], choice: str | Mapping[str, Any], today: dt.date) -> Step:

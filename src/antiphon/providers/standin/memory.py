@@ -113,9 +113,7 @@ class State:
 
     def asked_kinds(self) -> frozenset[Kind]:
         """The kinds of value that the last question was about."""
-        return frozenset(
-            slot.kind for tool in self.tools.values() for slot in tool.slots if slot.name in self.asked
-        )
+        return frozenset(slot.kind for tool in self.tools.values() for slot in tool.slots if slot.name in self.asked)
 
     def values(self, tool: ToolView) -> dict[str, Fill]:
         """What is known of a tool's slots."""
@@ -159,7 +157,9 @@ def gated_by(instructions: str, tool: ToolView) -> bool:
         low = " ".join(sentence.lower().split())
         if not re.search(r"\bread\b.*\bback\b", low):
             continue
-        if tool.name.lower() in low or (not re.search(r"\w_\w", low) and not tool.reads and bool(tool.acts & _acts(low))):
+        if tool.name.lower() in low or (
+            not re.search(r"\w_\w", low) and not tool.reads and bool(tool.acts & _acts(low))
+        ):
             return True
     return False
 

@@ -42,6 +42,8 @@ class Day:
     """True when a day of the week was named."""
     vague: bool = False
     """True for a stretch of days ("next week")."""
+    year: int | None = None
+    """The year that was said, also where `date` does not trust it."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -187,6 +189,11 @@ def _minute(tokens: Sequence[Token], i: int) -> tuple[int | None, int]:
             return unit, i + 2
         return None, i
     read = numbers.below_hundred(tokens, i)
+    if read is not None and read[1] == i + 2 and tokens[i + 1].low == "one":
+        # "the four thirty one" is the one at four thirty.
+        after = tokens[i + 2].low if i + 2 < len(tokens) else ""
+        if after not in ("am", "pm"):
+            read = numbers.below_hundred(tokens[: i + 1], i)
     if read is not None and 10 <= read[0] <= 59 and not (tokens[i].low.isdigit() and len(tokens[i].low) != 2):
         return read
     return None, i
@@ -198,6 +205,8 @@ def _day_part(tokens: Sequence[Token], i: int) -> tuple[str | None, str]:
         if i + skip >= len(tokens):
             break
         low = tokens[i + skip].low
+        if skip == 0 and low in ("morning", "afternoon", "evening", "night"):
+            break  # "one night" is no time of day
         if low == "morning":
             return "am", low
         if low in ("afternoon", "evening", "tonight", "night"):
@@ -246,12 +255,16 @@ def _future(today: dt.date, month: int, day: int, year: int | None) -> dt.date |
 
 
 def _year(tokens: Sequence[Token], i: int) -> tuple[int | None, int]:
-    if i < len(tokens) and re.fullmatch(r"20\d\d", tokens[i].low):
+    if i < len(tokens) and re.fullmatch(r"(?:19|20)\d\d", tokens[i].low):
         return int(tokens[i].low), i + 1
-    if i + 1 < len(tokens) and tokens[i].low == "twenty" and i + 1 < len(tokens):
+    if i + 1 < len(tokens) and tokens[i].low in ("nineteen", "twenty"):
         read = numbers.below_hundred(tokens, i + 1)
-        if read is not None and 20 <= read[0] <= 40:
-            return 2000 + read[0], read[1]
+        if read is not None and read[0] >= 10:
+            return (1900 if tokens[i].low == "nineteen" else 2000) + read[0], read[1]
+    if [t.low for t in tokens[i : i + 2]] == ["two", "thousand"]:
+        read = numbers.cardinal(tokens, i)
+        if read is not None and read[0] < 2100:
+            return read
     return None, i
 
 
@@ -269,7 +282,7 @@ def _numeric(tokens: Sequence[Token], i: int, today: dt.date) -> tuple[Day, int]
         if month > 12:
             month, day = day, month
         date = _future(today, month, day, year) if month <= 12 else None
-        return (Day(tokens[i].text, date, named=True), i + 1) if date else None
+        return (Day(tokens[i].text, date, named=True, year=year), i + 1) if date else None
     return None
 
 
@@ -284,8 +297,8 @@ def _named(tokens: Sequence[Token], i: int, end: int, month: int, day: int, toda
     if date is None:
         return None
     if year is not None and date.year == year:
-        return Day(words(tokens[i:after]), date, named=True), after
-    return Day(words(tokens[i:end]), date, named=True), after if year is not None else end
+        return Day(words(tokens[i:after]), date, named=True, year=year), after
+    return Day(words(tokens[i:end]), date, named=True, year=year), after if year is not None else end
 
 
 def _month_day(tokens: Sequence[Token], i: int, today: dt.date) -> tuple[Day, int] | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from antiphon.providers.standin.words import Token, thesaurus, title_case
+from antiphon.providers.standin.words import Token, is_stop, thesaurus, title_case
 
 _PARTICLES = frozenset("de da di del della der den van von la le bin ibn al el st dos".split())
 _TITLES = frozenset("mr mrs ms miss dr doctor professor prof sir madam".split())
@@ -97,17 +97,20 @@ def spelled_word(tokens: Sequence[Token], i: int) -> tuple[str, int] | None:
     return "".join(token.low for token in tokens[i:end]).capitalize(), end
 
 
-def read_person(tokens: Sequence[Token], taken: set[int], *, asked: bool) -> tuple[PersonName, int, int] | None:
+def read_person(
+    tokens: Sequence[Token], taken: set[int], *, asked: bool, lacking: bool = False
+) -> tuple[PersonName, int, int] | None:
     """The first name in an utterance, with the span it covers, lead-in included.
 
-    `asked`: the caller was asked for a name, so that a bare one counts. `taken`: tokens that are dates and the like.
+    `asked`: the caller was asked for a name, so that a bare one counts. `lacking`: a name is needed, so that a full
+    one counts. `taken`: tokens that are dates and the like.
     """
     cased = is_cased(tokens)
-    found = (
-        _introduced(tokens, taken, cased, asked)
-        or _signed(tokens, taken, cased)
-        or (_bare(tokens, taken, cased) if asked else None)
-    )
+    found = _introduced(tokens, taken, cased, asked, lacking) or _signed(tokens, taken, cased)
+    if found is None and (asked or lacking):
+        found = _bare(tokens, taken, cased)
+        if found is not None and not asked and not _stands_alone(tokens, taken, found):
+            found = None
     spelled = next(
         ((k, s) for k in range(len(tokens)) if k not in taken and (s := spelled_word(tokens, k)) is not None), None
     )
@@ -139,8 +142,15 @@ def respelled(old: str, spelled: str) -> str:
     return _respell(old, spelled)
 
 
+def _stands_alone(tokens: Sequence[Token], taken: set[int], found: tuple[PersonName, int, int]) -> bool:
+    """True if a full name is about all there is beside values and small words."""
+    _, start, end = found
+    rest = [t.low for k, t in enumerate(tokens) if k not in taken and not start <= k < end]
+    return end - start >= 2 and all(is_stop(low) or low == "slot" for low in rest)
+
+
 def _introduced(
-    tokens: Sequence[Token], taken: set[int], cased: bool, asked: bool
+    tokens: Sequence[Token], taken: set[int], cased: bool, asked: bool, lacking: bool
 ) -> tuple[PersonName, int, int] | None:
     lows = [token.low for token in tokens]
     for leads, strong in ((_STRONG, True), (_WEAK, False)):
@@ -157,7 +167,8 @@ def _introduced(
                     at += 1
                 if at >= len(tokens) or (tokens[at - 1].tail not in ("", ",", ":") and not strong):
                     continue
-                if not strong and not asked and lead not in _CLAIMS:
+                claimed = lead in _CLAIMS or (lacking and lead in (("it's",), ("it", "is")))
+                if not strong and not asked and not claimed:
                     continue
                 if not strong and tokens[at - 1].tail:
                     continue
@@ -165,6 +176,8 @@ def _introduced(
                 if end == at and strong and cased:
                     end = _run(tokens, at, cased=False, taken=taken)
                 if end == at:
+                    continue
+                if not strong and not asked and lead not in _CLAIMS and not (end == len(tokens) and end - at >= 2):
                     continue
                 if not strong and not _convincing(tokens, at, end, lead, cased, asked):
                     continue

@@ -7,10 +7,13 @@ it reads the state and returns a `Step`; only `hear` also writes down what the c
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
-from antiphon.providers.standin import results, speak
+
+from antiphon.providers.standin import moments, results, speak
 from antiphon.providers.standin.choose import Match, match
 from antiphon.providers.standin.fill import Fill, Situation, fill
 from antiphon.providers.standin.memory import (
@@ -24,13 +27,13 @@ from antiphon.providers.standin.memory import (
     gated_by,
     related,
 )
-from antiphon.providers.standin.slots import Slot, ToolView
+from antiphon.providers.standin.slots import Slot, ToolView, write
 from antiphon.providers.standin.understand import Intent, Kind, Utterance, understand
+from antiphon.providers.standin.words import content_stems
+
 
 IDENTITY = (Kind.PERSON, Kind.EMAIL, Kind.PHONE)
 """What belongs to the caller and not to one request."""
-_LAST = (Kind.PERSON, Kind.EMAIL, Kind.PHONE, Kind.NOTE)
-"""What is asked for after the matter itself."""
 
 
 # -- the caller's turn
@@ -39,7 +42,7 @@ _LAST = (Kind.PERSON, Kind.EMAIL, Kind.PHONE, Kind.NOTE)
 def hear(state: State, text: str) -> Step:
     """Understand a caller's turn, note its values, and decide what to do."""
     state.turn += 1
-    said = understand(text, state.today, state.asked_kinds())
+    said = understand(text, state.today, state.asked_kinds(), _open_kinds(state))
     new = {name: _fills(state, tool, said, addressed=False) for name, tool in state.tools.items()}
     ranked = match(list(state.tools.values()), said, new)
     early = _conversational(state, said, ranked, new)
@@ -52,15 +55,46 @@ def hear(state: State, text: str) -> Step:
             fills = _fills(state, other, said, addressed=True)
         elif "change" in other.acts or other.ends_call:
             # What was said about something else is not what to change it to.
-            fills = {k: f for k, f in fills.items() if (s := other.slot(k)) is not None and s.kind in (*IDENTITY, Kind.CODE)}
+            fills = {
+                k: f for k, f in fills.items() if (s := other.slot(k)) is not None and s.kind in (*IDENTITY, Kind.CODE)
+            }
+        if tool is not None and name != tool.name:
+            fills = {k: f for k, f in fills.items() if _same_matter(tool, other.slot(k))}
         new[name] = fills
         state.learn(name, fills)
+    if tool is not None:
+        _share(state, tool, new)
     answer = _answer_to_read_back(state, said, new)
     if answer is not None:
         return answer
     if tool is None:
         return _lost(state, said)
     return pursue(state, tool, said)
+
+
+def _share(state: State, tool: ToolView, new: dict[str, dict[str, Fill]]) -> None:
+    """Free text belongs to the tool that was spoken of, and to other tools' slots of the same name."""
+    for key, fill_ in new[tool.name].items():
+        slot = tool.slot(key)
+        if slot is None or slot.kind not in (Kind.THING, Kind.PLACE):
+            continue
+        for other in state.tools.values():
+            if other.name != tool.name and other.slot(key) is not None and "change" not in other.acts:
+                state.learn(other.name, {key: fill_})
+
+
+def _open_kinds(state: State) -> frozenset[Kind]:
+    """The kinds of value that the goal, or the tool just offered, still lacks."""
+    tool = state.tools.get(state.goal or state.offered_tool or "")
+    return frozenset(slot.kind for slot in missing(state, tool)) if tool is not None else frozenset()
+
+
+def _same_matter(tool: ToolView, slot: Slot | None) -> bool:
+    """False for a code said to `tool` that another tool's slot would take for a code of its own kind."""
+    if slot is None or slot.kind is not Kind.CODE:
+        return True
+    generic = {"number", "code", "id", "refer"}
+    return any(s.kind is Kind.CODE and (s.name_stems & slot.name_stems) - generic for s in tool.slots)
 
 
 def _fills(state: State, tool: ToolView, said: Utterance, *, addressed: bool) -> dict[str, Fill]:
@@ -70,6 +104,8 @@ def _fills(state: State, tool: ToolView, said: Utterance, *, addressed: bool) ->
         asked=state.asked,
         offered_times=state.offered_times,
         offered_items=state.offered_items,
+        free_asked=bool(state.asked_kinds() & {Kind.PLACE, Kind.THING, Kind.NOTE})
+        and Kind.NUMBER not in state.asked_kinds(),
         addressed=addressed,
     )
     return fill(tool, said, state.values(tool), at)
@@ -79,7 +115,13 @@ def _conversational(
     state: State, said: Utterance, ranked: Sequence[Match], new: dict[str, dict[str, Fill]]
 ) -> Step | None:
     """Turns that no tool is needed for; None if it is not such a turn."""
-    keep = Step(goal=state.goal, asked=state.asked, read_back=state.read_back, offer=state.offer, offered_tool=state.offered_tool)
+    keep = Step(
+        goal=state.goal,
+        asked=state.asked,
+        read_back=state.read_back,
+        offer=state.offer,
+        offered_tool=state.offered_tool,
+    )
     wanted = bool(ranked) and ranked[0].asked_for and ranked[0].act >= 1.0
     if said.intent is Intent.REPEAT:
         return _again(keep, state.last_said or "How can I help you?")
@@ -93,16 +135,44 @@ def _conversational(
             return pursue(state, state.tools[last.tool], said)
     if said.intent is Intent.GREETING and not said.mentions and not wanted:
         return _again(keep, "Hello! How can I help you?")
+    if state.offer is Offer.TOOL and said.polarity == "no" and not any(new.values()) and not wanted and not _firm(said):
+        return Step(say=f"No problem. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
     if _is_farewell(state, said, wanted=wanted):
         return farewell(state, "you're welcome" if "thank" in " ".join(said.lows) else "")
     return None
 
 
 def _again(keep: Step, text: str) -> Step:
-    return Step(say=text, goal=keep.goal, asked=keep.asked, read_back=keep.read_back, offer=keep.offer, offered_tool=keep.offered_tool)
+    return Step(
+        say=text,
+        goal=keep.goal,
+        asked=keep.asked,
+        read_back=keep.read_back,
+        offer=keep.offer,
+        offered_tool=keep.offered_tool,
+    )
 
 
-_FIRM = ("bye", "everything", "that's all", "that is all", "nothing else", "that's it", "have a", "take care", "hang up", "all set", "see you", "be all", "end the call")
+_FIRM = (
+    "bye",
+    "everything",
+    "that's all",
+    "that is all",
+    "nothing else",
+    "that's it",
+    "have a",
+    "take care",
+    "hang up",
+    "all set",
+    "see you",
+    "be all",
+    "end the call",
+)
+
+
+def _firm(said: Utterance) -> bool:
+    text = " ".join(said.lows)
+    return any(firm in text for firm in _FIRM)
 
 
 def _is_farewell(state: State, said: Utterance, *, wanted: bool) -> bool:
@@ -113,7 +183,7 @@ def _is_farewell(state: State, said: Utterance, *, wanted: bool) -> bool:
         return False
     if said.polarity == "yes" and state.read_back is not None:
         return False
-    if any(firm in text for firm in _FIRM):
+    if _firm(said):
         return not (state.read_back is not None and said.polarity != "no") or "bye" in text
     return state.goal is None and state.read_back is None and (state.turn > 1 or "bye" in text) and text != "no"
 
@@ -126,9 +196,7 @@ def farewell(state: State, courtesy: str = "") -> Step:
     return Step(say=speak.WELCOME if courtesy else speak.GOODBYE)
 
 
-def _chosen(
-    state: State, said: Utterance, ranked: Sequence[Match], new: dict[str, dict[str, Fill]]
-) -> ToolView | None:
+def _chosen(state: State, said: Utterance, ranked: Sequence[Match], new: dict[str, dict[str, Fill]]) -> ToolView | None:
     """The tool that this turn is about."""
     goal = state.tools.get(state.goal or "")
     if state.offer is Offer.TOOL and state.offered_tool in state.tools and said.polarity == "yes":
@@ -143,7 +211,11 @@ def _chosen(
         margin = 0.5 if not answering else 1.2
         if answering and best.act < 2.0:
             return goal
-        if own is None or best.total > own.total + (margin if own.asked_for or answering else 0.0) or best.act >= own.act + 1.0:
+        if (
+            own is None
+            or best.total > own.total + (margin if own.asked_for or answering else 0.0)
+            or best.act >= own.act + 1.0
+        ):
             if not (said.polarity == "yes" and state.read_back is not None):
                 return best.tool
         return goal
@@ -159,9 +231,7 @@ def _chosen(
     return None
 
 
-def _best(
-    state: State, said: Utterance, ranked: Sequence[Match], new: dict[str, dict[str, Fill]]
-) -> Match | None:
+def _best(state: State, said: Utterance, ranked: Sequence[Match], new: dict[str, dict[str, Fill]]) -> Match | None:
     """The best match, where what is known decides between near equals."""
     if not ranked:
         return None
@@ -182,9 +252,7 @@ def _may_be_text(state: State, goal: ToolView) -> bool:
     return any((s := goal.slot(name)) is not None and s.kind in (Kind.NOTE,) for name in state.asked)
 
 
-def _side_question(
-    state: State, goal: ToolView, said: Utterance, new: dict[str, dict[str, Fill]]
-) -> ToolView | None:
+def _side_question(state: State, goal: ToolView, said: Utterance, new: dict[str, dict[str, Fill]]) -> ToolView | None:
     """A look-up to make again for another value ("what about Wednesday?") while the goal stays."""
     last = state.last_call
     if last is None or last.tool not in state.tools or last.tool == goal.name:
@@ -205,6 +273,8 @@ def _by_values(
 ) -> ToolView | None:
     """Without a request in words, the values said decide: "What about Wednesday?", "The 2 PM one. I'm Jordan Park."."""
     last = state.last_call
+    if said.question and said.content and not any(found.words > 0 for found in ranked):
+        return None
     best: tuple[float, ToolView] | None = None
     for found in ranked:
         tool = found.tool
@@ -266,7 +336,13 @@ def _lost(state: State, said: Utterance) -> Step:
         return Step(say=f"No problem. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
     if said.intent is Intent.FAREWELL or said.lows[:1] in (["thanks"], ["thank"]):
         return Step(say=f"You're welcome. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
-    keep = Step(goal=state.goal, asked=state.asked, read_back=state.read_back, offer=state.offer, offered_tool=state.offered_tool)
+    keep = Step(
+        goal=state.goal,
+        asked=state.asked,
+        read_back=state.read_back,
+        offer=state.offer,
+        offered_tool=state.offered_tool,
+    )
     goal = state.tools.get(state.goal or "")
     slots = [s for s in goal.slots if s.name in state.asked][:2] if goal is not None else []
     if state.read_back is not None and goal is not None and state.misses == 0:
@@ -309,9 +385,33 @@ def current(state: State, tool: ToolView, said: Utterance | None = None) -> dict
                 if not keep:
                     values.pop(slot.name, None)
     for slot in tool.slots:
-        if slot.name not in values and slot.kind in (*IDENTITY, Kind.CODE) and (found := _borrowed(state, tool, slot)) is not None:
+        if slot.kind is Kind.TIME and slot.name not in values:
+            when = _time_of_item(state, tool, slot, values)
+            if when is not None:
+                values[slot.name] = when
+        if (
+            slot.name not in values
+            and slot.kind in (*IDENTITY, Kind.CODE)
+            and (found := _borrowed(state, tool, slot)) is not None
+        ):
             values[slot.name] = found
     return values
+
+
+def _time_of_item(state: State, tool: ToolView, slot: Slot, values: dict[str, Fill]) -> Fill | None:
+    """The time that goes with a thing in the last result: "Spin at 6:00 PM" settles when, once Spin was chosen."""
+    last = state.last_call
+    if last is None or last.is_error or not last.output:
+        return None
+    things = [
+        str(f.value).lower() for k, f in values.items() if (s := tool.slot(k)) is not None and s.kind is Kind.THING
+    ]
+    for part in re.split(r"[,;\n]| and |\. |\}", last.output):
+        times = moments.times_in(part)
+        if len(times) == 1 and any(thing in part.lower() for thing in things):
+            clock = moments.Clock("", times[0][0], times[0][1], True)
+            return Fill(write(slot, clock, state.today), last.turn, clock)
+    return None
 
 
 def _borrowed(state: State, tool: ToolView, slot: Slot) -> Fill | None:
@@ -319,7 +419,9 @@ def _borrowed(state: State, tool: ToolView, slot: Slot) -> Fill | None:
         if name == tool.name:
             continue
         for twin in other.slots:
-            if twin.kind is slot.kind and (twin.name == slot.name or len([s for s in other.slots if s.kind is slot.kind]) == 1):
+            if twin.kind is slot.kind and (
+                twin.name == slot.name or len([s for s in other.slots if s.kind is slot.kind]) == 1
+            ):
                 found = state.known.get(name, {}).get(twin.name)
                 if found is not None and (slot.kind is not Kind.CODE or twin.name_stems & slot.name_stems):
                     return found
@@ -330,9 +432,6 @@ def _borrowed(state: State, tool: ToolView, slot: Slot) -> Fill | None:
 
 def _code_in_results(state: State, slot: Slot) -> Fill | None:
     """A code that a tool gave during this call, such as the confirmation of a booking just made."""
-    import json
-    import re
-
     for call in reversed(state.calls):
         if not call.output or call.is_error:
             continue
@@ -344,7 +443,10 @@ def _code_in_results(state: State, slot: Slot) -> Fill | None:
             for key, value in data.items():
                 if key == slot.name or (slot.name_stems & {w for w in key.lower().split("_")}):
                     return Fill(value, call.turn)
-        found = re.search(r"(?:#|(?:code|number|reference|confirmation|id)(?: is|:| number| code)*\s*#?)\s*([A-Z]{0,4}-?\d[\w-]{2,}|[A-Z]{2,}\d[\w-]*)", call.output)
+        found = re.search(
+            r"(?:#|(?:code|number|reference|confirmation|id)(?: is|:| number| code)*\s*#?)\s*([A-Z]{0,4}-?\d[\w-]{2,}|[A-Z]{2,}\d[\w-]*)",
+            call.output,
+        )
         if found:
             return Fill(found[1].rstrip("-."), call.turn)
     return None
@@ -360,7 +462,14 @@ def missing(state: State, tool: ToolView, said: Utterance | None = None) -> list
     """The required slots that are not known, in the order to ask for them."""
     values = current(state, tool, said)
     open_slots = [slot for slot in tool.required if slot.name not in values]
-    return sorted(open_slots, key=lambda s: s.kind in _LAST)
+    seen = [slot.kind in IDENTITY for slot in tool.slots]
+
+    def rank(slot: Slot) -> int:
+        if slot.kind is Kind.NOTE:
+            return 2 if any(seen[: tool.slots.index(slot)]) else 0
+        return int(slot.kind in IDENTITY)
+
+    return sorted(open_slots, key=rank)
 
 
 def pursue(state: State, tool: ToolView, said: Utterance | None = None) -> Step:
@@ -375,7 +484,11 @@ def pursue(state: State, tool: ToolView, said: Utterance | None = None) -> Step:
         if fill_ is not None and slot.kind is Kind.NUMBER and isinstance(fill_.value, (int, float)):
             if (slot.low is not None and fill_.value < slot.low) or (slot.high is not None and fill_.value > slot.high):
                 state.forget(slot.name)
-                return Step(say=f"{speak.out_of_bounds(slot)} {speak.question(slot)}", goal=tool.name, asked=frozenset({slot.name}))
+                return Step(
+                    say=f"{speak.out_of_bounds(slot)} {speak.question(slot)}",
+                    goal=tool.name,
+                    asked=frozenset({slot.name}),
+                )
     wanted = missing(state, tool, said)
     if wanted:
         return _collect(state, tool, wanted, said, goal)
@@ -384,7 +497,10 @@ def pursue(state: State, tool: ToolView, said: Utterance | None = None) -> Step:
         return Step(say=speak.read_back(tool, args), goal=tool.name, read_back=ReadBack(tool.name, canonical(args)))
     done = next((c for c in reversed(state.calls) if c.tool == tool.name and c.output is not None), None)
     if done is not None and done.args == args and not done.is_error:
-        if done.turn == state.turn or not (tool.reads or (said is not None and said.acts & tool.acts and tool.required == ())):
+        renewed = any(f.turn == state.turn for f in values.values()) or (
+            said is not None and said.intent is Intent.RETRY
+        )
+        if done.turn == state.turn or not (tool.reads and renewed):
             repeated = " ".join(results.digest(done.output or "").facts)
             if not tool.reads:
                 return Step(say=f"That's already done. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
@@ -406,13 +522,21 @@ def _collect(state: State, tool: ToolView, wanted: list[Slot], said: Utterance |
             wanted = wanted[:1]
     first = wanted[0]
     pair = wanted[:2]
-    if len(pair) == 2 and (pair[1].kind in (Kind.CHOICE, Kind.NOTE, Kind.FLAG, Kind.THING, Kind.PLACE) or pair[0].kind is Kind.CHOICE):
+    if len(pair) == 2 and (
+        pair[1].kind in (Kind.CHOICE, Kind.NOTE, Kind.FLAG, Kind.THING, Kind.PLACE)
+        or pair[0].kind in (Kind.CHOICE, Kind.NOTE)
+    ):
         pair = pair[:1]
     again = state.asked == frozenset(s.name for s in pair) and state.goal == tool.name
     if again:
         pair = [first]
     text = speak.ask(pair, again=again)
-    return Step(say=text, goal=goal if goal != tool.name and not tool.reads else tool.name, asked=frozenset(s.name for s in pair), missed=again)
+    return Step(
+        say=text,
+        goal=goal if goal != tool.name and not tool.reads else tool.name,
+        asked=frozenset(s.name for s in pair),
+        missed=again,
+    )
 
 
 def _look_up_first(state: State, tool: ToolView, wanted: list[Slot]) -> ToolView | None:
@@ -422,7 +546,13 @@ def _look_up_first(state: State, tool: ToolView, wanted: list[Slot]) -> ToolView
     keys = {slot.key for slot in tool.slots}
     for other in state.tools.values():
         text = f"{other.name} {other.description}".lower()
-        if other.reads and not other.fallback and other.required and "avail" in text and all(s.key in keys for s in other.required):
+        if (
+            other.reads
+            and not other.fallback
+            and other.required
+            and "avail" in text
+            and all(s.key in keys for s in other.required)
+        ):
             return other
     return None
 
@@ -461,7 +591,14 @@ def answer(state: State, calls: Sequence[Called]) -> Step:
         return ahead
     questions = [q for d in digests for q in d.questions]
     if questions:
-        return Step(say=" ".join([*said, *questions]), goal=ahead.goal if not _is_done(state, calls[-1]) else None, asked=_asked_in(state, questions[-1]))
+        helper = _offered_by(state, questions, besides=calls[-1].tool)
+        if helper is not None:
+            return Step(say=" ".join([*said, *questions]), offer=Offer.TOOL, offered_tool=helper)
+        return Step(
+            say=" ".join([*said, *questions]),
+            goal=ahead.goal if not _is_done(state, calls[-1]) else None,
+            asked=_asked_in(state, questions[-1]),
+        )
     if any(fact.endswith("?") for fact in said[-1:]):
         return Step(say=" ".join(said), goal=ahead.goal, asked=_asked_in(state, said[-1]))
     return Step(
@@ -494,9 +631,19 @@ def _next(state: State, call: Called, digest: results.Digest, *, spoken: bool) -
     tool = state.tools.get(call.tool)
     if goal is not None and goal.name != call.tool:
         step = pursue(state, goal)
-        if digest.times and len(digest.times) > 1 and any((s := goal.slot(n)) and s.kind is Kind.TIME for n in step.asked):
+        if (
+            digest.times
+            and len(digest.times) > 1
+            and any((s := goal.slot(n)) and s.kind is Kind.TIME for n in step.asked)
+        ):
             rest = [s for n in sorted(step.asked) if (s := goal.slot(n)) is not None and s.kind is not Kind.TIME]
-            return Step(say=" ".join(["Which time would you like?", *(f"And {q[:1].lower() + q[1:]}" for q in map(speak.question, rest))]), goal=goal.name, asked=step.asked)
+            return Step(
+                say=" ".join(
+                    ["Which time would you like?", *(f"And {q[:1].lower() + q[1:]}" for q in map(speak.question, rest))]
+                ),
+                goal=goal.name,
+                asked=step.asked,
+            )
         return step
     if tool is None or not tool.reads:
         return Step(say=speak.ANYTHING_ELSE, offer=Offer.ANYTHING_ELSE)
@@ -508,9 +655,21 @@ def _next(state: State, call: Called, digest: results.Digest, *, spoken: bool) -
     for other in related(tool, list(state.tools.values())):
         if other.acts & {"change", "cancel", "report", "refund", "renew"}:
             continue
-        slot = next((s for s in other.required if s.kind in (Kind.TIME, Kind.THING) and s.key not in {x.key for x in tool.slots}), None)
+        slot = next(
+            (
+                s
+                for s in other.required
+                if s.kind in (Kind.TIME, Kind.THING) and s.key not in {x.key for x in tool.slots}
+            ),
+            None,
+        )
         if slot is not None and (len(digest.times) > 1 or len(digest.items) > 1):
-            return Step(say="Would any of those work for you?", asked=frozenset({slot.name}) if slot.kind is Kind.TIME else frozenset(), offer=Offer.TOOL, offered_tool=other.name)
+            return Step(
+                say="Would any of those work for you?",
+                asked=frozenset({slot.name}) if slot.kind is Kind.TIME else frozenset(),
+                offer=Offer.TOOL,
+                offered_tool=other.name,
+            )
     return Step(say=speak.ANYTHING_ELSE, offer=Offer.ANYTHING_ELSE)
 
 
@@ -518,8 +677,9 @@ def _failure(state: State, call: Called, digest: results.Digest) -> Step:
     """An error in words: what went wrong, what there is instead, and the question that goes on from there."""
     tool = state.tools.get(call.tool)
     text = speak.apology(digest.facts)
-    if digest.times:
-        state.offered_times = digest.times
+    refused = {t for value in call.args.values() for t in moments.times_in(str(value))}
+    if offered := tuple(t for t in digest.times if t not in refused):
+        state.offered_times = offered
     if digest.items:
         state.offered_items = digest.items
     text = " ".join([text, *digest.remarks])
@@ -528,10 +688,14 @@ def _failure(state: State, call: Called, digest: results.Digest) -> Step:
     if digest.retry_later or text == speak.NOT_AVAILABLE:
         question = " ".join(digest.questions) or "Shall I try again?"
         return Step(say=f"{text} {question}", goal=tool.name, offer=Offer.RETRY)
+    helper = _offered_by(state, digest.questions, besides=tool.name)
+    if helper is not None:
+        return Step(say=f"{text} {' '.join(digest.questions)}", offer=Offer.TOOL, offered_tool=helper)
     wrong = _wrong(tool, call)
     for slot in wrong:
         state.forget(slot.name)
     asked = frozenset(slot.name for slot in wrong)
+
     if digest.questions:
         question = " ".join(digest.questions)
     elif len(digest.items) > 1 or len(digest.times) > 1:
@@ -543,13 +707,25 @@ def _failure(state: State, call: Called, digest: results.Digest) -> Step:
     return Step(say=f"{text} {question}", goal=tool.name, asked=asked)
 
 
+def _offered_by(state: State, questions: Sequence[str], *, besides: str) -> str | None:
+    """The tool that does what a question offers ("Would you like me to put you on the waiting list?")."""
+    offers = [q for q in questions if q.startswith("Would you like")]
+    if not offers:
+        return None
+    said = understand(offers[-1], state.today)
+    found = [m for m in match(list(state.tools.values()), said, {}) if m.tool.name != besides and m.words >= 0.5]
+    return max(found, key=lambda m: m.words).tool.name if found else None
+
+
 def _wrong(tool: ToolView, call: Called) -> list[Slot]:
     """The slots whose values an error complains about: those it quotes, else those it names."""
-    from antiphon.providers.standin.words import content_stems
-
     text = results.sentences(call.output or "")[:1]
     first = text[0] if text else ""
-    quoted = [s for s in tool.slots if (v := call.args.get(s.name)) is not None and not isinstance(v, bool) and _quotes(first, v)]
+    quoted = [
+        s
+        for s in tool.slots
+        if (v := call.args.get(s.name)) is not None and not isinstance(v, bool) and _quotes(first, v)
+    ]
     if len(quoted) > 1:
         # "10:00 AM on Tuesday is not available": the time, or the thing, is more likely what is to change.
         order = (Kind.TIME, Kind.CODE, Kind.CHOICE, Kind.THING, Kind.NUMBER, Kind.DATE)
@@ -576,12 +752,12 @@ def _quotes(text: str, value: Any) -> bool:
 
 def _asked_in(state: State, text: str) -> frozenset[str]:
     """The slots that a question in somebody else's words is about."""
-    from antiphon.providers.standin.words import content_stems
-
     last = next((s for s in reversed(results.sentences(text)) if s.endswith("?")), "")
     if not last:
         return frozenset()
-    stems = set(content_stems(last)) | {w for w in ("name", "time", "date", "day", "email", "phone", "code", "number") if f" {w}" in last.lower()}
+    stems = set(content_stems(last)) | {
+        w for w in ("name", "time", "date", "day", "email", "phone", "code", "number") if f" {w}" in last.lower()
+    }
     found = set()
     for tool in state.tools.values():
         for slot in tool.slots:
@@ -613,7 +789,11 @@ def follow(state: State, instruction: str) -> Step:
         guide = results.guide(sentence)
         if guide.greet:
             hello = speak.greeting(state.instructions)
-            said.append(hello if not guide.question or guide.question in hello else f"{hello.rsplit(' How can', 1)[0]} {guide.question}")
+            said.append(
+                hello
+                if not guide.question or guide.question in hello
+                else f"{hello.rsplit(' How can', 1)[0]} {guide.question}"
+            )
         elif guide.goodbye:
             goodbye = True
         elif guide.anything_else:

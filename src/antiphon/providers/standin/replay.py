@@ -58,7 +58,13 @@ class _Reader:
         elif isinstance(item, FunctionCall):
             self._flush()
             self.state.calls.append(
-                Called(item.name, _arguments(item.arguments), self.state.turn, call_id=item.call_id, said=tuple(self.spoken))
+                Called(
+                    item.name,
+                    _arguments(item.arguments),
+                    self.state.turn,
+                    call_id=item.call_id,
+                    said=tuple(self.spoken),
+                )
             )
             self.step = None
         elif isinstance(item, FunctionCallOutput):

@@ -71,7 +71,11 @@ _ADDRESSEE = re.compile(r"\b(?:the|this) (?:user|caller|customer|client|guest|vi
 def is_guidance(sentence: str) -> bool:
     """True for a sentence that instructs the model and is not meant for the caller's ears."""
     if _GUIDE.match(sentence):
-        return not re.match(r"(?:please )?(?:call|use|keep|wait|check)\b(?!.*\b(?:tool|function|again|user|caller|customer)\b)", sentence, re.I)
+        return not re.match(
+            r"(?:please )?(?:call|use|keep|wait|check)\b(?!.*\b(?:tool|function|again|user|caller|customer)\b)",
+            sentence,
+            re.I,
+        )
     return bool(_ADDRESSEE.search(sentence)) and bool(re.match(r"(?:if|when|once|after|before)\b", sentence, re.I))
 
 
@@ -115,7 +119,9 @@ def guide(sentence: str) -> Guide:
         return Guide(read_back=True)
     if re.search(r"\bcall (?:this (?:tool|function)|it|the tool)?\s*again|\bcall again\b", low) and "user" not in low:
         return Guide(again=True)
-    if re.search(r"\b(?:goodbye|good-bye|farewell)\b|\bend the (?:call|conversation)\b|wish .* (?:good|nice|great) day", low):
+    if re.search(
+        r"\b(?:goodbye|good-bye|farewell)\b|\bend the (?:call|conversation)\b|wish .* (?:good|nice|great) day", low
+    ):
         return Guide(goodbye=True)
     if re.search(r"\banything else\b", low):
         return Guide(anything_else=True)
@@ -125,15 +131,33 @@ def guide(sentence: str) -> Guide:
         return Guide(greet=True, question=inner.question)
     if re.match(r"(?:please )?(?:offer|find out)\b.*\b(?:help|assistance|how you can)\b", low):
         return Guide(question="How can I help you?")
-    if match := re.search(r"\bask (?:\w+ )?(?:the user|the caller|the customer|them|the person|the client|)\s*(?:to (?:try|call) (?:it )?again)\b(.*)", text, re.I):
+    if match := re.search(
+        r"\bask (?:\w+ )?(?:the user|the caller|the customer|them|the person|the client|)\s*(?:to (?:try|call) (?:it )?again)\b(.*)",
+        text,
+        re.I,
+    ):
         return Guide(question=f"Could you try again{to_you(match[1])}?", retry_later=True)
-    if match := re.match(r".*?\b(?:ask|remind|invite|encourage|advise|tell|check with|confirm with|verify with)\b\s+(?:\w+ly )?(?:(?:the user|the caller|the customer|the client|the person|them|they|user|caller)\b)?\s*(?:again )?(.*)", text, re.I):
+    if match := re.match(
+        r".*?\b(?:ask|remind|invite|encourage|advise|tell|check with|confirm with|verify with)\b\s+(?:\w+ly )?(?:(?:the user|the caller|the customer|the client|the person|them|they|user|caller)\b)?\s*(?:again )?(.*)",
+        text,
+        re.I,
+    ):
         return _asking(match[1], low)
-    if match := re.match(r"(?:please )?(?:say|mention|explain|relay|convey|respond with|reply with|answer with)\b(?: that)?:?\s*(.*)", text, re.I):
+    if match := re.match(
+        r"(?:please )?(?:say|mention|explain|relay|convey|respond with|reply with|answer with)\b(?: that)?:?\s*(.*)",
+        text,
+        re.I,
+    ):
         return Guide(remark=_capital(to_you(match[1]).strip("\"'")) + ".")
-    if match := re.match(r"(?:please )?(?:let|inform|notify|warn)\s+(?:the user|the caller|the customer|them)(?: know)?\s*(?:that|of|about)?\s*(.*)", text, re.I):
+    if match := re.match(
+        r"(?:please )?(?:let|inform|notify|warn)\s+(?:the user|the caller|the customer|them)(?: know)?\s*(?:that|of|about)?\s*(.*)",
+        text,
+        re.I,
+    ):
         return Guide(remark=_capital(to_you(match[1])) + ".") if match[1] else Guide()
-    if match := re.match(r"(?:please )?(?:offer|suggest|recommend)\b\s*(?:(?:the user|the caller|them)\s+)?(.*)", text, re.I):
+    if match := re.match(
+        r"(?:please )?(?:offer|suggest|recommend)\b\s*(?:(?:the user|the caller|them)\s+)?(.*)", text, re.I
+    ):
         rest = to_you(match[1])
         return Guide(question=f"Would you like {_lower(re.sub('^to ', 'me to ', rest))}?") if rest else Guide()
     if re.match(r"(?:please )?apologi[sz]e", low):
@@ -154,10 +178,16 @@ def _asking(rest: str, low: str) -> Guide:
     if not rest:
         return Guide(question="How can I help?")
     verb = re.match(r"\W*(\w+)", low)
+    if rest.startswith("to ") and verb and verb[1] in ("tell", "remind", "advise", "encourage"):
+        return Guide(remark=f"Please {rest[3:]}.")
     if rest.startswith("to "):
         return Guide(question=f"Could you {re.sub(r'(?<= )and to ', 'and ', rest[3:])}?")
     if match := re.match(r"(?:for|about) (.*)", rest, re.I):
-        return Guide(question=f"Could you tell me {_lower(match[1])}?" if not match[1].lower().startswith("a ") else f"Could you give me {match[1]}?")
+        return Guide(
+            question=f"Could you tell me {_lower(match[1])}?"
+            if not match[1].lower().startswith("a ")
+            else f"Could you give me {match[1]}?"
+        )
     if match := re.match(r"(?:if|whether) (.*)", rest, re.I):
         inner = match[1]
         swapped = re.match(r"you (would|can|could|will|have|want|need|are|do) ?(.*)", inner)
@@ -177,9 +207,13 @@ def _asking(rest: str, low: str) -> Guide:
 
 def _direct(clause: str) -> str:
     """ "what date you want" becomes "What date would you like?"; what cannot be turned is asked politely."""
-    if match := re.match(r"(how|what|when|where|which|who)\b(.*?)\byou (can|could|would|will|are|should) (.*)", clause, re.I):
+    if match := re.match(
+        r"(how|what|when|where|which|who)\b(.*?)\byou (can|could|would|will|are|should) (.*)", clause, re.I
+    ):
         return f"{_capital(match[1])}{match[2]} {match[3]} you {match[4]}?".replace("  ", " ")
-    if match := re.match(r"(how|what|when|where|which|who)\b(.*?)\byou (?:want|would like|wants|prefer|need|like)\b(.*)", clause, re.I):
+    if match := re.match(
+        r"(how|what|when|where|which|who)\b(.*?)\byou (?:want|would like|wants|prefer|need|like)\b(.*)", clause, re.I
+    ):
         return f"{_capital(match[1])}{match[2]} would you like{match[3]}?".replace("  ", " ")
     if match := re.match(r"how you can help|how i can help", clause, re.I):
         return "How can I help?"
@@ -217,7 +251,11 @@ def _fact(sentence: str) -> tuple[str, tuple[str, ...]]:
     if match := _LIST.match(text):
         items = [p.strip() for p in re.split(r",\s+(?:and |or )?|\s+and\s+|\s*\|\s*", match["list"]) if p.strip()]
         head = match["head"].strip()
-        if len(items) > 1 and not re.search(r"\b(?:is|are|confirmed|booked|cancelled|canceled|placed|done|was|were|has|have)\b", head.split(" for ")[0], re.I):
+        if len(items) > 1 and not re.search(
+            r"\b(?:is|are|confirmed|booked|cancelled|canceled|placed|done|was|were|has|have)\b",
+            head.split(" for ")[0],
+            re.I,
+        ):
             if head.lower() == "available":
                 return f"I do have {join_words(items)}.", tuple(items)
             return f"{_capital(head)} are {join_words(items)}.", tuple(items)
@@ -230,7 +268,9 @@ def _enumerated(text: str) -> tuple[str, ...]:
     match = re.search(r"(?:\b(?:at|are|is|include|have|offer|:)|:)\s+([^:]*(?::\d\d[^:]*)*,\s.*)$", text)
     if not match:
         return ()
-    return tuple(p.strip().rstrip(".") for p in re.split(r",\s+(?:and |or )?|\s+and\s+|\s+or\s+", match[1]) if p.strip())
+    return tuple(
+        p.strip().rstrip(".") for p in re.split(r",\s+(?:and |or )?|\s+and\s+|\s+or\s+", match[1]) if p.strip()
+    )
 
 
 def _already_said(sentence: str, said: Sequence[str]) -> bool:
@@ -247,7 +287,8 @@ def _already_said(sentence: str, said: Sequence[str]) -> bool:
 
 
 _NEGATIVE = re.compile(
-    r"\b(?:no|not|none|nothing|unavailable|fully booked|sold out|full|unable|cannot|can't|couldn't|isn't|aren't|n't)\b", re.I
+    r"\b(?:no|not|none|nothing|unavailable|fully booked|sold out|full|unable|cannot|can't|couldn't|isn't|aren't|n't)\b",
+    re.I,
 )
 
 
@@ -260,7 +301,9 @@ def digest(output: str, *, said: Sequence[str] = ()) -> Digest:
     if data is not None:
         told = verbalise(data)
         facts = tuple(s for s in told if not _already_said(s, said))
-        return Digest(facts=facts, times=tuple(moments.times_in(text)), items=_names(data), negative=data in ([], {}, False))
+        return Digest(
+            facts=facts, times=tuple(moments.times_in(text)), items=_names(data), negative=data in ([], {}, False)
+        )
     facts_out: list[str] = []
     items: tuple[str, ...] = ()
     guides: list[Guide] = []
@@ -339,7 +382,9 @@ def verbalise(data: Any) -> list[str]:
         if not data:
             return ["I found nothing."]
         count = f"There {'is' if len(data) == 1 else 'are'} {len(data)}: "
-        return [count + "; ".join(_plain(v) for v in data[:6]) + ("." if len(data) <= 6 else f"; and {len(data) - 6} more.")]
+        return [
+            count + "; ".join(_plain(v) for v in data[:6]) + ("." if len(data) <= 6 else f"; and {len(data) - 6} more.")
+        ]
     return [_capital(_plain(data)) + "."]
 
 

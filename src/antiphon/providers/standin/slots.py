@@ -6,6 +6,7 @@ description and JSON schema; a `ToolView` is built once per distinct schema and 
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import json
 import re
@@ -422,6 +423,8 @@ def write(slot: Slot, value: Value | bool, today: dt.date, offered: Sequence[tup
 
 def _write_day(slot: Slot, day: moments.Day) -> str:
     text = slot.description.lower()
+    if day.year is not None and {stem("birth"), stem("born"), "dob"} & (slot.stems | slot.name_stems):
+        day = dataclasses.replace(day, date=day.date.replace(year=day.year), text=f"{day.text} {day.year}")
     if "yyyy-mm-dd" in text or "iso" in text.split() or any(re.fullmatch(r"\d{4}-\d\d-\d\d", e) for e in slot.examples):
         return day.date.isoformat()
     if re.search(r"mm/dd/yyyy", text):

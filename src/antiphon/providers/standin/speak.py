@@ -22,7 +22,9 @@ NOT_AVAILABLE = "I'm sorry, something went wrong on my side."
 
 def greeting(instructions: str) -> str:
     """A first line, with the name of the house where the instructions tell it."""
-    house = re.search(r"\b(?:at|for|of|from|with)\s+((?:the\s+)?(?:[A-Z][\w'&-]*\s?(?:of |the |and )?){1,5}[a-z]*)", instructions)
+    house = re.search(
+        r"\b(?:at|for|of|from|with)\s+((?:the\s+)?(?:[A-Z][\w'&-]*\s?(?:of |the |and )?){1,5}[a-z]*)", instructions
+    )
     if house:
         name = re.sub(r"[.,;\s]+$", "", house[1])
         name = re.sub(r"\s(?:who|and|that|which|to|with|in|on|the|of)$", "", name)
@@ -33,7 +35,7 @@ def greeting(instructions: str) -> str:
 def _clause(slot: Slot) -> str:
     """The start of a slot's description, without examples, formats and bounds."""
     text = re.sub(r"\(.*?\)", "", slot.description)
-    text = re.split(r"[.;:]|, (?:e\.g|for example|such as|in |as |like|between|must|one of|or )|\b(?:e\.g|for example|such as|between \d)", text)[0]
+    text = re.split(r"[.;:]|,|\b(?:e\.g|for example|such as|between \d)", text)[0]
     text = re.sub(r"\s+in (?:YYYY|\d+-hour|24|ISO|HH).*", "", text, flags=re.I)
     return results.to_you(text.strip().rstrip(",")).strip()
 
@@ -43,18 +45,28 @@ def question(slot: Slot) -> str:
     clause, label = _clause(slot), slot.label
     match slot.kind:
         case Kind.DATE:
-            rest = slot.name_stems - {stem(w) for w in ("date", "day", "when", "preferred", "requested", "for", "the", "desired", "on")}
+            rest = slot.name_stems - {
+                stem(w) for w in ("date", "day", "when", "preferred", "requested", "for", "the", "desired", "on")
+            }
             if not rest or len(clause.split()) > 7 and not slot.name_stems & {"birth", "start", "end"}:
                 return "What date works for you?"
             if "new" in rest:
                 return "What new date would you like?"
-            return f"What {label if 'date' in label or 'day' in label else label + ' date'} would you like?" if "birth" not in rest else "What's your date of birth?"
+            return (
+                f"What {label if 'date' in label or 'day' in label else label + ' date'} would you like?"
+                if "birth" not in rest
+                else "What's your date of birth?"
+            )
         case Kind.TIME:
-            rest = slot.name_stems - {stem(w) for w in ("time", "slot", "hour", "preferred", "requested", "start", "the", "desired")}
+            rest = slot.name_stems - {
+                stem(w) for w in ("time", "slot", "hour", "preferred", "requested", "start", "the", "desired")
+            }
             return "What time would you like?" if not rest else f"What {label} would you like?"
         case Kind.PERSON:
             part = label if re.search(r"first|last|surname|given|family", label) else "full name"
-            own = slot.name_stems - {stem(w) for w in "name full your caller customer client user member person holder contact".split()}
+            own = slot.name_stems - {
+                stem(w) for w in "name full your caller customer client user member person holder contact".split()
+            }
             if own and re.search(r"recipient|sender|driver|other", label):
                 return f"What's the {label}?"
             return f"May I have your {part}, please?"
@@ -64,7 +76,11 @@ def question(slot: Slot) -> str:
             return "What's the best phone number to reach you?"
         case Kind.NUMBER:
             if found := re.search(r"(?:number|count|amount|quantity) of (.+)", clause, re.I):
-                return f"How many {re.sub(r'^(?:the|your) ', '', found[1])}?" if len(found[1].split()) <= 7 else f"How many {' '.join(found[1].split()[:3])}?"
+                return (
+                    f"How many {re.sub(r'^(?:the|your) ', '', found[1])}?"
+                    if len(found[1].split()) <= 7
+                    else f"How many {' '.join(found[1].split()[:3])}?"
+                )
             if found := re.search(r"how many (.+)", clause, re.I):
                 return f"How many {found[1]}?"
             if label.endswith("s") and not label.endswith("ss"):
@@ -77,7 +93,11 @@ def question(slot: Slot) -> str:
             return f"For the {label}, would you like {join_words(options, 'or')}?"
         case Kind.FLAG:
             clause = re.sub(r"^(?:true if|whether|if|set to true if)\s+", "", clause, flags=re.I)
-            return f"Could you tell me whether {clause[:1].lower() + clause[1:]}?" if clause else f"{label.capitalize()}, yes or no?"
+            return (
+                f"Could you tell me whether {clause[:1].lower() + clause[1:]}?"
+                if clause
+                else f"{label.capitalize()}, yes or no?"
+            )
         case _:
             return _open_question(slot, clause, label)
 
@@ -114,7 +134,11 @@ def ask(slots: Sequence[Slot], *, again: bool = False) -> str:
 
 def out_of_bounds(slot: Slot) -> str:
     """Says which numbers can be taken."""
-    what = re.sub(r"^how many |\?$", "", question(slot), flags=re.I) if question(slot).startswith("How many") else slot.label
+    what = (
+        re.sub(r"^how many |\?$", "", question(slot), flags=re.I)
+        if question(slot).startswith("How many")
+        else slot.label
+    )
     if slot.low is not None and slot.high is not None:
         return f"I'm sorry, I can only take between {slot.low:g} and {slot.high:g} for the {what}."
     bound = f"up to {slot.high:g}" if slot.high is not None else f"{slot.low:g} or more"
@@ -128,7 +152,11 @@ def read_back(tool: ToolView, args: Mapping[str, Any]) -> str:
         if slot.gate or slot.name not in args:
             continue
         value = args[slot.name]
-        spoken = join_words([str(v) for v in value]) if isinstance(value, list) else results.speakable(str(value)).replace("_", " ")
+        spoken = (
+            join_words([str(v) for v in value])
+            if isinstance(value, list)
+            else results.speakable(str(value)).replace("_", " ")
+        )
         if isinstance(value, bool):
             parts.append(slot.label if value else f"no {slot.label}")
         elif slot.kind in (Kind.DATE, Kind.PERSON, Kind.CHOICE):

@@ -111,10 +111,16 @@ NOTHING: frozenset[Kind] = frozenset()
 
 
 @lru_cache(maxsize=4096)
-def understand(text: str, today: dt.date, asked: frozenset[Kind] = NOTHING) -> Utterance:
-    """Understand a turn. `asked` holds the kinds that the last question was about, so that bare answers count."""
+def understand(
+    text: str, today: dt.date, asked: frozenset[Kind] = NOTHING, lacking: frozenset[Kind] = NOTHING
+) -> Utterance:
+    """Understand a turn.
+
+    `asked` holds the kinds of value that the last question was about, so that bare answers count; `lacking` those that
+    the conversation still needs, so that less is needed to recognise them.
+    """
     tokens = tokenize(text)
-    heard = _mentions(tokens, today, asked)
+    heard = _mentions(tokens, today, asked, lacking)
     mentions = _corrected(tokens, heard)
     taken = frozenset(i for m in heard for i in range(m.start, m.end))
     lows = [t.low for t in tokens]
@@ -134,7 +140,9 @@ def _keeps_act(low: str) -> bool:
     return low in ("book",)
 
 
-def _mentions(tokens: tuple[Token, ...], today: dt.date, asked: frozenset[Kind]) -> list[Mention]:
+def _mentions(
+    tokens: tuple[Token, ...], today: dt.date, asked: frozenset[Kind], lacking: frozenset[Kind]
+) -> list[Mention]:
     found: list[Mention] = []
     taken: set[int] = set()
 
@@ -155,7 +163,7 @@ def _mentions(tokens: tuple[Token, ...], today: dt.date, asked: frozenset[Kind])
     _scan(tokens, taken, lambda i: _code_at(tokens, i, take, asked=False))
     _scan(tokens, taken, lambda i: _day_at(tokens, i, take, today, hinted=Kind.DATE in asked))
     _scan(tokens, taken, lambda i: _clock_at(tokens, i, take, asked, again=any(m.kind is Kind.TIME for m in found)))
-    named = people.read_person(tokens, taken, asked=Kind.PERSON in asked)
+    named = people.read_person(tokens, taken, asked=Kind.PERSON in asked, lacking=Kind.PERSON in lacking)
     if named is not None:
         take(Kind.PERSON, named[0], named[1], named[2])
     _scan(tokens, taken, lambda i: _number_at(tokens, i, take, asked))
@@ -212,7 +220,9 @@ def _clock_at(tokens: Sequence[Token], i: int, take: Take, asked: frozenset[Kind
     led = before in _AT and not (before in ("from", "about", "like", "say", "by") and Kind.TIME not in asked)
     hinted = led or (Kind.TIME in asked and before not in ("for", "of")) or (again and before in _CORRECTIVE)
     read = moments.read_clock(tokens, i, hinted=hinted)
-    if read is None:
+    if read is None or (
+        tokens[i].low == "one" and read[1] == i + 1 and not _counts(tokens, i, frozenset({Kind.NUMBER}))
+    ):
         return None
     clock, end, strong = read
     if not strong and _unit_follows(tokens, end):
