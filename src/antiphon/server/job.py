@@ -116,8 +116,7 @@ class JobContext:
 
     async def prepare(self, models: Sequence[Any]) -> None:
         """Load models before the caller is heard. Sessions call this themselves. Raises what a model raises."""
-        # A detector of voice activity need not have anything to load.
-        loads = [model.prewarm() for model in models if hasattr(model, "prewarm")]
+        loads = [model.prewarm() for model in models if model is not None]
         for result in await asyncio.gather(*loads, return_exceptions=True):
             if isinstance(result, BaseException):
                 raise result
