@@ -649,9 +649,11 @@ def find_function_tools(obj: object) -> list[FunctionTool[Any] | RawFunctionTool
     An overridden name is listed once, at its first place; overridden by something that is no tool, it is left out.
     """
     cls = obj if isinstance(obj, type) else type(obj)
-    names = dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base))
-    # Looked up statically first, so that no property of the object runs.
-    return [getattr(obj, name) for name in names if _holds_tool(inspect.getattr_static(cls, name, None))]
+    attributes: dict[str, object] = {}
+    for base in reversed(cls.__mro__):
+        attributes.update(vars(base))
+    # Looked at statically first, so that no property of the object runs.
+    return [getattr(obj, name) for name, attribute in attributes.items() if _holds_tool(attribute)]
 
 
 def _holds_tool(attribute: object) -> bool:
