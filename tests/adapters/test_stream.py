@@ -21,7 +21,9 @@ FRAME = 0.02
 class Engine:
     """A recogniser whose text is the length of what it was given, and which takes as long as the test wants."""
 
-    def __init__(self, *, held: bool = False) -> None:
+    def __init__(self, *, held: bool = False, deaf_below: float = 0.0) -> None:
+        self._deaf_below = deaf_below
+        """Seconds; of less sound it understands nothing."""
         self.given: list[float] = []
         """Seconds of each run."""
         self.abandoned = 0
@@ -40,7 +42,7 @@ class Engine:
         except asyncio.CancelledError:
             self.abandoned += 1
             raise
-        return f"{audio.duration:.2f}"
+        return f"{audio.duration:.2f}" if audio.duration >= self._deaf_below else ""
 
 
 class Call:
@@ -93,10 +95,14 @@ async def settle() -> None:
 
 
 def play(
-    dialogue: Callable[[Call], Awaitable[None]], *, held: bool = False, options: StreamOptions | None = None
+    dialogue: Callable[[Call], Awaitable[None]],
+    *,
+    held: bool = False,
+    deaf_below: float = 0.0,
+    options: StreamOptions | None = None,
 ) -> tuple[Call, Engine]:
     async def main() -> tuple[Call, Engine]:
-        engine = Engine(held=held)
+        engine = Engine(held=held, deaf_below=deaf_below)
         call = Call(engine, options)
         async with call.stream, asyncio.timeout(5), asyncio.TaskGroup() as tasks:
             tasks.create_task(call.read())
@@ -137,6 +143,16 @@ def test_interim_transcripts_come_while_somebody_speaks() -> None:
         assert call.finals == []
 
     play(dialogue)
+
+
+def test_the_engine_is_run_more_often_until_it_understands_something() -> None:
+    async def dialogue(call: Call) -> None:
+        await call.silence(1.0)
+        await call.speak(1.5)
+
+    call, engine = play(dialogue, deaf_below=0.7)
+    assert engine.given[:4] == pytest.approx([0.4, 0.6, 0.8, 1.2], abs=0.1)
+    assert float(call.interims[0]) == pytest.approx(0.8, abs=0.1)
 
 
 def test_a_slow_engine_is_run_once_at_a_time_on_the_latest_sound() -> None:

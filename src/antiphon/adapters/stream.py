@@ -74,6 +74,8 @@ class StreamOptions:
     """Quiet after which the engine is run at once."""
     interval: float = 0.4
     """New sound between two interim transcripts."""
+    first_interval: float = 0.2
+    """The same, until something was understood: the first words are what an interruption waits for."""
     cut_after: float = 8.0
     """An utterance longer than this is settled at its next pause."""
     max_length: float = 15.0
@@ -224,8 +226,8 @@ class UtteranceStream(STTStream):
         self._settled_until = 0.0
         """Where the latest closed utterance ended: no sound is heard twice."""
         self._run: _Run | None = None
-        self._interval = options.interval
-        """New sound between two interim transcripts; more when the engine is slow or shared by many."""
+        self._pace = 0.0
+        """New sound that there must be at least between two interim transcripts, by how slow the engine is."""
         self._wake = asyncio.Event()
         self._ended = False
         self._closed = False
@@ -249,7 +251,7 @@ class UtteranceStream(STTStream):
                 self._cut(utterance, now)
         elif length > self._options.max_length:
             self._cut(utterance, now)
-        elif now - max(utterance.heard_until, utterance.began) >= self._interval:
+        elif self._is_interim_due(utterance):
             self._wake.set()
 
     def mark(self, event: VADEvent) -> None:
@@ -339,9 +341,11 @@ class UtteranceStream(STTStream):
             return min(max(utterance.voice_end + self._options.tail, utterance.wanted_until), now)
         if utterance.wanted_until > utterance.heard_until:
             return now
-        if now - max(utterance.heard_until, utterance.began) >= self._interval:
-            return now
-        return None
+        return now if self._is_interim_due(utterance) else None
+
+    def _is_interim_due(self, utterance: _Utterance) -> bool:
+        interval = self._options.interval if utterance.text else self._options.first_interval
+        return self._tape.now - max(utterance.heard_until, utterance.began) >= max(interval, self._pace)
 
     async def _recognize(self, utterance: _Utterance, until: float) -> bool:
         """Run the engine up to `until`. True if it completed and changed the text."""
@@ -360,7 +364,7 @@ class UtteranceStream(STTStream):
                 self._run = None
         if task.cancelled():
             return False
-        self._interval = max(self._options.interval, 2 * (loop.time() - started))
+        self._pace = 2 * (loop.time() - started)
         before, utterance.text = utterance.text, task.result().strip()
         utterance.heard_until = until
         return bool(utterance.text) and utterance.text != before
