@@ -27,7 +27,7 @@ cov: $(READY)
 	$(BIN)/coverage report
 
 docs: $(READY)  ## The API reference, into build/docs
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt '.[docs]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
 	$(BIN)/pdoc --docformat google --output-directory build/docs antiphon
 
 $(READY): pyproject.toml constraints.txt

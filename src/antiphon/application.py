@@ -49,6 +49,7 @@ from antiphon.speech_handle import SpeechHandle
 from antiphon.stt import STT
 from antiphon.toolkit.background import task_tools
 from antiphon.tools.function import FunctionTool, RawFunctionTool, ToolFlag
+from antiphon.tools.proxy import with_stand_ins
 from antiphon.tools.toolset import ToolContext, ToolLike, Toolset
 from antiphon.tts import TTS
 
@@ -274,9 +275,7 @@ class Application:
         if not mocks:
             return table
         return ToolContext(
-            tool.with_function(mocks[tool.name])
-            if isinstance(tool, (FunctionTool, RawFunctionTool)) and tool.name in mocks
-            else tool
+            with_stand_ins(tool, mocks) if isinstance(tool, (FunctionTool, RawFunctionTool)) else tool
             for tool in table.flatten()
         )
 
@@ -461,8 +460,9 @@ class Application:
             return
         self.history.append(item)
         if isinstance(item, ChatMessage):
-            if raw is not None and not item.interrupted:
-                item.extra["raw"] = raw
+            if raw is not None:
+                # Of a message that was cut the model sees what was heard; the rest is for reports.
+                item.extra["written" if item.interrupted else "raw"] = raw
             handle = self._by_item.get(item.id)
         elif isinstance(item, FunctionCall):
             handle = self._by_item.get(item.group_id or "")

@@ -75,7 +75,7 @@ def test_a_typed_turn_has_the_time_at_which_it_came() -> None:
 def test_an_answer_begins_when_the_agent_sounds_and_what_was_cut_is_kept() -> None:
     session = Watched()
     session.at(4.0, "agent_state_changed", AgentStateChangedEvent(old_state="thinking", new_state="speaking"))
-    session.say(6.0, "assistant", "I have nine", interrupted=True, extra={"raw": "I have nine and ten."})
+    session.say(6.0, "assistant", "I have nine", interrupted=True, extra={"written": "I have nine and ten."})
     (turn,) = session.log.turns
     assert turn == Turn("assistant", "I have nine", 4.0, 6.0, interrupted=True, unheard="and ten.")
 

@@ -87,6 +87,7 @@ async def voice_call(
 
     log = CallLog(recorder.now, on_turn=on_turn, on_tool=screen.tool, on_interim=screen.interim)
     room = Room(audio_input=caller, audio_output=output)
+    screen.interim("Loading models ...")
     async with server.job(room, models=models) as job:
         job.on_session(sessions.append)
         job.on_session(log.listen)

@@ -189,9 +189,8 @@ class CallLog:
             began = self._agent_began if self._agent_began is not None else now
             self._agent_began = None
             turn = Turn("assistant", item.text_content or "", began, now, interrupted=item.interrupted)
-            raw = str(item.extra.get("raw", ""))
-            if item.interrupted and raw.startswith(turn.text):
-                turn.unheard = raw[len(turn.text) :].strip()
+            if item.interrupted:
+                turn.unheard = rest_of(str(item.extra.get("written", "")), turn.text)
         self.turns.append(turn)
         self._on_turn(turn)
 
@@ -238,6 +237,12 @@ class CallLog:
 
     def _failed(self, event: ErrorEvent) -> None:
         self.errors.append(f"{type(event.error).__name__}: {event.error}")
+
+
+def rest_of(written: str, heard: str) -> str:
+    """The words of `written` after those that were heard; "" if it does not begin with them."""
+    words, known = written.split(), heard.split()
+    return " ".join(words[len(known) :]) if words[: len(known)] == known else ""
 
 
 def base_id(call_id: str) -> str:

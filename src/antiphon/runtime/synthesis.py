@@ -529,6 +529,8 @@ class Playout:
             played = self._played()
             self._clear(keep=segment)
             heard = segment.ledger.heard(segment.position(played))
+            if heard:
+                self._raw[message_id(segment.id)] = segment.raw  # for those who ask what was cut
             self._queue.remove(segment)
             self._release_ticker()
         else:
