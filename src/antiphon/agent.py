@@ -239,7 +239,10 @@ class Agent:
         return Agent.default.llm_node(self, chat_ctx, tools, model_settings)
 
     def transcription_node(self, text: AsyncIterable[str], model_settings: ModelSettings) -> Any:
-        """Text to captions."""
+        """What is spoken to captions: an async iterable of `str`, or a coroutine of one. Asked only if somebody reads.
+
+        What the caller hears and what the history keeps stays as it is.
+        """
         return Agent.default.transcription_node(self, text, model_settings)
 
     def tts_node(self, text: AsyncIterable[str], model_settings: ModelSettings) -> Any:

@@ -49,6 +49,7 @@ from antiphon.speech_handle import SpeechHandle
 from antiphon.stt import STT
 from antiphon.toolkit.background import task_tools
 from antiphon.tools.function import FunctionTool, RawFunctionTool, ToolFlag
+from antiphon.tools.proxy import with_stand_ins
 from antiphon.tools.toolset import ToolContext, ToolLike, Toolset
 from antiphon.tts import TTS
 
@@ -274,9 +275,7 @@ class Application:
         if not mocks:
             return table
         return ToolContext(
-            tool.with_function(mocks[tool.name])
-            if isinstance(tool, (FunctionTool, RawFunctionTool)) and tool.name in mocks
-            else tool
+            with_stand_ins(tool, mocks) if isinstance(tool, (FunctionTool, RawFunctionTool)) else tool
             for tool in table.flatten()
         )
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from antiphon import Agent, AgentSession, AudioFrame
-from antiphon.runtime.synthesis import MAX_AHEAD, TextFeed, speak
+from antiphon.runtime.feed import TextFeed
+from antiphon.runtime.synthesis import MAX_AHEAD, speak
 from antiphon.testing import FakeLLM, FakeMicrophone, FakeSpeaker, FakeSTT, FakeTTS, FakeVAD, now, run_virtual, speech
 
 SENTENCE = "This is a sentence of some length."

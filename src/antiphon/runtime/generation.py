@@ -21,6 +21,7 @@ from antiphon.llm import ChatChunk, FunctionToolCall
 from antiphon.options import ModelSettings, ToolPolicy
 from antiphon.tools.function import AnyFunctionTool, PreparedCall, ToolError, is_function_tool, is_raw_function_tool
 from antiphon.tools.policy import policy_of
+from antiphon.tools.proxy import find_tool, prepare_call
 from antiphon.tools.toolset import unknown_tool_text
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class Generation:
         prepared = self._prepared.get(speech, {}).pop(call.call_id, None)
         if prepared is not None:
             return prepared[0], prepared[1].kwargs
-        tool = self._host.tools_of(agent, on_enter=False).get_function_tool(call.name)
+        tool = find_tool(self._host.tools_of(agent, on_enter=False).flatten(), call.name)
         if tool is None:
             raise UsageError(f"RunTool: agent {agent!r} has no tool {call.name!r}")
         return tool, tool.prepare(call.arguments).kwargs
@@ -259,7 +260,7 @@ class Generation:
             return
         response.calls += 1
         call_id = self._unique(wanted.call_id)
-        tool = _find(tools, wanted.name)
+        tool = find_tool(tools, wanted.name)
         policy, rejected = _NO_POLICY, None
         call = Call(call_id, wanted.name, wanted.arguments)
         if tool is None:
@@ -271,14 +272,14 @@ class Generation:
                 rejected = ONE_AT_A_TIME
             else:
                 try:
-                    prepared = tool.prepare(wanted.arguments)
+                    tool, prepared = prepare_call(tool, wanted.arguments)
                 except ToolError as error:
                     rejected = error.message
                 else:
+                    # By proxy it is another tool's call from here on.
+                    policy = policy_of(tool)
                     self._prepared.setdefault(response.speech, {})[call_id] = (tool, prepared)
-                    call = Call(
-                        call_id, wanted.name, prepared.arguments, prepared.canonical, prepared.confirm_duplicate
-                    )
+                    call = Call(call_id, tool.name, prepared.arguments, prepared.canonical, prepared.confirm_duplicate)
         self._driver.report(ToolCalled(response.gen, call, policy, rejected))
 
     def _unique(self, call_id: str) -> str:
@@ -319,13 +320,6 @@ def _settings(command: Generate) -> ModelSettings:
     if command.tool_choice is None:
         return _DEFAULT_SETTINGS
     return ModelSettings(tool_choice=command.tool_choice)
-
-
-def _find(tools: list[Any], name: str) -> AnyFunctionTool | None:
-    for tool in tools:
-        if tool.id == name and (is_function_tool(tool) or is_raw_function_tool(tool)):
-            return tool
-    return None
 
 
 def _insert_before_turn(items: list[ChatItem], added: list[ChatItem]) -> None:

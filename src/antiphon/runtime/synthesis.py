@@ -29,6 +29,8 @@ from antiphon.core.facts import Fact, PlayoutFinished, PlayoutProgressed, Playou
 from antiphon.core.playout import DEFAULT_PACE, PlayoutLedger
 from antiphon.errors import UsageError
 from antiphon.options import ModelSettings
+from antiphon.runtime.captions import Rewording
+from antiphon.runtime.feed import TextFeed
 from antiphon.runtime.ticker import Ticker
 from antiphon.text import SpeechText
 from antiphon.transport import AudioOutput
@@ -52,49 +54,21 @@ PROGRESS_PERIOD = 1.0
 _SETTINGS = ModelSettings()
 
 
-class TextFeed:
-    """Text on its way to one reader, in pieces. What has gathered is read at once."""
-
-    __slots__ = ("_closed", "_pieces", "_waiter")
-
-    def __init__(self) -> None:
-        self._pieces: list[str] = []
-        self._closed = False
-        self._waiter: asyncio.Future[None] | None = None
-
-    def push(self, piece: str) -> None:
-        """Add a piece. Ignored once closed."""
-        if piece and not self._closed:
-            self._pieces.append(piece)
-            self._wake()
-
-    def close(self) -> None:
-        """The text is over."""
-        self._closed = True
-        self._wake()
-
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-
-    def __aiter__(self) -> TextFeed:
-        return self
-
-    async def __anext__(self) -> str:
-        while not self._pieces:
-            if self._closed:
-                raise StopAsyncIteration
-            self._waiter = asyncio.get_running_loop().create_future()
-            await self._waiter
-        text = "".join(self._pieces)
-        self._pieces.clear()
-        return text
-
-
 class Segment:
     """A stretch of what the agent says. This one is text only; `Voiced` has sound."""
 
-    __slots__ = ("_captioned", "_pieces", "_playout", "agent", "complete", "given", "id", "settled", "speech")
+    __slots__ = (
+        "_captioned",
+        "_pieces",
+        "_playout",
+        "agent",
+        "complete",
+        "given",
+        "id",
+        "rewording",
+        "settled",
+        "speech",
+    )
 
     def __init__(self, playout: Playout, segment_id: int, speech: int, agent: str) -> None:
         self._playout = playout
@@ -104,6 +78,8 @@ class Segment:
         self._pieces: list[str] = []
         self._captioned = playout.captions
         """Somebody reads along."""
+        self.rewording = playout.rewording(segment_id, agent) if self._captioned else None
+        """The agent words its captions itself."""
         self.complete = False
         """All text is here."""
         self.settled = False
@@ -120,6 +96,8 @@ class Segment:
         """Take the next piece of text."""
         self._pieces.append(piece)
         if self._captioned:
+            if self.rewording is not None:
+                self.rewording.feed.push(piece)
             self._playout.caption(self, self.raw, final=False)
 
     def end(self) -> str | None:
@@ -133,6 +111,11 @@ class Segment:
 
     def heard(self) -> str:
         """What was heard so far. Of text only: everything written so far, as it can be read."""
+        return self.raw.strip()
+
+    @property
+    def spoken(self) -> str:
+        """The text that is spoken, as far as it is known."""
         return self.raw.strip()
 
 
@@ -207,8 +190,14 @@ class Voiced(Segment):
 
     def _speak(self, text: str) -> None:
         if text:
-            self._spoken.append(text)
+            self._note(text)
             self.feed.push(text)
+
+    def _note(self, words: str) -> None:
+        """These words are spoken."""
+        self._spoken.append(words)
+        if self.rewording is not None:
+            self.rewording.feed.push(words)
 
     def end(self) -> str | None:
         if not self.complete:
@@ -220,7 +209,6 @@ class Voiced(Segment):
 
     @property
     def spoken(self) -> str:
-        """The text that is spoken, as far as it is known."""
         return "".join(self._spoken).strip()
 
     @property
@@ -253,10 +241,10 @@ class Voiced(Segment):
         spoken = SpeechText()
         async for piece in text:
             if words := spoken.push(piece):
-                self._spoken.append(words)
+                self._note(words)
                 yield words
         if words := spoken.flush():
-            self._spoken.append(words)
+            self._note(words)
             yield words
         self.all_respelled()
 
@@ -671,7 +659,17 @@ class Playout:
 
     def caption(self, segment: Segment, text: str, *, final: bool) -> None:
         """Tell those who read along what was heard so far."""
-        self._host.spoken(segment.id, text, final)
+        if segment.rewording is None:
+            self._host.spoken(segment.id, text, final)
+        else:
+            spoken = segment.spoken
+            segment.rewording.show(len(text) / len(spoken) if spoken else 1.0, final=final)
+
+    def rewording(self, segment_id: int, agent: str) -> Rewording | None:
+        """A way for captions through the agent's own `transcription_node`, if it has one."""
+        if "transcription_node" not in self._host.agent(agent).overridden:
+            return None
+        return Rewording(self._driver, self._host, segment_id, agent)
 
     # -- the end
 
