@@ -6,26 +6,30 @@ one; whoever uses one regardless gets a `ProviderError` at its first use.
 
 from __future__ import annotations
 
+import importlib.util
 import os
-from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from antiphon.errors import MissingKey, ProviderError
 
 
-class RemoteProvider(ABC):
+class RemoteProvider:
     """A model behind a key. `key_variable` names the environment variable that is read at first use."""
 
     key_variable: ClassVar[str]
+    package: ClassVar[str] = ""
+    """The module that speaks to the service, "" if none is needed."""
+    extra: ClassVar[str] = ""
+    """The extra of `antiphon` that installs `package`."""
     built: ClassVar[bool] = True
     """False: only the name exists so far."""
 
     _api_key: str | None = None
 
     @property
-    @abstractmethod
     def label(self) -> str:
-        """The provider's name in messages. The model contracts (`LLM`, `STT`, `TTS`) supply it."""
+        """The provider's name in messages, as the model contracts (`LLM`, `STT`, `TTS`) have it: "openai.LLM"."""
+        return f"{type(self).__module__.rsplit('.', 1)[-1]}.{type(self).__name__}"
 
     @property
     def api_key(self) -> str | None:
@@ -36,10 +40,12 @@ class RemoteProvider(ABC):
         """Why the model cannot be used here, in a few words ("no DEEPGRAM_API_KEY"), or None if it can."""
         if self.api_key is None:
             return f"no {self.key_variable}"
-        return None if self.built else "not built yet"
+        if not self.built:
+            return "not built yet"
+        return None if self._is_installed() else f"no package {self.package}"
 
     def require(self) -> str:
-        """The key. Raises `MissingKey`, or `ProviderError` where there is no implementation yet."""
+        """The key. Raises `MissingKey`, or `ProviderError` where something else is missing."""
         key = self.api_key
         if key is None:
             raise MissingKey(self.label, self.key_variable)
@@ -49,4 +55,13 @@ class RemoteProvider(ABC):
                 provider=self.label,
                 retryable=False,
             )
+        if not self._is_installed():
+            raise ProviderError(
+                f"{self.label} needs the package {self.package!r}. Install it: pip install 'antiphon[{self.extra}]'",
+                provider=self.label,
+                retryable=False,
+            )
         return key
+
+    def _is_installed(self) -> bool:
+        return not self.package or importlib.util.find_spec(self.package) is not None
