@@ -40,7 +40,8 @@ def main() -> int:
     spent.sort()
     print(f"turns right: {right}/{turns} ({right / turns:.1%}); calls right: {calls_right}/{calls}")
     print(
-        f"time a request: median {spent[len(spent) // 2] * 1e3:.2f} ms, p95 {spent[int(len(spent) * 0.95)] * 1e3:.2f} ms"
+        f"time a request: median {spent[len(spent) // 2] * 1e3:.2f} ms,"
+        f" p95 {spent[int(len(spent) * 0.95)] * 1e3:.2f} ms"
     )
     return 0 if right == turns else 1
 

@@ -365,9 +365,15 @@ def courier() -> Talk:
 
 
 AGENTS = {
-    "studio": studio, "courier": courier,
-    "receptionist": receptionist, "restaurant": restaurant, "taxi": taxi, "hotel": hotel, "library": library,
-    "pharmacy": pharmacy, "airline": airline,
-}  # fmt: skip
+    "studio": studio,
+    "courier": courier,
+    "receptionist": receptionist,
+    "restaurant": restaurant,
+    "taxi": taxi,
+    "hotel": hotel,
+    "library": library,
+    "pharmacy": pharmacy,
+    "airline": airline,
+}
 
 __all__ = ["AGENTS", "FunctionTool"]

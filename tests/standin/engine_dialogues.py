@@ -29,204 +29,421 @@ def _taxi(pickup: str, destination: str, car: str, passengers: int) -> list[Call
 
 
 DIALOGUES: list[Dialogue] = [
-    ("receptionist", [
-        ("Hi, I need to schedule an appointment.", []),
-        ("Do you have anything next Tuesday?", _check("next Tuesday")),
-        ("The 2 PM slot, please. My name is Jordan Park.", _book("Jordan Park", "next Tuesday", "2:00 PM")),
-        ("Actually, do you have anything on Wednesday too?", _check("Wednesday")),
-        ("No, that's everything. Thanks.", []),
-    ]),
-    ("receptionist", [
-        ("I'd like to book an appointment for next Tuesday at 10 AM. My name is Alex Rivera.", _book("Alex Rivera", "next Tuesday", "10:00 AM")),
-        ("then 2 PM please", _book("Alex Rivera", "next Tuesday", "2:00 PM")),
-        ("no thank you", []),
-    ]),
-    ("receptionist", [
-        ("Do you have any openings next Tuesday?", _check("next Tuesday")),
-        ("The 2 PM slot works. My name is Sarah Chen.", _book("Sarah Chen", "next Tuesday", "2:00 PM")),
-    ]),
-    ("receptionist", [
-        ("hello", []),
-        ("um could I get something on the fifteenth of March", _check("March 15")),
-        ("half past eleven it's siobhan o'neill", _book("Siobhan O'Neill", "March 15", "11:30 AM")),
-        ("no that's all bye", []),
-    ]),
-    ("receptionist", [
-        ("hi i want to book an appointment", []),
-        ("tomorrow", _check("tomorrow")),
-        ("nine o'clock please", []),
-        ("it's dana whitfield", _book("Dana Whitfield", "tomorrow", "9:00 AM")),
-    ]),
-    ("receptionist", [
-        ("Hey, what times do you have on Friday?", _check("Friday")),
-        ("What about Thursday?", _check("Thursday")),
-        ("Okay, I'll take the four thirty one.", []),
-        ("Miguel Santos", _book("Miguel Santos", "Thursday", "4:30 PM")),
-        ("that's it, thanks, bye", []),
-    ]),
-    ("receptionist", [
-        ("What's the weather like today?", []),
-        ("Can you repeat that?", []),
-        ("What can you do?", []),
-        ("book me in for the 3rd of December at half past two, this is Omar Haddad", _book("Omar Haddad", "December 3", "2:30 PM")),
-        ("okay the first one then", _book("Omar Haddad", "December 3", "9:00 AM")),
-    ]),
-    ("receptionist", [
-        ("can i come in on monday", _check("Monday")),
-        ("no, Wednesday", _check("Wednesday")),
-        ("2 pm, priya patel", _book("Priya Patel", "Wednesday", "2:00 PM")),
-    ]),
-    ("restaurant", [
-        ("Do you have a table for 3 on Friday?", []),
-        ("Dinner, please.", _table("2026-11-27", 3, "dinner")),
-        ("Seven thirty sounds good.", []),
-        ("Yes, that's right.", _reserve("2026-11-27", "19:30", 3)),
-        ("No, that's all. Thank you!", []),
-    ]),
-    ("restaurant", [
-        ("I'd like to book a table for four tomorrow at eight fifteen in the evening.", []),
-        ("Sorry, I meant five people.", []),
-        ("yes", _reserve("2026-11-22", "20:15", 5)),
-    ]),
-    ("restaurant", [
-        ("is there anything free for lunch on november thirtieth for two", _table("2026-11-30", 2, "lunch")),
-        ("and for dinner?", _table("2026-11-30", 2, "dinner")),
-        ("book it for 6 pm", []),
-        ("no, make that 7:30", []),
-        ("correct", _reserve("2026-11-30", "19:30", 2)),
-    ]),
-    ("restaurant", [
-        ("can i reserve a table", []),
-        ("for twenty people", []),
-        ("okay ten then", []),
-        ("next friday", []),
-        ("at seven thirty", []),
-        ("yep go ahead", _reserve("2026-11-27", "19:30", 10)),
-    ]),
-    ("taxi", [
-        ("I need a taxi from 12 Main Street to the airport for two people.", []),
-        ("A van, please.", _taxi("12 Main Street", "airport", "van", 2)),
-        ("Thanks, bye.", []),
-    ]),
-    ("taxi", [
-        ("hi can you send me a cab", []),
-        ("the train station", []),
-        ("to 5 oak avenue", []),
-        ("standard", []),
-        ("three of us", _taxi("train station", "5 oak avenue", "standard", 3)),
-    ]),
-    ("taxi", [
-        ("How much is it from Union Square to the stadium?", [("quote_fare", {"pickup": "Union Square", "destination": "stadium"})]),
-        ("Okay, book a luxury car then, for four passengers.", _taxi("Union Square", "stadium", "luxury", 4)),
-    ]),
-    ("taxi", [
-        ("I want to cancel my taxi.", []),
-        ("five five five oh one double nine", [("cancel_taxi", {"phone": "5550199"})]),
-    ]),
-    ("hotel", [
-        ("Do you have any rooms free for two guests from December 4th, three nights?", [("search_rooms", {"check_in": "2026-12-04", "nights": 3, "guests": 2})]),
-        ("Great, reserve a double with breakfast. The name is Lena Fischer.", [("reserve_room", {"check_in": "2026-12-04", "nights": 3, "room_type": "double", "guest_name": "Lena Fischer", "breakfast": True})]),
-        ("no thanks, bye", []),
-    ]),
-    ("hotel", [
-        ("I have to cancel my stay.", []),
-        ("It's AB 12 34", [("cancel_stay", {"confirmation_code": "AB1234"})]),
-        ("sorry, it's H X four four seven one", [("cancel_stay", {"confirmation_code": "HX4471"})]),
-    ]),
-    ("hotel", [
-        ("reserve a suite for one night tonight under the name tom baker", [("reserve_room", {"check_in": "2026-11-21", "nights": 1, "room_type": "suite", "guest_name": "Tom Baker"})]),
-        ("oh sorry, can you cancel that", [("cancel_stay", {"confirmation_code": "HX4471"})]),
-    ]),
-    ("library", [
-        ("Do you have The Name of the Rose?", [("search_books", {"title": "The Name of the Rose"})]),
-        ("And when are you open on Saturday?", [("opening_hours", {"day": "Saturday"})]),
-        ("That's all, thanks.", []),
-    ]),
-    ("library", [
-        ("I want to renew my books.", []),
-        ("L C two oh four one eight", [("renew_loan", {"card_number": "LC-20418"})]),
-    ]),
-    ("library", [
-        ("what are your hours tomorrow", [("opening_hours", {"day": "Sunday"})]),
-        ("are you looking for", []),
-    ]),
-    ("pharmacy", [
-        ("I need a refill.", []),
-        ("four four one two three nine eight", []),
-        ("March 3rd 1984", [("refill_prescription", {"prescription_number": "4412398", "date_of_birth": "1984-03-03"})]),
-    ]),
-    ("pharmacy", [
-        ("Can I leave a message for the pharmacist?", []),
-        ("Ruth Okafor", []),
-        ("555 010 7788", []),
-        ("my insurance card has changed", [("leave_message", {"name": "Ruth Okafor", "phone_number": "5550107788", "message": "my insurance card has changed"})]),
-    ]),
-    ("airline", [
-        ("What's the status of flight B A one one seven?", [("flight_status", {"flight_number": "BA117"})]),
-        ("Can I switch to a window seat?", []),
-        ("K L M four two X", [("change_seat", {"booking_reference": "KLM42X", "seat": "window"})]),
-        ("I'd like to talk to a human.", []),
-        ("it's jane dot roe at mail dot com", [("request_callback", {"email": "jane.roe@mail.com"})]),
-    ]),
-    ("studio", [
-        ("What classes do you have on Monday?", [("list_classes", {"day": "Monday"})]),
-        ("I'd like to do the spin one. My name is Carla Gomez.", [("book_class", {"class_name": "Spin", "day": "Monday", "time": "6:00 PM", "member_name": "Carla Gomez"})]),
-    ]),
-    ("studio", [
-        ("can you sign me up for pilates tomorrow at nine", []),
-        ("yuki tanaka", [("book_class", {"class_name": "Pilates", "day": "tomorrow", "time": "9:00 AM", "member_name": "Yuki Tanaka"})]),
-        ("oh wait I need to cancel that", [("cancel_booking", {"member_name": "Yuki Tanaka", "class_name": "Pilates"})]),
-        ("no that's all", []),
-    ]),
-    ("studio", [
-        ("Book me into boxing on Friday at half past twelve, it's for Ben Osei.", [("book_class", {"class_name": "Boxing", "day": "Friday", "time": "12:30 PM", "member_name": "Ben Osei"})]),
-        ("Yes please.", [("join_waiting_list", {"class_name": "Boxing", "member_name": "Ben Osei"})]),
-        ("No, thanks.", []),
-    ]),
-    ("studio", [
-        ("I want to cancel my yoga class.", []),
-        ("This is Ines Duarte.", [("cancel_booking", {"member_name": "Ines Duarte", "class_name": "yoga"})]),
-    ]),
-    ("studio", [
-        ("Hi there, what's on today?", [("list_classes", {"day": "today"})]),
-        ("and on Sunday?", [("list_classes", {"day": "Sunday"})]),
-        ("Great, thanks. That's all I needed.", []),
-    ]),
-    ("courier", [
-        ("Where is my parcel?", []),
-        ("PK 12 34 56 78", [("track_parcel", {"tracking_number": "PK12345678"})]),
-        ("Can you deliver it on Thursday instead?", []),
-        ("In the afternoon.", []),
-        ("Yes, that's correct.", [("reschedule_delivery", {"tracking_number": "PK12345678", "new_date": "2026-11-26", "window": "afternoon"})]),
-    ]),
-    ("courier", [
-        ("hi my package arrived broken", []),
-        ("P K nine nine eight eight double seven one two", []),
-        ("the lid is cracked", []),
-        ("yes", [("report_damage", {"tracking_number": "PK99887712", "description": "the lid is cracked", "wants_refund": True})]),
-        ("no thank you goodbye", []),
-    ]),
-    ("courier", [
-        ("I'm calling about tracking number PK1234567.", [("track_parcel", {"tracking_number": "PK1234567"})]),
-        ("Sorry, it's PK12345679.", [("track_parcel", {"tracking_number": "PK12345679"})]),
-        ("Could I move the delivery to December 2nd, in the morning?", []),
-        ("No, the evening.", []),
-        ("Yes.", [("reschedule_delivery", {"tracking_number": "PK12345679", "new_date": "2026-12-02", "window": "evening"})]),
-    ]),
-    ("receptionist", [
-        ("Good morning, I'd like to see someone next week.", _check("next week")),
-        ("Tuesday at two thirty, no sorry, two o'clock. Name's Li Wei.", [("book_appointment", {"patient_name": "Li Wei", "date": "Tuesday", "time": "2:00 PM"})]),
-    ]),
-    ("receptionist", [
-        ("I need an appointment for my daughter, her name is Emma Stone.", []),
-        ("What do you have on the fourth of January?", _check("January 4")),
-        ("11:30 would be great.", _book("Emma Stone", "January 4", "11:30 AM")),
-    ]),
-    ("restaurant", [
-        ("Do you have anything for dinner this Saturday for six?", [("check_availability", {"date": "2026-11-21", "party_size": 6, "meal": "dinner"})]),
-        ("Could you book the last one?", []),
-        ("yes please", [("book_reservation", {"date": "2026-11-21", "time": "20:15", "party_size": 6, "read_back": True})]),
-        ("what time was that again", []),
-        ("bye now", []),
-    ]),
-]  # fmt: skip
+    (
+        "receptionist",
+        [
+            ("Hi, I need to schedule an appointment.", []),
+            ("Do you have anything next Tuesday?", _check("next Tuesday")),
+            ("The 2 PM slot, please. My name is Jordan Park.", _book("Jordan Park", "next Tuesday", "2:00 PM")),
+            ("Actually, do you have anything on Wednesday too?", _check("Wednesday")),
+            ("No, that's everything. Thanks.", []),
+        ],
+    ),
+    (
+        "receptionist",
+        [
+            (
+                "I'd like to book an appointment for next Tuesday at 10 AM. My name is Alex Rivera.",
+                _book("Alex Rivera", "next Tuesday", "10:00 AM"),
+            ),
+            ("then 2 PM please", _book("Alex Rivera", "next Tuesday", "2:00 PM")),
+            ("no thank you", []),
+        ],
+    ),
+    (
+        "receptionist",
+        [
+            ("Do you have any openings next Tuesday?", _check("next Tuesday")),
+            ("The 2 PM slot works. My name is Sarah Chen.", _book("Sarah Chen", "next Tuesday", "2:00 PM")),
+        ],
+    ),
+    (
+        "receptionist",
+        [
+            ("hello", []),
+            ("um could I get something on the fifteenth of March", _check("March 15")),
+            ("half past eleven it's siobhan o'neill", _book("Siobhan O'Neill", "March 15", "11:30 AM")),
+            ("no that's all bye", []),
+        ],
+    ),
+    (
+        "receptionist",
+        [
+            ("hi i want to book an appointment", []),
+            ("tomorrow", _check("tomorrow")),
+            ("nine o'clock please", []),
+            ("it's dana whitfield", _book("Dana Whitfield", "tomorrow", "9:00 AM")),
+        ],
+    ),
+    (
+        "receptionist",
+        [
+            ("Hey, what times do you have on Friday?", _check("Friday")),
+            ("What about Thursday?", _check("Thursday")),
+            ("Okay, I'll take the four thirty one.", []),
+            ("Miguel Santos", _book("Miguel Santos", "Thursday", "4:30 PM")),
+            ("that's it, thanks, bye", []),
+        ],
+    ),
+    (
+        "receptionist",
+        [
+            ("What's the weather like today?", []),
+            ("Can you repeat that?", []),
+            ("What can you do?", []),
+            (
+                "book me in for the 3rd of December at half past two, this is Omar Haddad",
+                _book("Omar Haddad", "December 3", "2:30 PM"),
+            ),
+            ("okay the first one then", _book("Omar Haddad", "December 3", "9:00 AM")),
+        ],
+    ),
+    (
+        "receptionist",
+        [
+            ("can i come in on monday", _check("Monday")),
+            ("no, Wednesday", _check("Wednesday")),
+            ("2 pm, priya patel", _book("Priya Patel", "Wednesday", "2:00 PM")),
+        ],
+    ),
+    (
+        "restaurant",
+        [
+            ("Do you have a table for 3 on Friday?", []),
+            ("Dinner, please.", _table("2026-11-27", 3, "dinner")),
+            ("Seven thirty sounds good.", []),
+            ("Yes, that's right.", _reserve("2026-11-27", "19:30", 3)),
+            ("No, that's all. Thank you!", []),
+        ],
+    ),
+    (
+        "restaurant",
+        [
+            ("I'd like to book a table for four tomorrow at eight fifteen in the evening.", []),
+            ("Sorry, I meant five people.", []),
+            ("yes", _reserve("2026-11-22", "20:15", 5)),
+        ],
+    ),
+    (
+        "restaurant",
+        [
+            ("is there anything free for lunch on november thirtieth for two", _table("2026-11-30", 2, "lunch")),
+            ("and for dinner?", _table("2026-11-30", 2, "dinner")),
+            ("book it for 6 pm", []),
+            ("no, make that 7:30", []),
+            ("correct", _reserve("2026-11-30", "19:30", 2)),
+        ],
+    ),
+    (
+        "restaurant",
+        [
+            ("can i reserve a table", []),
+            ("for twenty people", []),
+            ("okay ten then", []),
+            ("next friday", []),
+            ("at seven thirty", []),
+            ("yep go ahead", _reserve("2026-11-27", "19:30", 10)),
+        ],
+    ),
+    (
+        "taxi",
+        [
+            ("I need a taxi from 12 Main Street to the airport for two people.", []),
+            ("A van, please.", _taxi("12 Main Street", "airport", "van", 2)),
+            ("Thanks, bye.", []),
+        ],
+    ),
+    (
+        "taxi",
+        [
+            ("hi can you send me a cab", []),
+            ("the train station", []),
+            ("to 5 oak avenue", []),
+            ("standard", []),
+            ("three of us", _taxi("train station", "5 oak avenue", "standard", 3)),
+        ],
+    ),
+    (
+        "taxi",
+        [
+            (
+                "How much is it from Union Square to the stadium?",
+                [("quote_fare", {"pickup": "Union Square", "destination": "stadium"})],
+            ),
+            ("Okay, book a luxury car then, for four passengers.", _taxi("Union Square", "stadium", "luxury", 4)),
+        ],
+    ),
+    (
+        "taxi",
+        [
+            ("I want to cancel my taxi.", []),
+            ("five five five oh one double nine", [("cancel_taxi", {"phone": "5550199"})]),
+        ],
+    ),
+    (
+        "hotel",
+        [
+            (
+                "Do you have any rooms free for two guests from December 4th, three nights?",
+                [("search_rooms", {"check_in": "2026-12-04", "nights": 3, "guests": 2})],
+            ),
+            (
+                "Great, reserve a double with breakfast. The name is Lena Fischer.",
+                [
+                    (
+                        "reserve_room",
+                        {
+                            "check_in": "2026-12-04",
+                            "nights": 3,
+                            "room_type": "double",
+                            "guest_name": "Lena Fischer",
+                            "breakfast": True,
+                        },
+                    )
+                ],
+            ),
+            ("no thanks, bye", []),
+        ],
+    ),
+    (
+        "hotel",
+        [
+            ("I have to cancel my stay.", []),
+            ("It's AB 12 34", [("cancel_stay", {"confirmation_code": "AB1234"})]),
+            ("sorry, it's H X four four seven one", [("cancel_stay", {"confirmation_code": "HX4471"})]),
+        ],
+    ),
+    (
+        "hotel",
+        [
+            (
+                "reserve a suite for one night tonight under the name tom baker",
+                [
+                    (
+                        "reserve_room",
+                        {"check_in": "2026-11-21", "nights": 1, "room_type": "suite", "guest_name": "Tom Baker"},
+                    )
+                ],
+            ),
+            ("oh sorry, can you cancel that", [("cancel_stay", {"confirmation_code": "HX4471"})]),
+        ],
+    ),
+    (
+        "library",
+        [
+            ("Do you have The Name of the Rose?", [("search_books", {"title": "The Name of the Rose"})]),
+            ("And when are you open on Saturday?", [("opening_hours", {"day": "Saturday"})]),
+            ("That's all, thanks.", []),
+        ],
+    ),
+    (
+        "library",
+        [
+            ("I want to renew my books.", []),
+            ("L C two oh four one eight", [("renew_loan", {"card_number": "LC-20418"})]),
+        ],
+    ),
+    (
+        "library",
+        [
+            ("what are your hours tomorrow", [("opening_hours", {"day": "Sunday"})]),
+            ("are you looking for", []),
+        ],
+    ),
+    (
+        "pharmacy",
+        [
+            ("I need a refill.", []),
+            ("four four one two three nine eight", []),
+            (
+                "March 3rd 1984",
+                [("refill_prescription", {"prescription_number": "4412398", "date_of_birth": "1984-03-03"})],
+            ),
+        ],
+    ),
+    (
+        "pharmacy",
+        [
+            ("Can I leave a message for the pharmacist?", []),
+            ("Ruth Okafor", []),
+            ("555 010 7788", []),
+            (
+                "my insurance card has changed",
+                [
+                    (
+                        "leave_message",
+                        {
+                            "name": "Ruth Okafor",
+                            "phone_number": "5550107788",
+                            "message": "my insurance card has changed",
+                        },
+                    )
+                ],
+            ),
+        ],
+    ),
+    (
+        "airline",
+        [
+            ("What's the status of flight B A one one seven?", [("flight_status", {"flight_number": "BA117"})]),
+            ("Can I switch to a window seat?", []),
+            ("K L M four two X", [("change_seat", {"booking_reference": "KLM42X", "seat": "window"})]),
+            ("I'd like to talk to a human.", []),
+            ("it's jane dot roe at mail dot com", [("request_callback", {"email": "jane.roe@mail.com"})]),
+        ],
+    ),
+    (
+        "studio",
+        [
+            ("What classes do you have on Monday?", [("list_classes", {"day": "Monday"})]),
+            (
+                "I'd like to do the spin one. My name is Carla Gomez.",
+                [
+                    (
+                        "book_class",
+                        {"class_name": "Spin", "day": "Monday", "time": "6:00 PM", "member_name": "Carla Gomez"},
+                    )
+                ],
+            ),
+        ],
+    ),
+    (
+        "studio",
+        [
+            ("can you sign me up for pilates tomorrow at nine", []),
+            (
+                "yuki tanaka",
+                [
+                    (
+                        "book_class",
+                        {"class_name": "Pilates", "day": "tomorrow", "time": "9:00 AM", "member_name": "Yuki Tanaka"},
+                    )
+                ],
+            ),
+            (
+                "oh wait I need to cancel that",
+                [("cancel_booking", {"member_name": "Yuki Tanaka", "class_name": "Pilates"})],
+            ),
+            ("no that's all", []),
+        ],
+    ),
+    (
+        "studio",
+        [
+            (
+                "Book me into boxing on Friday at half past twelve, it's for Ben Osei.",
+                [
+                    (
+                        "book_class",
+                        {"class_name": "Boxing", "day": "Friday", "time": "12:30 PM", "member_name": "Ben Osei"},
+                    )
+                ],
+            ),
+            ("Yes please.", [("join_waiting_list", {"class_name": "Boxing", "member_name": "Ben Osei"})]),
+            ("No, thanks.", []),
+        ],
+    ),
+    (
+        "studio",
+        [
+            ("I want to cancel my yoga class.", []),
+            ("This is Ines Duarte.", [("cancel_booking", {"member_name": "Ines Duarte", "class_name": "yoga"})]),
+        ],
+    ),
+    (
+        "studio",
+        [
+            ("Hi there, what's on today?", [("list_classes", {"day": "today"})]),
+            ("and on Sunday?", [("list_classes", {"day": "Sunday"})]),
+            ("Great, thanks. That's all I needed.", []),
+        ],
+    ),
+    (
+        "courier",
+        [
+            ("Where is my parcel?", []),
+            ("PK 12 34 56 78", [("track_parcel", {"tracking_number": "PK12345678"})]),
+            ("Can you deliver it on Thursday instead?", []),
+            ("In the afternoon.", []),
+            (
+                "Yes, that's correct.",
+                [
+                    (
+                        "reschedule_delivery",
+                        {"tracking_number": "PK12345678", "new_date": "2026-11-26", "window": "afternoon"},
+                    )
+                ],
+            ),
+        ],
+    ),
+    (
+        "courier",
+        [
+            ("hi my package arrived broken", []),
+            ("P K nine nine eight eight double seven one two", []),
+            ("the lid is cracked", []),
+            (
+                "yes",
+                [
+                    (
+                        "report_damage",
+                        {"tracking_number": "PK99887712", "description": "the lid is cracked", "wants_refund": True},
+                    )
+                ],
+            ),
+            ("no thank you goodbye", []),
+        ],
+    ),
+    (
+        "courier",
+        [
+            ("I'm calling about tracking number PK1234567.", [("track_parcel", {"tracking_number": "PK1234567"})]),
+            ("Sorry, it's PK12345679.", [("track_parcel", {"tracking_number": "PK12345679"})]),
+            ("Could I move the delivery to December 2nd, in the morning?", []),
+            ("No, the evening.", []),
+            (
+                "Yes.",
+                [
+                    (
+                        "reschedule_delivery",
+                        {"tracking_number": "PK12345679", "new_date": "2026-12-02", "window": "evening"},
+                    )
+                ],
+            ),
+        ],
+    ),
+    (
+        "receptionist",
+        [
+            ("Good morning, I'd like to see someone next week.", _check("next week")),
+            (
+                "Tuesday at two thirty, no sorry, two o'clock. Name's Li Wei.",
+                [("book_appointment", {"patient_name": "Li Wei", "date": "Tuesday", "time": "2:00 PM"})],
+            ),
+        ],
+    ),
+    (
+        "receptionist",
+        [
+            ("I need an appointment for my daughter, her name is Emma Stone.", []),
+            ("What do you have on the fourth of January?", _check("January 4")),
+            ("11:30 would be great.", _book("Emma Stone", "January 4", "11:30 AM")),
+        ],
+    ),
+    (
+        "restaurant",
+        [
+            (
+                "Do you have anything for dinner this Saturday for six?",
+                [("check_availability", {"date": "2026-11-21", "party_size": 6, "meal": "dinner"})],
+            ),
+            ("Could you book the last one?", []),
+            (
+                "yes please",
+                [("book_reservation", {"date": "2026-11-21", "time": "20:15", "party_size": 6, "read_back": True})],
+            ),
+            ("what time was that again", []),
+            ("bye now", []),
+        ],
+    ),
+]

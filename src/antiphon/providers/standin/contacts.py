@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from antiphon.providers.standin import numbers
-from antiphon.providers.standin.words import Token
+from antiphon.providers.standin.words import Token, phrases
 
 _NATO = {
     w: w[0]
@@ -26,9 +26,7 @@ _JOINTS = {
     "plus": "+",
 }
 _BEFORE_ADDRESS = frozenset("is it's its email e-mail address mail my the at to on that's be use".split())
-_CODE_WORDS = frozenset(
-    "code number reference id identifier confirmation tracking order ticket ref account serial card record case key pin no".split()
-)
+_CODE_WORDS = frozenset(phrases("announces a code"))
 
 
 def read_email(tokens: Sequence[Token], i: int) -> tuple[str, int] | None:
@@ -62,7 +60,7 @@ def read_email(tokens: Sequence[Token], i: int) -> tuple[str, int] | None:
 
 
 def _host(tokens: Sequence[Token], i: int) -> tuple[str | None, int]:
-    if re.fullmatch(r"[\w-]+(?:\.[\w-]+)+", tokens[i].low):
+    if re.fullmatch(r"[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}", tokens[i].low):
         return tokens[i].low, i + 1
     host, dotted, k = "", False, i
     while k < len(tokens) and k < i + 9:
@@ -182,10 +180,8 @@ def read_code(tokens: Sequence[Token], i: int, *, expected: bool) -> tuple[str, 
             and not out
             and at + 1 < len(tokens)
         ):
-            if (
-                low in ("am", "pm", "ok", "tv")
-                or numbers.digits(tokens, at + 1) is None
-                and tokens[at + 1].low not in ("dash", "hyphen")
+            if low in ("am", "pm", "ok", "tv") or (
+                numbers.digits(tokens, at + 1) is None and tokens[at + 1].low not in ("dash", "hyphen")
             ):
                 break
             out, letters, at = out + token.text, letters + len(low), at + 1

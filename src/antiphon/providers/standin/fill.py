@@ -15,7 +15,7 @@ from antiphon.providers.standin import moments, numbers
 from antiphon.providers.standin.people import PersonName, respelled
 from antiphon.providers.standin.slots import Slot, ToolView, write
 from antiphon.providers.standin.understand import Intent, Kind, Mention, Utterance, Value
-from antiphon.providers.standin.words import Token, alike, content_stems, is_stop, stem, thesaurus, tokenize
+from antiphon.providers.standin.words import Token, alike, content_stems, is_stop, phrases, stem, thesaurus, tokenize
 
 
 @dataclass(slots=True, frozen=True)
@@ -134,7 +134,6 @@ _UNITS = frozenset(
         " street road avenue lane star night bag bags luggage suitcase ticket"
     ).split()
 )
-_HEADS = frozenset({"peopl", "person", "guest", "adult", "us", "head"})
 
 
 def _number_fit(slot: Slot, mention: Mention, said: Utterance, at: Situation, *, alone: bool) -> float:
@@ -177,14 +176,19 @@ def _number_fit(slot: Slot, mention: Mention, said: Utterance, at: Situation, *,
         return 0.0
     if before[-1:] in (["for"], ["of"], ["us"], ["be"], ["are"], ["make"], ["to"]) or not mention.strong:
         return 2.0 if alone else 1.0
-    if said.correction or isinstance(mention.value, int) and mention.end - mention.start > 1 and before[-1:] != ["at"]:
+    if said.correction or (
+        isinstance(mention.value, int) and mention.end - mention.start > 1 and before[-1:] != ["at"]
+    ):
         return 1.0
     return 1.0 if alone and len(said.tokens) <= 4 else 0.0
 
 
 _START = frozenset(
     stem(w)
-    for w in "start from arrival arriving checkin pickup pick depart departure departing leaving origin begin outbound collect collection".split()
+    for w in (
+        "start from arrival arriving checkin pickup pick depart departure departing leaving origin begin outbound"
+        " collect collection"
+    ).split()
 )
 _END = frozenset(
     stem(w)
@@ -251,8 +255,8 @@ def _preferred(slot: Slot, mentions: Sequence[Mention], said: Utterance) -> Ment
 
 
 _PICKS = {
-    "first": 0, "earliest": 0, "soonest": 0, "former": 0, "second": 1, "third": 2, "fourth": 3, "last": -1, "latest": -1,
-    "latter": -1, "final": -1,
+    "first": 0, "earliest": 0, "soonest": 0, "former": 0, "second": 1, "third": 2, "fourth": 3, "last": -1,
+    "latest": -1, "latter": -1, "final": -1,
 }  # fmt: skip
 
 
@@ -407,41 +411,8 @@ def _flag(slot: Slot, said: Utterance, at: Situation) -> bool | None:
 
 # -- free text
 
-_LEADS = tuple(
-    tuple(p.split())
-    for p in (
-        "it's called", "it is called", "it's for", "it's about", "it's the", "it's", "it is", "that's", "that is", "that would be",
-        "i'd like", "i would like", "i want", "i need", "i'll have", "i'll take", "i think", "let's do", "let's go with", "can i get", "can i have",
-        "could i have", "could i get", "make it", "make that", "well", "um", "uh", "er", "so", "oh", "yeah", "yes", "okay", "sure", "please", "actually", "no", "sorry", "i meant", "i mean", "the answer is",
-        "it would be", "we want", "we need", "we'd like", "give me", "how about", "maybe", "hmm", "just", "i'm at", "i am at", "i'm going to", "take me to",
-        "going to", "to", "from", "at", "in", "for", "on", "my", "because", "the reason is", "the",
-        "i'm looking for", "looking for", "is", "i'm interested in", "a", "an", "i'm in", "i live at", "i live in", "about",
-    )
-)  # fmt: skip
-_NOTE_LEADS = tuple(
-    tuple(p.split())
-    for p in (
-        "well",
-        "um",
-        "uh",
-        "er",
-        "so",
-        "oh",
-        "yeah",
-        "yes",
-        "okay",
-        "sure",
-        "because",
-        "it's about",
-        "it's because",
-        "that",
-        "please",
-        "just say",
-        "say",
-        "tell them",
-        "the reason is",
-    )
-)
+_LEADS = tuple(tuple(phrase.split()) for phrase in phrases("leads in to an answer"))
+_NOTE_LEADS = tuple(tuple(phrase.split()) for phrase in phrases("leads in to a note"))
 _TAILS = frozenset("please thanks thank you then instead too".split())
 
 
@@ -488,13 +459,8 @@ def _text_fill(slot: Slot, text: str, at: Situation) -> Fill:
     return Fill(text, at.turn, text)
 
 
-_VERBS = frozenset(
-    "go be have see come know do speak talk ask get make find say start hear tell leave arrive pay pick book give take try use eat"
-    " meet visit stay help let keep put sign cancel change move order check buy report track renew return schedule reserve confirm".split()
-)
-_BOUNDS = frozenset(
-    "from to on for by with because please and but i i'd i'll my we at if so which when around about thanks under".split()
-)
+_VERBS = frozenset(phrases("verbs after to"))
+_BOUNDS = frozenset(phrases("ends a place"))
 
 
 def _prepositional(said: Utterance, preps: frozenset[str], role: str) -> str | None:
@@ -638,7 +604,7 @@ def _whole_answer(slot: Slot, said: Utterance, tool: ToolView) -> str | None:
     if slot.kind is Kind.THING:
         while len(tokens) > 1 and tokens[-1].low in ("one", "ones"):
             tokens.pop()
-        stripped = [t for t in tokens]
+        stripped = list(tokens)
         while len(stripped) > 1 and stem(stripped[-1].low) in slot.name_stems:
             stripped.pop()
         tokens = stripped

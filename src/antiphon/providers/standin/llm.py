@@ -11,7 +11,7 @@ from antiphon.chat import new_id
 from antiphon.errors import ProviderError
 from antiphon.llm import LLM, ChatChunk, ChatRequest, ChoiceDelta, CompletionUsage, FunctionToolCall
 from antiphon.options import is_given
-from antiphon.providers.standin import plan, replay, speak
+from antiphon.providers.standin import plan, replay, results, speak
 from antiphon.providers.standin.memory import PlannedCall, State, Step
 from antiphon.providers.standin.slots import Slot, ToolView, view
 from antiphon.providers.standin.understand import Kind
@@ -82,7 +82,9 @@ def _deltas(text: str) -> list[str]:
 
 def respond(request: ChatRequest, today: dt.date) -> Step:
     """The engine's answer to a request, with `tool_choice` held."""
-    tools = [view(spec.name, spec.description, spec.parameters) for spec in (t.spec for t in request.tools)]
+    # Tools that run at a provider have no schema to fill.
+    specs = [spec for tool in request.tools if (spec := getattr(tool, "spec", None)) is not None]
+    tools = [view(spec.name, spec.description, spec.parameters) for spec in specs]
     return decide(
         request.chat_ctx.items, tools, request.tool_choice if is_given(request.tool_choice) else "auto", today
     )
@@ -111,7 +113,7 @@ def _without_call(state: State, step: Step) -> str:
     """What to say where a call would be due but is not allowed."""
     last = state.last_call
     if last is not None and last.turn == state.turn and last.output:
-        told = plan.results.digest(last.output, said=last.said).facts
+        told = results.digest(last.output, said=last.said).facts
         if told:
             return " ".join(told)
     return f"I'm afraid I can't do that right now. {speak.ANYTHING_ELSE}"

@@ -171,7 +171,7 @@ def _acts(text: str) -> frozenset[str]:
 
 
 def related(tool: ToolView, tools: Sequence[ToolView]) -> list[ToolView]:
-    """The tools that do something with what `tool` looks up: those sharing a slot of the matter with it, writes only."""
+    """The tools that act on what `tool` looks up: those that write and share a slot of the matter with it."""
     keys = {slot.key for slot in tool.slots if slot.kind not in (Kind.PERSON, Kind.EMAIL, Kind.PHONE)}
     kinds = {slot.kind for slot in tool.slots if slot.kind is Kind.DATE}
     return [

@@ -159,13 +159,13 @@ def _hour_and_minute(tokens: Sequence[Token], i: int, hinted: bool) -> tuple[int
     following = tokens[at].low if at < len(tokens) else ""
     if following in ("am", "pm", "o'clock", "oclock") and not tokens[at - 1].tail:
         return hour, 0, at, True
-    minute, end = _minute(tokens, at)
-    if minute is not None and not tokens[at - 1].tail and 1 <= hour <= 24:
+    past, end = _minute(tokens, at)
+    if past is not None and not tokens[at - 1].tail and 1 <= hour <= 24:
         then = tokens[end].low if end < len(tokens) else ""
         if then in ("am", "pm") or hinted or _day_part(tokens, end)[0] or then in ("slot", "one"):
-            return hour, minute, end, True
+            return hour, past, end, True
         if tokens[at].low in ("thirty", "fifteen") and not tokens[i].low.isdigit() and then not in _NOT_MINUTES:
-            return hour, minute, end, False
+            return hour, past, end, False
     if _day_part(tokens, at)[0]:
         return hour, 0, at, True
     if (hinted and hour and following not in _NOT_HOURS) or following == "slot":
@@ -200,7 +200,7 @@ def _minute(tokens: Sequence[Token], i: int) -> tuple[int | None, int]:
 
 
 def _day_part(tokens: Sequence[Token], i: int) -> tuple[str | None, str]:
-    """ "am" or "pm" from "in the morning", "at night", "tomorrow evening" right behind a time."""
+    """As in "am" or "pm" from "in the morning", "at night", "tomorrow evening" right behind a time."""
     for skip in range(4):
         if i + skip >= len(tokens):
             break
@@ -219,7 +219,7 @@ def _day_part(tokens: Sequence[Token], i: int) -> tuple[str | None, str]:
 
 
 def part_of_day(tokens: Sequence[Token]) -> str | None:
-    """ "am" or "pm" if the whole utterance speaks of one part of the day only."""
+    """As in "am" or "pm" if the whole utterance speaks of one part of the day only."""
     lows = {token.low for token in tokens}
     morning = bool(lows & {"morning"}) and tokens[0].low != "good"
     later = bool(lows & {"afternoon", "evening", "tonight"}) and tokens[0].low != "good"
@@ -419,6 +419,9 @@ def _in_days(tokens: Sequence[Token], i: int, today: dt.date) -> tuple[Day, int]
         return None
     end = read[1] + 1
     tail = [token.low for token in tokens[end : end + 2]]
+    if tokens[i].low == "in" and size == 7 and tail and tail[0] in ("from", "on") and end + 1 < len(tokens):
+        if _weekday(tokens, end + 1, today) is not None:
+            return None  # "come in a week from Monday": the date begins one word later
     if tokens[i].low != "in":
         if tail == ["from", "now"] or tail == ["from", "today"]:
             end += 2
@@ -474,17 +477,17 @@ def _bare_ordinal(tokens: Sequence[Token], i: int, today: dt.date, hinted: bool)
 
 
 def month_day(date: dt.date) -> str:
-    """ "March 15"."""
+    """As in "March 15"."""
     return f"{MONTHS[date.month - 1]} {date.day}"
 
 
 def spoken_date(date: dt.date) -> str:
-    """ "Tuesday, March 15"."""
+    """As in "Tuesday, March 15"."""
     return f"{WEEKDAYS[date.weekday()]}, {month_day(date)}"
 
 
 def twelve_hour(hour: int, minute: int, *, minutes_always: bool = True) -> str:
-    """ "2:00 PM", or "2 PM" for speech."""
+    """As in "2:00 PM", or "2 PM" for speech."""
     suffix = "AM" if hour % 24 < 12 else "PM"
     shown = (hour - 1) % 12 + 1
     return f"{shown}:{minute:02d} {suffix}" if minute or minutes_always else f"{shown} {suffix}"

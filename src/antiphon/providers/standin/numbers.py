@@ -46,7 +46,7 @@ def small(low: str) -> int | None:
 
 
 def below_hundred(tokens: Sequence[Token], i: int) -> Read | None:
-    """ "forty two", "7", "nineteen"."""
+    """As in "forty two", "7", "nineteen"."""
     if i >= len(tokens):
         return None
     low = tokens[i].low
@@ -104,7 +104,7 @@ def cardinal(tokens: Sequence[Token], i: int) -> Read | None:
 
 
 def ordinal(tokens: Sequence[Token], i: int) -> Read | None:
-    """ "15th", "fifteenth", "twenty third"."""
+    """As in "15th", "fifteenth", "twenty third"."""
     if i >= len(tokens):
         return None
     low = tokens[i].low

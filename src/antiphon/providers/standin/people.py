@@ -6,26 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from antiphon.providers.standin.words import Token, is_stop, thesaurus, title_case
+from antiphon.providers.standin.words import Token, is_stop, phrases, thesaurus, title_case
 
 _PARTICLES = frozenset("de da di del della der den van von la le bin ibn al el st dos".split())
-_TITLES = frozenset("mr mrs ms miss dr doctor professor prof sir madam".split())
-_STRONG = tuple(
-    tuple(phrase.split())
-    for phrase in (
-        "my name is", "my name's", "my full name is", "the name is", "the name's", "name is", "name's", "under the name of",
-        "under the name", "in the name of", "his name is", "her name is", "full name is", "full name", "name of",
-        "name would be", "name will be", "my names", "it's under", "it is under", "first name is", "last name is",
-        "surname is", "put down",
-    )
-)  # fmt: skip
-_WEAK = tuple(
-    tuple(phrase.split())
-    for phrase in (
-        "this is", "i'm", "i am", "im", "it's for", "it is for", "that's for", "it's", "it is", "that's", "that is",
-        "for", "under", "as", "speaking with", "her name's", "call me", "put it under", "is", "be",
-    )
-)  # fmt: skip
+_TITLES = frozenset("mr mrs ms miss dr professor prof sir madam".split())
+_STRONG = tuple(tuple(phrase.split()) for phrase in phrases("introduces a name"))
+_WEAK = tuple(tuple(phrase.split()) for phrase in phrases("may introduce a name"))
 _CLAIMS = frozenset(
     {("this", "is"), ("i'm",), ("i", "am"), ("im",), ("it's", "for"), ("for",), ("under",), ("call", "me")}
 )
@@ -43,7 +29,20 @@ class PersonName:
 
 def is_cased(tokens: Sequence[Token]) -> bool:
     """True if the recogniser wrote capitals, so that names must have them."""
-    return bool(tokens) and tokens[0].text[:1].isupper()
+    if not tokens:
+        return False
+    if tokens[0].text[:1].isupper():
+        return True
+    return any(t.text[:1].isupper() and t.text.istitle() and len(t.text) > 1 and not _calendar(t.low) for t in tokens)
+
+
+def _calendar(low: str) -> bool:
+    return low.removesuffix("s") in thesaurus().not_names or low in _MONTHS or low.startswith("i'")
+
+
+_MONTHS = frozenset("january february march april may june july august september october november december".split())
+_ALSO_WORDS = frozenset("will may april june august mark grace".split())
+"""First names that are common words, too: taken for names where a name is sure to stand."""
 
 
 def _like_a_name(token: Token, cased: bool) -> bool:
@@ -63,9 +62,14 @@ def _like_a_name(token: Token, cased: bool) -> bool:
     return not cased or token.text[0].isupper() or low in _PARTICLES
 
 
-def _run(tokens: Sequence[Token], i: int, *, cased: bool, taken: set[int], limit: int = 4) -> int:
-    """The end of the run of name-like tokens from i."""
+def _run(tokens: Sequence[Token], i: int, *, cased: bool, taken: set[int], limit: int = 4, sure: bool = False) -> int:
+    """The end of the run of name-like tokens from i. `sure`: a name is bound to begin here."""
     end = i
+    if sure and i + 1 < len(tokens) and tokens[i].low in _ALSO_WORDS and not tokens[i].tail and i not in taken:
+        rest = _run(tokens, i + 1, cased=cased, taken=taken, limit=limit - 1)
+        if rest > i + 1:
+            return rest
+
     if end < len(tokens) and tokens[end].low in _TITLES:
         end += 1
     while end < len(tokens) and end - i < limit and end not in taken and _like_a_name(tokens[end], cased):
@@ -108,9 +112,10 @@ def read_person(
     cased = is_cased(tokens)
     found = _introduced(tokens, taken, cased, asked, lacking) or _signed(tokens, taken, cased)
     if found is None and (asked or lacking):
-        found = _bare(tokens, taken, cased)
-        if found is not None and not asked and not _stands_alone(tokens, taken, found):
-            found = None
+        found = _bare(tokens, taken, cased) if asked else None
+        if found is None and lacking:
+            found = _trailing(tokens, taken, cased)
+
     spelled = next(
         ((k, s) for k in range(len(tokens)) if k not in taken and (s := spelled_word(tokens, k)) is not None), None
     )
@@ -142,11 +147,18 @@ def respelled(old: str, spelled: str) -> str:
     return _respell(old, spelled)
 
 
-def _stands_alone(tokens: Sequence[Token], taken: set[int], found: tuple[PersonName, int, int]) -> bool:
-    """True if a full name is about all there is beside values and small words."""
-    _, start, end = found
-    rest = [t.low for k, t in enumerate(tokens) if k not in taken and not start <= k < end]
-    return end - start >= 2 and all(is_stop(low) or low == "slot" for low in rest)
+def _trailing(tokens: Sequence[Token], taken: set[int], cased: bool) -> tuple[PersonName, int, int] | None:
+    """A full name at the end, behind a pause or another value: "two o'clock on Monday, Jordan Park"."""
+    last = len(tokens)
+    while last and tokens[last - 1].low in ("please", "thanks"):
+        last -= 1
+    for start in range(max(0, last - 4), last - 1):
+        if _run(tokens[:last], start, cased=cased, taken=taken, sure=True) != last:
+            continue
+        before = tokens[start - 1] if start else None
+        if before is None or before.tail or start - 1 in taken or (is_stop(before.low) and before.low != "the"):
+            return _name(tokens, start, last), start, last
+    return None
 
 
 def _introduced(
@@ -172,20 +184,29 @@ def _introduced(
                     continue
                 if not strong and tokens[at - 1].tail:
                     continue
-                end = _run(tokens, at, cased=cased, taken=taken)
+                end = _run(tokens, at, cased=cased, taken=taken, sure=strong or asked or lead == ("this", "is"))
                 if end == at and strong and cased:
                     end = _run(tokens, at, cased=False, taken=taken)
                 if end == at:
                     continue
                 if not strong and not asked and lead not in _CLAIMS and not (end == len(tokens) and end - at >= 2):
                     continue
-                if not strong and not _convincing(tokens, at, end, lead, cased, asked):
+                if not strong and not _convincing(tokens, at, end, lead, cased, asked, lacking, taken):
                     continue
                 return _name(tokens, at, end), i if lead[0] != "for" else at, end
     return None
 
 
-def _convincing(tokens: Sequence[Token], at: int, end: int, lead: tuple[str, ...], cased: bool, asked: bool) -> bool:
+def _convincing(
+    tokens: Sequence[Token],
+    at: int,
+    end: int,
+    lead: tuple[str, ...],
+    cased: bool,
+    asked: bool,
+    lacking: bool,
+    taken: set[int],
+) -> bool:
     if cased and not tokens[at].text[0].isupper():
         return False
     if any(token.low.endswith("ing") for token in tokens[at:end]) and not cased:
@@ -193,7 +214,11 @@ def _convincing(tokens: Sequence[Token], at: int, end: int, lead: tuple[str, ...
     if asked:
         return lead != ("is",) or end == len(tokens)
     if lead in (("for",), ("under",)):
-        return cased and end - at >= 2
+        if cased:
+            return end - at >= 2
+        # "for alex rivera on monday": two words, then another value, a small word or the end.
+        closed = end == len(tokens) or end in taken or is_stop(tokens[end].low)
+        return lacking and end - at in (2, 3) and closed
     if not cased:
         # Without capitals a single word after "I'm" is more often a state than a name.
         return end - at >= 2
@@ -201,18 +226,16 @@ def _convincing(tokens: Sequence[Token], at: int, end: int, lead: tuple[str, ...
 
 
 def _signed(tokens: Sequence[Token], taken: set[int], cased: bool) -> tuple[PersonName, int, int] | None:
-    """ "Jordan Park here", "Jordan Park speaking"."""
+    """As in "Jordan Park here", "Jordan Park speaking"."""
     for i in range(1, min(len(tokens), 5)):
         if tokens[i].low in ("here", "speaking") and not tokens[i - 1].tail:
             for start in range(max(0, i - 3), i):
-                if _run(tokens, start, cased=cased, taken=taken) == i and (cased or i - start == 2):
+                if _run(tokens, start, cased=cased, taken=taken, sure=True) == i and (cased or i - start == 2):
                     return _name(tokens, start, i), start, i + 1
     return None
 
 
-_FILLERS = frozenset(
-    "um uh er erm yeah yes sure okay ok well so oh hi hello please of course it's its it is that's the my name and under for a".split()
-)
+_FILLERS = frozenset(phrases("before a bare name"))
 
 
 def _bare(tokens: Sequence[Token], taken: set[int], cased: bool) -> tuple[PersonName, int, int] | None:
@@ -221,7 +244,7 @@ def _bare(tokens: Sequence[Token], taken: set[int], cased: bool) -> tuple[Person
         if i in taken or tokens[i].low in _FILLERS:
             i += 1
             continue
-        end = _run(tokens, i, cased=cased, taken=taken)
+        end = _run(tokens, i, cased=cased, taken=taken, sure=True)
         if end > i:
             follows_comma = end < len(tokens) and tokens[end - 1].tail == ","
             if follows_comma and end - i == 1:

@@ -1,8 +1,8 @@
 """What to do at each point of a call: ask, read back, call a tool, or speak.
 
 Above: `replay` folds the history with these functions, `llm` performs the last step. Below: `memory` (what is known),
-`choose` (which tool), `fill` (which values), `results` and `speak` (the words). Every function is pure in the sense that
-it reads the state and returns a `Step`; only `hear` also writes down what the caller's turn said.
+`choose` (which tool), `fill` (which values), `results` and `speak` (the words). A function reads the
+state and returns a `Step`; beside that, `hear` and `answer` only write down what was learnt.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Sequence
 from typing import Any
-
 
 from antiphon.providers.standin import moments, results, speak
 from antiphon.providers.standin.choose import Match, match
@@ -29,8 +28,7 @@ from antiphon.providers.standin.memory import (
 )
 from antiphon.providers.standin.slots import Slot, ToolView, write
 from antiphon.providers.standin.understand import Intent, Kind, Utterance, understand
-from antiphon.providers.standin.words import content_stems
-
+from antiphon.providers.standin.words import content_stems, phrases
 
 IDENTITY = (Kind.PERSON, Kind.EMAIL, Kind.PHONE)
 """What belongs to the caller and not to one request."""
@@ -49,6 +47,14 @@ def hear(state: State, text: str) -> Step:
     if early is not None:
         return early
     tool = _chosen(state, said, ranked, new)
+    if tool is not None and not (said.of(Kind.PERSON) and said.of(Kind.TIME)):
+        # Now that it is known what is lacking, less is needed to recognise a name or a time.
+        lacking = frozenset(s.kind for s in (*missing(state, tool), *(s for s in tool.slots if s.kind is Kind.NUMBER)))
+        closer = understand(text, state.today, state.asked_kinds(), lacking - _unsure(tool))
+        kinds = {slot.kind for slot in tool.slots}
+        if kinds & {m.kind for m in closer.mentions if m.strong} > kinds & {m.kind for m in said.mentions if m.strong}:
+            said = closer
+            new = {name: _fills(state, other, said, addressed=False) for name, other in state.tools.items()}
     for name, fills in new.items():
         other = state.tools[name]
         if tool is not None and name == tool.name:
@@ -70,6 +76,12 @@ def hear(state: State, text: str) -> Step:
     if tool is None:
         return _lost(state, said)
     return pursue(state, tool, said)
+
+
+def _unsure(tool: ToolView) -> frozenset[Kind]:
+    """Names are not guessed at for a tool that takes free words as well: they could be either."""
+    free = any(slot.kind in (Kind.THING, Kind.PLACE, Kind.NOTE) and slot.required for slot in tool.slots)
+    return frozenset({Kind.PERSON}) if free else frozenset()
 
 
 def _share(state: State, tool: ToolView, new: dict[str, dict[str, Fill]]) -> None:
@@ -153,21 +165,7 @@ def _again(keep: Step, text: str) -> Step:
     )
 
 
-_FIRM = (
-    "bye",
-    "everything",
-    "that's all",
-    "that is all",
-    "nothing else",
-    "that's it",
-    "have a",
-    "take care",
-    "hang up",
-    "all set",
-    "see you",
-    "be all",
-    "end the call",
-)
+_FIRM = phrases("farewells, firm")
 
 
 def _firm(said: Utterance) -> bool:
@@ -278,7 +276,7 @@ def _by_values(
     best: tuple[float, ToolView] | None = None
     for found in ranked:
         tool = found.tool
-        fills = {k: f for k, f in new.get(tool.name, {}).items()}
+        fills = new.get(tool.name, {})
         if not fills or tool.fallback:
             continue
         have = {**state.values(tool), **fills}
@@ -399,7 +397,7 @@ def current(state: State, tool: ToolView, said: Utterance | None = None) -> dict
 
 
 def _time_of_item(state: State, tool: ToolView, slot: Slot, values: dict[str, Fill]) -> Fill | None:
-    """The time that goes with a thing in the last result: "Spin at 6:00 PM" settles when, once Spin was chosen."""
+    """The time that goes with a thing in the last result: "Blue at 6:00 PM" settles when, once Blue was chosen."""
     last = state.last_call
     if last is None or last.is_error or not last.output:
         return None
@@ -441,10 +439,11 @@ def _code_in_results(state: State, slot: Slot) -> Fill | None:
             data = None
         if isinstance(data, dict):
             for key, value in data.items():
-                if key == slot.name or (slot.name_stems & {w for w in key.lower().split("_")}):
+                if key == slot.name or (slot.name_stems & set(key.lower().split("_"))):
                     return Fill(value, call.turn)
         found = re.search(
-            r"(?:#|(?:code|number|reference|confirmation|id)(?: is|:| number| code)*\s*#?)\s*([A-Z]{0,4}-?\d[\w-]{2,}|[A-Z]{2,}\d[\w-]*)",
+            r"(?:#|(?:code|number|reference|confirmation|id)(?: is|:| number| code)*\s*#?)\s*"
+            r"([A-Z]{0,4}-?\d[\w-]{2,}|[A-Z]{2,}\d[\w-]*)",
             call.output,
         )
         if found:
@@ -708,7 +707,7 @@ def _failure(state: State, call: Called, digest: results.Digest) -> Step:
 
 
 def _offered_by(state: State, questions: Sequence[str], *, besides: str) -> str | None:
-    """The tool that does what a question offers ("Would you like me to put you on the waiting list?")."""
+    """The tool that does what a question offers ("Would you like me to look for another one?")."""
     offers = [q for q in questions if q.startswith("Would you like")]
     if not offers:
         return None
@@ -762,7 +761,7 @@ def _asked_in(state: State, text: str) -> frozenset[str]:
     for tool in state.tools.values():
         for slot in tool.slots:
             names = {n for n in slot.name_stems if n not in ("full", "of", "the")}
-            if names and names <= stems | {"full"} or (slot.kind is Kind.PERSON and "name" in stems) or (
+            if (names and names <= stems | {"full"}) or (slot.kind is Kind.PERSON and "name" in stems) or (
                 slot.kind is Kind.DATE and stems & {"date", "day"}) or (slot.kind is Kind.TIME and "time" in stems) or (
                 slot.kind is Kind.CODE and names & stems):  # fmt: skip
                 found.add(slot.name)

@@ -15,7 +15,7 @@ from typing import Any
 
 from antiphon.chat import INSTRUCTIONS_ID, ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.providers.standin import plan, speak
-from antiphon.providers.standin.memory import Called, State, Step
+from antiphon.providers.standin.memory import Called, Offer, State, Step
 from antiphon.providers.standin.slots import ToolView
 
 
@@ -100,7 +100,7 @@ class _Reader:
         if not self.state.asked and back is None:
             self.state.asked = plan.overheard(self.state, text)
             if "anything else" in text.lower():
-                self.state.offer = plan.Offer.ANYTHING_ELSE
+                self.state.offer = Offer.ANYTHING_ELSE
 
     def _flush(self) -> None:
         """Make the plan for what waits, as it was made when it came, and adopt it."""

@@ -60,9 +60,9 @@ def sentences(text: str) -> list[str]:
 
 _GUIDE = re.compile(
     r"^(?:please |now |then |next,? |you (?:should|must|can|may) |and )?"
-    r"(ask|tell|say|let|inform|offer|suggest|apologi[sz]e|confirm with|read|thank|do not|don't|never|use|call|wait|remind|"
-    r"advise|encourage|explain|greet|wish|mention|repeat|respond|reply|answer|invite|summari[sz]e|check with|proceed|continue|"
-    r"give the|provide the|notify|relay|convey|speak|keep|warn|welcome|verify with|recommend)\b",
+    r"(ask|tell|say|let|inform|offer|suggest|apologi[sz]e|confirm with|read|thank|do not|don't|never|use|call|wait|"
+    r"remind|advise|encourage|explain|greet|wish|mention|repeat|respond|reply|answer|invite|summari[sz]e|check with|"
+    r"proceed|continue|give the|provide the|notify|relay|convey|speak|keep|warn|welcome|verify with|recommend)\b",
     re.I,
 )
 _ADDRESSEE = re.compile(r"\b(?:the|this) (?:user|caller|customer|client|guest|visitor|person|member)\b", re.I)
@@ -132,13 +132,15 @@ def guide(sentence: str) -> Guide:
     if re.match(r"(?:please )?(?:offer|find out)\b.*\b(?:help|assistance|how you can)\b", low):
         return Guide(question="How can I help you?")
     if match := re.search(
-        r"\bask (?:\w+ )?(?:the user|the caller|the customer|them|the person|the client|)\s*(?:to (?:try|call) (?:it )?again)\b(.*)",
+        r"\bask (?:\w+ )?(?:the user|the caller|the customer|them|the person|the client|)\s*"
+        r"(?:to (?:try|call) (?:it )?again)\b(.*)",
         text,
         re.I,
     ):
         return Guide(question=f"Could you try again{to_you(match[1])}?", retry_later=True)
     if match := re.match(
-        r".*?\b(?:ask|remind|invite|encourage|advise|tell|check with|confirm with|verify with)\b\s+(?:\w+ly )?(?:(?:the user|the caller|the customer|the client|the person|them|they|user|caller)\b)?\s*(?:again )?(.*)",
+        r".*?\b(?:ask|remind|invite|encourage|advise|tell|check with|confirm with|verify with)\b\s+(?:\w+ly )?"
+        r"(?:(?:the user|the caller|the customer|the client|the person|them|they|user|caller)\b)?\s*(?:again )?(.*)",
         text,
         re.I,
     ):
@@ -150,7 +152,8 @@ def guide(sentence: str) -> Guide:
     ):
         return Guide(remark=_capital(to_you(match[1]).strip("\"'")) + ".")
     if match := re.match(
-        r"(?:please )?(?:let|inform|notify|warn)\s+(?:the user|the caller|the customer|them)(?: know)?\s*(?:that|of|about)?\s*(.*)",
+        r"(?:please )?(?:let|inform|notify|warn)\s+(?:the user|the caller|the customer|them)(?: know)?\s*"
+        r"(?:that|of|about)?\s*(.*)",
         text,
         re.I,
     ):
@@ -206,7 +209,7 @@ def _asking(rest: str, low: str) -> Guide:
 
 
 def _direct(clause: str) -> str:
-    """ "what date you want" becomes "What date would you like?"; what cannot be turned is asked politely."""
+    """As in "what date you want" becomes "What date would you like?"; what cannot be turned is asked politely."""
     if match := re.match(
         r"(how|what|when|where|which|who)\b(.*?)\byou (can|could|would|will|are|should) (.*)", clause, re.I
     ):
@@ -249,16 +252,16 @@ def _fact(sentence: str) -> tuple[str, tuple[str, ...]]:
     """A sentence for speech, and what it lists: "Slots for Friday: 9, 10" becomes "Slots for Friday are 9 and 10."."""
     text = speakable(sentence).rstrip(".")
     if match := _LIST.match(text):
-        items = [p.strip() for p in re.split(r",\s+(?:and |or )?|\s+and\s+|\s*\|\s*", match["list"]) if p.strip()]
+        listed = [p.strip() for p in re.split(r",\s+(?:and |or )?|\s+and\s+|\s*\|\s*", match["list"]) if p.strip()]
         head = match["head"].strip()
-        if len(items) > 1 and not re.search(
+        if len(listed) > 1 and not re.search(
             r"\b(?:is|are|confirmed|booked|cancelled|canceled|placed|done|was|were|has|have)\b",
             head.split(" for ")[0],
             re.I,
         ):
             if head.lower() == "available":
-                return f"I do have {join_words(items)}.", tuple(items)
-            return f"{_capital(head)} are {join_words(items)}.", tuple(items)
+                return f"I do have {join_words(listed)}.", tuple(listed)
+            return f"{_capital(head)} are {join_words(listed)}.", tuple(listed)
     items = _enumerated(text)
     end = "" if sentence.rstrip().endswith(("!", "?")) else "."
     return _capital(text) + end, items

@@ -52,7 +52,7 @@ class Slot:
 
     @property
     def label(self) -> str:
-        """The name in words: "party size"."""
+        """The name in words: "bag_count" is "bag count"."""
         return _words_of(self.name)
 
 
@@ -107,7 +107,7 @@ def _view(name: str, description: str, schema: str) -> ToolView:
     required = set(parameters.get("required", ()))
     definitions = parameters.get("$defs", {})
     slots = tuple(
-        _slot(key, _resolved(value, definitions), key in required)
+        _slot(key, _resolved(value, definitions), key in required, tool=(name, description))
         for key, value in parameters.get("properties", {}).items()
     )
     name_tokens = tokenize(_words_of(name))
@@ -150,7 +150,7 @@ def _positive(text: str) -> str:
 
 
 def _words_of(name: str) -> str:
-    """ "checkAvailability" and "check_availability" become "check availability"."""
+    """As in "checkAvailability" and "check_availability" become "check availability"."""
     return re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", name).replace("_", " ").replace("-", " ").strip().lower()
 
 
@@ -176,7 +176,10 @@ def _resolved(schema: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _slot(name: str, schema: dict[str, Any], required: bool) -> Slot:
+_NAMELESS = frozenset("value text input data answer content arg".split())
+
+
+def _slot(name: str, schema: dict[str, Any], required: bool, *, tool: tuple[str, str]) -> Slot:
     description = str(schema.get("description", ""))
     json_type = str(schema.get("type", "string"))
     many = json_type == "array"
@@ -186,7 +189,11 @@ def _slot(name: str, schema: dict[str, Any], required: bool) -> Slot:
     if not choices and item.get("type", "string") == "string":
         choices = _spelled_choices(description)
     plain = str(item.get("type", "string"))
-    kind = _kind(name, description, item, choices)
+    if name.lower() in _NAMELESS and not description:
+        # "set_email(value)": what the value is, the tool's own name tells.
+        kind = _kind(_words_of(tool[0]).partition(" ")[2].replace(" ", "_"), tool[1], item, choices)
+    else:
+        kind = _kind(name, description, item, choices)
     low, high = _bounds(description, item)
     gate = kind is Kind.FLAG and bool(
         re.search(r"\b(only|once|after|must)\b.*\b(read|confirm|agree|consent|said yes)", description, re.I)
@@ -201,7 +208,7 @@ def _slot(name: str, schema: dict[str, Any], required: bool) -> Slot:
         examples=_examples(description, item),
         low=low,
         high=high,
-        json_type=plain if not many else plain,
+        json_type=plain,
         many=many,
         gate=gate,
         stems=frozenset(content_stems(_words_of(name) + " " + re.sub(r"\(.*?\)|\"[^\"]*\"|'[^']*'", " ", description))),
@@ -211,9 +218,10 @@ def _slot(name: str, schema: dict[str, Any], required: bool) -> Slot:
 
 
 def _spelled_choices(description: str) -> tuple[str, ...]:
-    """The closed list that a description spells out: 'must be "lunch" or "dinner"', 'Either "a" or "b"', 'One of: a, b'."""
+    """The closed list that a description spells out: 'must be "a" or "b"', 'Either "a" or "b"'."""
     match = re.search(
-        r"(?:must be|either|one of|any of|options are|valid values(?: are)?|allowed values(?: are)?)[:\s]+((?:[\"'][^\"']+[\"'][,\s]*(?:or|and)?\s*){2,})",
+        r"(?:must be|either|one of|any of|options are|valid values(?: are)?|allowed values(?: are)?)[:\s]+"
+        r"((?:[\"'][^\"']+[\"'][,\s]*(?:or|and)?\s*){2,})",
         description,
         re.I,
     )
@@ -263,7 +271,8 @@ def _kind(name: str, description: str, schema: Mapping[str, Any], choices: Seque
             not rest
             or rest & _PERSON_WORDS
             or re.search(
-                r"full name|first and last|person|caller|customer|whose name|surname|name (?:is )?under|your name|their name|user's",
+                r"full name|first and last|person|caller|customer|whose name|surname|name (?:is )?under"
+                r"|(?:your|their) name|user's",
                 text,
             )
         ):
@@ -291,7 +300,8 @@ def _kind(name: str, description: str, schema: Mapping[str, Any], choices: Seque
     }:
         return Kind.CODE
     if re.search(
-        r"\b(?:confirmation|reference|tracking|booking|order|account|membership) (?:code|number|id)\b|\b(?:code|number) (?:of|for|on)\b",
+        r"\b(?:confirmation|reference|tracking|booking|order|account|membership) (?:code|number|id)\b"
+        r"|\b(?:code|number) (?:of|for|on)\b",
         text,
     ):
         return Kind.CODE

@@ -48,7 +48,7 @@ def question(slot: Slot) -> str:
             rest = slot.name_stems - {
                 stem(w) for w in ("date", "day", "when", "preferred", "requested", "for", "the", "desired", "on")
             }
-            if not rest or len(clause.split()) > 7 and not slot.name_stems & {"birth", "start", "end"}:
+            if not rest or (len(clause.split()) > 7 and not slot.name_stems & {"birth", "start", "end"}):
                 return "What date works for you?"
             if "new" in rest:
                 return "What new date would you like?"
@@ -127,7 +127,7 @@ def ask(slots: Sequence[Slot], *, again: bool = False) -> str:
     if again:
         slot = slots[0]
         if slot.examples:
-            return f"Sorry, I didn't get that. {text} For example, {join_words([f'{e}' for e in slot.examples[:2]], 'or')}."
+            return f"Sorry, I didn't get that. {text} For example, {join_words(slot.examples[:2], 'or')}."
         return f"Sorry, I didn't get that. {text}"
     return text
 

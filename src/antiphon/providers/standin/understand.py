@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Literal
 
 from antiphon.providers.standin import contacts, moments, numbers, people
-from antiphon.providers.standin.words import Token, acts_of, is_stop, stem, tokenize
+from antiphon.providers.standin.words import Token, acts_of, is_stop, phrases, stem, tokenize
 
 
 class Kind(enum.Enum):
@@ -162,7 +162,11 @@ def _mentions(
     # Codes that cannot be anything else come before dates; "number 5512" would else be read as a count.
     _scan(tokens, taken, lambda i: _code_at(tokens, i, take, asked=False))
     _scan(tokens, taken, lambda i: _day_at(tokens, i, take, today, hinted=Kind.DATE in asked))
-    _scan(tokens, taken, lambda i: _clock_at(tokens, i, take, asked, again=any(m.kind is Kind.TIME for m in found)))
+    _scan(
+        tokens,
+        taken,
+        lambda i: _clock_at(tokens, i, take, asked, lacking, again=any(m.kind is Kind.TIME for m in found)),
+    )
     named = people.read_person(tokens, taken, asked=Kind.PERSON in asked, lacking=Kind.PERSON in lacking)
     if named is not None:
         take(Kind.PERSON, named[0], named[1], named[2])
@@ -215,11 +219,19 @@ def _day_at(tokens: Sequence[Token], i: int, take: Take, today: dt.date, *, hint
 _AT = frozenset("at around about by until till before after from say like approximately towards between".split())
 
 
-def _clock_at(tokens: Sequence[Token], i: int, take: Take, asked: frozenset[Kind], *, again: bool) -> int | None:
+def _clock_at(
+    tokens: Sequence[Token], i: int, take: Take, asked: frozenset[Kind], lacking: frozenset[Kind], *, again: bool
+) -> int | None:
     before = tokens[i - 1].low if i else ""
     led = before in _AT and not (before in ("from", "about", "like", "say", "by") and Kind.TIME not in asked)
     hinted = led or (Kind.TIME in asked and before not in ("for", "of")) or (again and before in _CORRECTIVE)
-    read = moments.read_clock(tokens, i, hinted=hinted)
+    needed = (
+        Kind.TIME in lacking and before in ("for", "have", "do", "take", "the", "make", "") and Kind.TIME not in asked
+    )
+    read = moments.read_clock(tokens, i, hinted=hinted or needed)
+    if needed and not hinted and read is not None and not read[2] and not read[0].minute and Kind.NUMBER in lacking:
+        return None  # "for two" may be how many
+
     if read is None or (
         tokens[i].low == "one" and read[1] == i + 1 and not _counts(tokens, i, frozenset({Kind.NUMBER}))
     ):
@@ -227,13 +239,16 @@ def _clock_at(tokens: Sequence[Token], i: int, take: Take, asked: frozenset[Kind
     clock, end, strong = read
     if not strong and _unit_follows(tokens, end):
         return None
-    strong = strong or (led and before in ("at", "around")) or (again and before in _CORRECTIVE)
+    strong = (
+        strong
+        or (needed and before == "for")
+        or (led and before in ("at", "around"))
+        or (again and before in _CORRECTIVE)
+    )
     return take(Kind.TIME, clock, i, end, strong)
 
 
-_UNITS = frozenset(
-    "dollars pounds euros percent miles kilometers kilometres kilos degrees street avenue road lane drive".split()
-)
+_UNITS = frozenset(phrases("units beside a number"))
 
 
 def _unit_follows(tokens: Sequence[Token], end: int) -> bool:
@@ -285,9 +300,7 @@ def _counts(tokens: Sequence[Token], i: int, asked: frozenset[Kind]) -> bool:
     return Kind.NUMBER in asked or (i > 0 and tokens[i - 1].low in ("for", "of", "only", "just"))
 
 
-_CORRECTIVE = frozenset(
-    "no sorry actually rather mean meant make scratch wait instead correction oops sry nope".split()
-)
+_CORRECTIVE = frozenset(phrases("takes back"))
 
 
 def _corrected(tokens: Sequence[Token], mentions: list[Mention]) -> list[Mention]:
@@ -308,22 +321,10 @@ def _corrected(tokens: Sequence[Token], mentions: list[Mention]) -> list[Mention
     return [m for k, m in enumerate(mentions) if k not in dropped]
 
 
-_YES = frozenset(
-    "yes yeah yep yup yea sure correct right exactly perfect ok okay absolutely definitely confirmed great affirmative indeed alright uh-huh mhm certainly please lovely brilliant".split()
-)
-_YES_PHRASES = ("that's right", "that is right", "that's correct", "that is correct", "sounds good", "go ahead", "of course", "that works", "works for me", "that's fine", "that's it", "that's perfect", "looks good", "please do", "do it", "all good", "that would be great", "you got it", "spot on", "let's do", "i'd love", "no problem")  # fmt: skip
-_NO = frozenset("no nope nah not negative wrong incorrect don't never".split())
-_NO_PHRASES = (
-    "that's not",
-    "that is not",
-    "not right",
-    "not correct",
-    "not quite",
-    "i don't",
-    "no thanks",
-    "no thank",
-    "i'm not",
-)
+_YES = frozenset(phrases("yes"))
+_YES_PHRASES = phrases("yes, longer")
+_NO = frozenset(phrases("no"))
+_NO_PHRASES = phrases("no, longer")
 _LEADS = frozenset("um uh er erm well oh so ah hmm and but yes".split())
 
 
@@ -347,7 +348,7 @@ def _polarity(lows: list[str]) -> Literal["yes", "no"] | None:
     return None
 
 
-_FIXES = ("make that", "make it", "i meant", "i mean", "change that", "change it", "scratch that", "not right", "wait", "correction", "should be", "on second thought", "that should", "switch it", "switch that", "instead", "sorry", "rather", "let's say", "let's do", "that's wrong", "move it", "move that")  # fmt: skip
+_FIXES = phrases("corrections")
 
 
 def _is_correction(lows: list[str]) -> bool:
@@ -367,11 +368,11 @@ def _asks(lows: list[str]) -> bool:
     return bool(rest) and rest[0] in _ASKING
 
 
-_FAREWELLS = ("bye", "goodbye", "good bye", "that's all", "that is all", "that's everything", "that is everything", "nothing else", "that's it", "that will be all", "that'll be all", "no thanks", "no thank you", "have a good", "have a nice", "have a great", "i'm all set", "i'm good", "we're done", "i'm done", "that would be all", "all set", "all done", "see you", "take care", "nothing more", "hang up", "talk to you later", "nope that's", "i'm fine thanks", "that does it", "end the call", "no i'm good", "no more")  # fmt: skip
-_REPEATS = ("repeat", "say that again", "say it again", "come again", "pardon", "didn't catch", "did not catch", "didn't hear", "couldn't hear", "what did you say", "what was that", "say again", "one more time", "can't hear you", "missed that")  # fmt: skip
-_HELPS = ("what can you do", "what can you help", "how can you help", "what do you do", "what can i do", "what are my options", "what are the options", "what services", "can you help me", "who are you", "what else can you", "what is this", "i need help", "i need some help", "can i get some help", "are you a robot", "are you human", "are you real")  # fmt: skip
-_WAITS = ("hold on", "one moment", "just a moment", "one second", "just a second", "give me a second", "give me a minute", "just a minute", "hang on", "one sec", "bear with me", "let me think", "let me check")  # fmt: skip
-_RETRIES = ("try again", "try it again", "try that again", "once more", "give it another")
+_FAREWELLS = phrases("farewells")
+_REPEATS = phrases("asks to repeat")
+_HELPS = phrases("asks what can be done")
+_WAITS = phrases("asks to wait")
+_RETRIES = phrases("asks to try again")
 
 
 def _intent(lows: list[str], has_values: bool) -> Intent:

@@ -27,7 +27,7 @@ class Token:
 
 _TOKEN = re.compile(
     r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"  # an address
-    r"|\d{1,2}[:.]\d{2}(?![\d.])"  # a time of day, or an amount
+    r"|\d{1,2}[:.]\d{2}(?!\d|\.\d)"  # a time of day, or an amount
     r"|\+?\d[\d,]*\d(?:-\d+)*(?:\.\d+)?(?![^\W_]|/|-[^\W_])"  # a number, perhaps in groups
     r"|[^\W_]+(?:['\-/][^\W_]+)*"  # a word, also with apostrophes, hyphens or slashes inside
 )
@@ -88,6 +88,18 @@ def stem(word: str) -> str:
     return str(_stemmer().stemWord(word))
 
 
+@cache
+def _data() -> dict[str, Any]:
+    data = json.loads(files(__package__).joinpath("thesaurus.json").read_text("utf-8"))
+    assert isinstance(data, dict)
+    return data
+
+
+def phrases(name: str) -> tuple[str, ...]:
+    """A list of stock phrases from the thesaurus, for example "farewells"."""
+    return tuple(_data()["phrases"][name])
+
+
 @dataclass(slots=True, frozen=True)
 class Thesaurus:
     """What `thesaurus.json` holds, stemmed."""
@@ -106,7 +118,7 @@ class Thesaurus:
 @cache
 def thesaurus() -> Thesaurus:
     """The thesaurus, read once."""
-    data = json.loads(files(__package__).joinpath("thesaurus.json").read_text("utf-8"))
+    data = _data()
     acts: dict[tuple[str, ...], set[str]] = {}
     for act, phrases in data["acts"].items():
         for phrase in phrases:
@@ -204,7 +216,7 @@ def title_case(name: str) -> str:
 
 
 def join_words(parts: Sequence[str], conjunction: str = "and") -> str:
-    """ "a", "a and b", "a, b, and c"."""
+    """As in "a", "a and b", "a, b, and c"."""
     if len(parts) < 3:
         return f" {conjunction} ".join(parts)
     return f"{', '.join(parts[:-1])}, {conjunction} {parts[-1]}"

@@ -1,0 +1,234 @@
+"""Whole conversations: which tool is called when, with what, and what is said."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from antiphon.chat import FunctionCall, FunctionCallOutput
+from antiphon.errors import ProviderError
+from antiphon.providers.standin import StandInLLM
+from antiphon.tools.function import function_tool
+from tests.standin.engine_agents import AGENTS, receptionist, restaurant, taxi
+from tests.standin.engine_dialogues import DIALOGUES, Dialogue
+from tests.standin.engine_talk import Talk
+
+NAMED = {"type": "function", "function": {"name": "check_availability"}}
+
+
+@pytest.mark.parametrize("dialogue", DIALOGUES, ids=lambda d: f"{d[0]}: {d[1][0][0][:40]}")
+def test_a_dialogue_makes_exactly_the_calls_it_should(dialogue: Dialogue) -> None:
+    agent, turns = dialogue
+    talk = AGENTS[agent]()
+    for text, expected in turns:
+        assert (text, talk.say(text).calls) == (text, expected)
+
+
+def test_the_first_question_is_about_the_date_and_calls_nothing() -> None:
+    turn = receptionist().say("Hi, I need to schedule an appointment.")
+    assert (turn.said, turn.calls) == ("What date works for you?", [])
+
+
+def test_what_the_tool_has_spoken_is_not_repeated() -> None:
+    talk = receptionist()
+    talk.say("Do you have anything next Tuesday?")
+    said = talk.say("The 2 PM slot, please. My name is Jordan Park.").said
+    assert said == "Is there anything else I can help you with?"
+
+
+def test_an_error_becomes_an_apology_with_the_alternatives() -> None:
+    said = receptionist().say("I'd like to book an appointment for next Tuesday at 10 AM. My name is Alex Rivera.").said
+    assert said == (
+        "I'm sorry, 10:00 AM is not an available slot. I do have 9:00 AM, 11:30 AM, 2:00 PM, and 4:30 PM."
+        " Would any of those work for you?"
+    )
+
+
+def test_the_goodbye_is_a_goodbye() -> None:
+    talk = receptionist()
+    talk.say("Do you have anything next Tuesday?")
+    assert "goodbye" in talk.say("No, that's everything. Thanks.").said
+
+
+def test_a_change_after_the_read_back_is_read_back_again() -> None:
+    talk = restaurant()
+    first = talk.say("Book a table for four on Friday at 7:30 pm")
+    second = talk.say("Yes, but make it five people")
+    assert "party size 4. Is that right?" in first.said
+    assert "party size 5. Is that right?" in second.said
+    assert first.calls == second.calls == []
+
+
+def test_a_read_back_that_was_cut_off_is_not_consent() -> None:
+    talk = restaurant()
+    talk.say("Book a table for four on Friday at 7:30 pm")
+    talk.ctx.messages()[-1].interrupted = True
+    turn = talk.say("yes")
+    assert turn.calls == []
+    assert turn.said.endswith("Is that right?")
+
+
+def test_a_number_out_of_bounds_is_asked_for_again() -> None:
+    talk = restaurant()
+    turn = talk.say("a table for thirty people on friday at 7 pm")
+    assert turn.calls == []
+    assert "between 1 and 12" in turn.said
+
+
+def test_the_last_words_are_repeated_on_request() -> None:
+    talk = receptionist()
+    said = talk.say("Do you have anything next Tuesday?").said
+    assert talk.say("Sorry, could you say that again?").said == said
+
+
+def test_what_can_be_done_is_told_in_words() -> None:
+    said = taxi().say("What can you do?").said
+    assert "order a taxi" in said
+    assert "order_taxi" not in said
+
+
+def test_after_two_misses_it_tells_what_it_can_do() -> None:
+    talk = taxi()
+    talk.say("I need a taxi")
+    talk.say("Is it raining?")
+    assert "I can" in talk.say("blue elephants, why?").said
+
+
+def test_the_opening_line_names_the_house() -> None:
+    assert receptionist().ask().text == "Hello, this is Bright Smile Dental clinic. How can I help you?"
+
+
+@pytest.mark.parametrize(
+    ("instruction", "speech"),
+    [
+        ("Ask the user to provide their address.", "Could you provide your address?"),
+        ("say goodbye to the user", "goodbye"),
+        ("Processing order 5. This may take a moment.", "Processing order 5. This may take a moment."),
+        ("Tell the user that their order is late.", "Your order is late."),
+        ("Greet the user and offer your assistance.", "Hello"),
+    ],
+)
+def test_an_instruction_for_one_reply_becomes_speech(instruction: str, speech: str) -> None:
+    talk = receptionist()
+    talk.say("hello")
+    talk.ctx.add_message(role="system", content=instruction)
+    assert speech in talk.ask(tool_choice="none").text
+
+
+def test_json_results_are_put_in_words() -> None:
+    @function_tool
+    def lookup_weather(location: str) -> dict[str, Any]:
+        """Look up weather information for a given location.
+
+        Args:
+            location: The location to look up weather information for.
+        """
+        return {"weather": "sunny", "temperature_f": 70}
+
+    turn = Talk([lookup_weather]).say("What's the weather in Paris?")
+    assert turn.calls == [("lookup_weather", {"location": "Paris"})]
+    assert turn.said.startswith("The weather is sunny and the temperature f is 70.")
+
+
+def test_a_tool_of_one_free_value_is_called_with_what_was_given() -> None:
+    def setter(field: str) -> Any:
+        def set_value(value: str) -> str:
+            return f"field {field} was set to {value}"
+
+        return function_tool(
+            set_value,
+            name=f"set_{field.replace(' ', '_')}",
+            description=f"Call this function when user has provided their {field}.",
+        )
+
+    talk = Talk([setter("phone number"), setter("email")])
+    assert talk.say("my email is ann at example dot com").calls == [("set_email", {"value": "ann@example.com"})]
+    assert talk.say("and my phone number is 555 010 2030").calls == [("set_phone_number", {"value": "5550102030"})]
+
+
+def test_the_call_is_ended_with_the_tool_for_it() -> None:
+    ended = []
+
+    @function_tool
+    def end_call() -> str:
+        """Ends the current call and disconnects. Call when the user is done or says goodbye."""
+        ended.append(True)
+        return "say goodbye to the user"
+
+    talk = receptionist()
+    talk.tools.append(end_call)
+    talk.say("Do you have anything next Tuesday?")
+    turn = talk.say("No thanks, that's all. Bye!")
+    assert turn.calls == [("end_call", {})]
+    assert "goodbye" in turn.said
+
+
+def test_no_call_where_none_is_allowed() -> None:
+    talk = receptionist()
+    talk.ctx.add_message(role="user", content="Do you have anything next Tuesday?")
+    response = talk.ask(tool_choice="none")
+    assert (response.tool_calls, bool(response.text)) == ([], True)
+
+
+def test_a_named_tool_is_called() -> None:
+    talk = receptionist()
+    talk.ctx.add_message(role="user", content="Tuesday")
+    assert [c.name for c in talk.ask(tool_choice=NAMED).tool_calls] == ["check_availability"]
+    assert talk.ask(tool_choice="required").tool_calls
+
+
+def test_a_failed_call_is_made_again_on_request() -> None:
+    talk = receptionist()
+    talk.ctx.add_message(role="user", content="Do you have anything next Tuesday?")
+    talk.ctx.append(FunctionCall(call_id="a", name="check_availability", arguments='{"date": "next Tuesday"}'))
+    output = "Lookup is slow right now. Ask the user to try again in a moment."
+    talk.ctx.append(FunctionCallOutput(call_id="a", name="check_availability", output=output, is_error=True))
+    assert talk.go_on().said == "I'm sorry, Lookup is slow right now. Could you try again in a moment?"
+    assert talk.say("okay, try again").calls == [("check_availability", {"date": "next Tuesday"})]
+
+
+def test_the_answer_depends_on_the_request_alone() -> None:
+    one, other = receptionist(), receptionist()
+    other.llm = one.llm
+    one.say("Do you have anything next Tuesday?")
+    assert other.say("2 PM, my name is Ann Lee.").calls == []
+    assert one.say("2 PM, my name is Ann Lee.").calls
+
+
+def test_text_comes_in_words_and_joins_to_the_whole() -> None:
+    import asyncio
+
+    async def deltas() -> list[str]:
+        stream = StandInLLM().chat(chat_ctx=receptionist().ctx)
+        return [c.delta.content async for c in stream if c.delta is not None and c.delta.content]
+
+    parts = asyncio.run(deltas())
+    assert len(parts) > 5
+    assert "".join(parts) == "Hello, this is Bright Smile Dental clinic. How can I help you?"
+
+
+def test_it_says_that_it_is_no_language_model() -> None:
+    assert "not a language model" in StandInLLM().label
+    assert "not* a language model" in (StandInLLM.__doc__ or "")
+
+
+def test_structured_output_is_refused() -> None:
+    import asyncio
+
+    async def ask() -> None:
+        await StandInLLM().chat(chat_ctx=receptionist().ctx, response_format=dict).collect()
+
+    with pytest.raises(ProviderError, match="response_format"):
+        asyncio.run(ask())
+
+
+def test_no_trade_is_written_into_the_engine() -> None:
+    from importlib.resources import files
+
+    words = "dental dentist appointment reservation restaurant gym yoga parcel taxi pizza patient dinner lunch pharmacy"
+    pattern = re.compile(rf"\b(?:{'|'.join(words.split())})s?\b|party.size", re.I)
+    package = files("antiphon.providers.standin")
+    texts = {f.name: f.read_text() for f in package.iterdir() if f.name.endswith((".py", ".json"))}
+    assert {name: pattern.findall(text) for name, text in texts.items() if pattern.search(text)} == {}
