@@ -137,9 +137,9 @@ async def say(session: AgentSession[Any], text: str) -> None:
 
 
 def describe_models(session: AgentSession[Any], *kinds: ModelKind) -> str:
-    """What the agent in charge runs with, for example "llm standin.StandInLLM, stt stt.MoonshineSTT"."""
-    models = [(kind, getattr(session.current_agent, kind)) for kind in kinds]
-    return ", ".join(f"{kind} {model.label}" for kind, model in models if model is not None)
+    """What the agent in charge runs with, for example "openai.LLM, deepgram.STT, tts.HibariTTS"."""
+    models = [getattr(session.current_agent, kind) for kind in kinds]
+    return ", ".join(model.label for model in models if model is not None)
 
 
 async def start_session(job: JobContext) -> AgentSession[Any]:

@@ -57,6 +57,8 @@ async def _lines(prompt: str, ended: asyncio.Task[str]) -> AsyncIterator[str]:
         threading.Thread(target=_read, args=(loop, line), daemon=True).start()
         await asyncio.wait([line, ended], return_when=asyncio.FIRST_COMPLETED)
         if not line.done() or not line.result():
+            if prompt:
+                sys.stdout.write("\n")
             return
         if text := line.result().strip():
             yield text

@@ -23,7 +23,9 @@ class Screen:
     """A terminal, or whatever stands in its place."""
 
     def __init__(self, *, to_stderr: bool = False) -> None:
-        self.console = Console(file=sys.stderr if to_stderr else sys.stdout, highlight=False, soft_wrap=True)
+        stream = sys.stderr if to_stderr else sys.stdout
+        # Lines are wrapped for people only: what reads a pipe wants one line for each thing.
+        self.console = Console(file=stream, highlight=False, soft_wrap=not stream.isatty())
         self._status: Status | None = None
 
     def notice(self, line: str) -> None:
