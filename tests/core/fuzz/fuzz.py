@@ -154,9 +154,11 @@ def _compare(session: Session) -> None:
             raise Violation(f"replay: entry {number} brings {commands} instead of {expected}")
 
 
-def commands_of(journal: Journal, watch: Shadow | None = None) -> Iterator[list[do.Command]]:
+def commands_of(
+    journal: Journal, watch: Shadow | None = None, core_options: SessionOptions | None = None
+) -> Iterator[list[do.Command]]:
     """Replay a journal; the commands of each entry. The first entry is `start`."""
-    conversation = Conversation(journal.options, agent=AGENT)
+    conversation = Conversation(core_options or journal.options, agent=AGENT)
     for number, (now, fact) in enumerate(journal.entries):
         if number == 0:
             conversation.start(now)
@@ -174,11 +176,14 @@ def commands_of(journal: Journal, watch: Shadow | None = None) -> Iterator[list[
         watch.at_rest(conversation.idle)
 
 
-def check_journal(journal: Journal) -> Shadow:
-    """Replay a recorded journal under the eyes of a shadow. Raises `Violation`; gives the shadow."""
+def check_journal(journal: Journal, *, core_options: SessionOptions | None = None) -> Shadow:
+    """Replay a recorded journal under the eyes of a shadow. Raises `Violation`; gives the shadow.
+
+    `core_options`: what the core is told instead of the journal's options, to see that the shadow notices.
+    """
     shadow = Shadow(journal.options, AGENT)
     with cpu_limit(CPU_LIMIT):
-        for commands in commands_of(journal, shadow):
+        for commands in commands_of(journal, shadow, core_options):
             if len(commands) > MAX_COMMANDS:
                 raise Violation(f"settle: {len(commands)} commands in answer to one fact")
     return shadow

@@ -168,6 +168,9 @@ class Turn:
     """Whose context has it."""
     recorded: bool = False
     carriers: list[Speech] = field(default_factory=list)
+    """Speeches with it in their context."""
+    begun: list[Speech] = field(default_factory=list)
+    """Replies that had it in their context from the beginning."""
 
 
 class Shadow:
@@ -213,6 +216,8 @@ class Shadow:
         self.expected_turns: list[str] = []
         self.unanswered: dict[str, Turn] = {}
         self.answered: set[str] = set()
+        self.half_answered: dict[str, Turn] = {}
+        """Turns that a speech knew of which was not begun for them: the core may answer them once more."""
         self.frames: list[tuple[int, str]] = [(0, agent)]
         self.tasks: dict[int, f.AgentTaskStarted] = {}
         self.leaving: set[str] = set()
@@ -559,7 +564,7 @@ class Shadow:
 
     def _hook_returned(self, fact: f.HookReturned) -> None:
         hook, expires = self.hooks.pop(fact.hook, (None, 0.0))
-        if hook is None or hook.kind != "on_user_turn_completed" or self.closing:
+        if hook is None or hook.kind != "on_user_turn_completed":
             return
         if self.last >= expires - EPSILON:
             return  # Too late: the turn was taken as it was.
@@ -568,7 +573,7 @@ class Shadow:
         if fact.veto:
             self.counters["turn vetoed"] += 1
             self.vetoed.append(text)
-        else:
+        elif not self.closing:
             self.expected_turns.append(text)
 
     def _speech_requested(self, fact: f.SpeechRequested) -> None:
@@ -672,9 +677,11 @@ class Shadow:
         shown = [item.text_content or "" for item in command.open if type(item) is ChatMessage and item.role == "user"]
         for text in shown:
             self._turn(text)
-        for turn in self.unanswered.values():
+        for turn in (*self.unanswered.values(), *self.half_answered.values()):
             if command.agent in turn.agents or turn.text in shown:
                 turn.carriers.append(speech)
+                if first and speech.request is None:
+                    turn.begun.append(speech)
         if first:
             self._check_reason(speech, command)
 
@@ -689,7 +696,11 @@ class Shadow:
             self.counters["delivery"] += 1
             if not command.unheard:
                 self._fail("kept", f"delivery {command.speech} has nothing to tell")
-        elif not self.unanswered and not any(not _is_told_apart(text) for text in self.turn_texts):
+        elif (
+            not self.unanswered
+            and not self.half_answered
+            and not any(not _is_told_apart(text) for text in self.turn_texts)
+        ):
             self._fail("turns", f"reply {command.speech} answers nobody")
 
     def _check_open(self, command: do.Generate) -> None:
@@ -971,7 +982,6 @@ class Shadow:
             self._fail("adoption", f"{command} of what never ran")
             return
         run.released = True
-        run.suspended = False
         if not self._kept(run) and run.made.policy.effect == "unsaid":
             self.orphans.append(run)
             self.counters["orphaned"] += 1
@@ -1187,6 +1197,9 @@ class Shadow:
             self.told.update(speech.delivers)
         if not self._answers(speech):
             return
+        if self._answers(speech):
+            for turn in [turn for turn in self.half_answered.values() if speech in turn.begun]:
+                del self.half_answered[turn.text]
         answered = [turn for turn in self.unanswered.values() if speech in turn.carriers]
         silent = not (speech.said or speech.ran or speech.rounds or speech.interrupted or speech.excused)
         if answered and silent and speech.request is None and not self.closing and not self.may_end:
@@ -1194,6 +1207,8 @@ class Shadow:
         for turn in answered:
             del self.unanswered[turn.text]
             self.answered.add(turn.text)
+            if speech not in turn.begun:
+                self.half_answered[turn.text] = turn
             self.counters["turn answered"] += 1
 
     @staticmethod

@@ -1,0 +1,91 @@
+"""The fuzzer as part of the test suite: a short run every time, a long one where `ANTIPHON_FUZZ_FACTS` asks for it."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.core.fuzz.fuzz import Failed, Session, check_journal, commands_of, fuzz, run_session, tell
+from tests.core.fuzz.journal import Journal, dump, load
+from tests.core.fuzz.mutate import stale
+from tests.core.fuzz.shadow import Violation
+
+FACTS = int(os.environ.get("ANTIPHON_FUZZ_FACTS", "50000"))
+
+REGRESSIONS = sorted((Path(__file__).parent / "regressions").glob("*.json"))
+
+MECHANISMS = (
+    "adopted", "adopted after its end", "cancelled run", "call without tools", "close during a tool",
+    "cut while playing", "delivery", "fallback line", "failure line", "false_interruption", "goodbye",
+    "goodbye taken back", "hand-off", "hand-off of an orphan", "kept in the background", "orphaned", "paused",
+    "played without a gap", "recorded cut", "recorded finished", "recorded update", "replayed", "resumed",
+    "stale prediction", "stalled", "step limit hit", "task", "turn answered", "turn carried", "turn vetoed",
+    "went to the background",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def counters() -> Counter[str]:
+    """What occurred in a run of the fuzzer."""
+    counters: Counter[str] = Counter()
+    try:
+        fuzz(seed="tests", facts=FACTS, counters=counters)
+    except Failed as failed:
+        pytest.fail(f"{tell(failed.session)}\n{failed}", pytrace=False)
+    return counters
+
+
+def test_no_promise_is_broken_by_any_interleaving_of_facts(counters: Counter[str]) -> None:
+    assert counters["sessions"] > 0
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_the_fuzzer_reaches(mechanism: str, counters: Counter[str]) -> None:
+    assert counters[mechanism] > 0
+
+
+@pytest.mark.parametrize("path", REGRESSIONS, ids=lambda path: path.stem)
+def test_a_recorded_defect_does_not_come_back(path: Path) -> None:
+    check_journal(load(path))
+
+
+def test_a_session_is_the_same_whenever_it_is_run() -> None:
+    first, second = (run_session("tests/7", Counter()).journal.entries for _ in range(2))
+
+    assert [now for now, _ in first] == [now for now, _ in second]
+    assert len(first) > 20
+
+
+def test_a_journal_survives_being_written_down(tmp_path: Path) -> None:
+    journal = run_session("tests/11", Counter()).journal
+    dump(journal, tmp_path / "journal.json")
+
+    again = load(tmp_path / "journal.json")
+
+    assert again.options == journal.options
+    assert [len(commands) for commands in commands_of(again)] == [len(commands) for commands in commands_of(journal)]
+
+
+def test_a_shadow_notices_a_history_that_was_tampered_with() -> None:
+    """The journal of a session with longer patience than the core had is a different session."""
+    session = _one_with("StopPlayout")
+    impatient = replace(session.journal.options, stall_timeout=0.05)
+
+    with pytest.raises(Violation):
+        check_journal(Journal(session.journal.options, session.journal.entries), core_options=impatient)
+
+
+def _one_with(command: str) -> Session:
+    for number in range(200):
+        session = run_session(f"tests/{number}", Counter())
+        if any(type(one).__name__ == command for commands in session.commands for one in commands):
+            return session
+    raise AssertionError(f"no session with {command}")
+
+
+def test_every_break_of_the_proof_still_applies_to_the_core() -> None:
+    assert stale() == []
