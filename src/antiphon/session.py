@@ -38,6 +38,7 @@ from antiphon.options import (
     NotGivenOr,
     SessionOptions,
     ToolChoice,
+    TurnDetection,
     TurnHandling,
     is_given,
 )
@@ -109,10 +110,10 @@ class AgentSession(EventEmitter, Generic[Userdata]):
             "turn_detector": turn_detector,
         }
         turns = _turn_handling(turn_handling)
-        if isinstance(turn_detection, str):
-            turns = replace(turns, detection=cast("Any", turn_detection))
-        elif isinstance(turn_detection, TurnDetector):
+        if isinstance(turn_detection, TurnDetector):
             self._given["turn_detector"] = turn_detection
+        elif is_given(turn_detection) and turn_detection is not None and turn_detection is not ...:
+            turns = replace(turns, detection=_detection(turn_detection))
         turns = _with_flat_options(turns, allow_interruptions, min_endpointing_delay, max_endpointing_delay)
         self._options = SessionOptions(turns=turns, max_tool_steps=max_tool_steps, close_grace=close_grace)
         if is_given(fallback_line):
@@ -535,7 +536,7 @@ def _turn_handling(given: TurnHandling | Mapping[str, Any] | None) -> TurnHandli
     for name, value in given.items():
         match name:
             case "detection" | "turn_detection":
-                parts["detection"] = value
+                parts["detection"] = _detection(value)
             case "endpointing":
                 parts[name] = _value_object(Endpointing, value, "turn_handling['endpointing']")
             case "interruption":
@@ -545,6 +546,12 @@ def _turn_handling(given: TurnHandling | Mapping[str, Any] | None) -> TurnHandli
                     f"turn_handling: unknown option {name!r}; expected detection, endpointing or interruption"
                 )
     return TurnHandling(**parts)
+
+
+def _detection(value: Any) -> TurnDetection:
+    if value in ("vad", "stt", "manual"):
+        return cast("TurnDetection", value)
+    raise UsageError(f"turn_detection: expected 'vad', 'stt', 'manual' or a TurnDetector, got {value!r}")
 
 
 def _value_object(kind: type[T], value: Any, where: str) -> T:

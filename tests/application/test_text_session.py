@@ -172,6 +172,11 @@ def test_unknown_options_are_refused() -> None:
         AgentSession(turn_handling={"endpointing": {"min_dellay": 1}})
 
 
+def test_a_way_of_taking_turns_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(UsageError, match="expected 'vad', 'stt', 'manual' or a TurnDetector, got 'telepathy'"):
+        AgentSession(turn_detection="telepathy")
+
+
 def test_options_may_be_given_as_a_dict() -> None:
     session = AgentSession(turn_handling={"turn_detection": "manual", "endpointing": {"min_delay": 0.7}})
     assert session.options.turns.detection == "manual"

@@ -183,7 +183,8 @@ async def act(rng: random.Random, session: AgentSession[Any], microphone: FakeMi
         session.update_agent(Second(rng))
 
 
-@pytest.mark.parametrize("seed", range(40))
+# 163 and 220: a request that was put together late showed the same call twice.
+@pytest.mark.parametrize("seed", [*range(40), 163, 220])
 def test_a_random_call_leaves_nothing_behind(seed: int, caplog: pytest.LogCaptureFixture) -> None:
     run_virtual(call(random.Random(seed)))
     problems = [r for r in caplog.records if r.levelno >= logging.ERROR and "no luck" not in r.getMessage()]

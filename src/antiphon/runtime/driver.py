@@ -146,10 +146,18 @@ class Driver:
                     self._perform(command)
                 if not facts:
                     break
-                conversation.receive(facts.popleft(), self._time())
+                self._receive(facts.popleft())
         finally:
             self._performing = False
         self._arm()
+
+    def _receive(self, fact: Fact) -> None:
+        try:
+            self._conversation.receive(fact, self._time())
+        except Exception as error:
+            # Never expected. Whoever reported the fact (a tool, a microphone) is not to blame and must not be hit.
+            logger.exception("the conversation could not take %r", fact)
+            self.host.failed(error, "core")
 
     # -- time
 

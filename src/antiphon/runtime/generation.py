@@ -84,8 +84,10 @@ class Generation:
         """Ask the model; closes with `StepGenerated` or `GenerationFailed`."""
         self._host.generating(command)
         response = _Response(command.gen, command.speech, command.segment, command.agent)
+        # Now, not when the task runs: what is open in this command may be in the agent's context by then.
+        request = self._request(command)
         self._responses[command.gen] = response
-        response.task = self._driver.spawn(self._generate(response, command), f"reply {command.speech}")
+        response.task = self._driver.spawn(self._generate(response, command, request), f"reply {command.speech}")
 
     def speak(self, command: Speak) -> None:
         """Say a text without a model; closes with `StepGenerated`."""
@@ -146,13 +148,13 @@ class Generation:
 
     # -- one response
 
-    async def _generate(self, response: _Response, command: Generate) -> None:
+    async def _generate(self, response: _Response, command: Generate, request: ChatContext) -> None:
         agent = self._host.agent(command.agent)
         table = self._host.tools_of(command.agent, on_enter=command.on_enter)
         tools: list[Any] = list(table.flatten()) if command.tools else []
         response.one_call = self._host.one_call_at_a_time(command.agent)
         try:
-            result = agent.llm_node(self._request(command), tools, _settings(command))
+            result = agent.llm_node(request, tools, _settings(command))
             await self._consume(response, result, tools)
             text = await self._whole_text(response)
         except asyncio.CancelledError:
