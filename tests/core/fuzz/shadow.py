@@ -87,6 +87,8 @@ class Speech:
     """A tool ran for it."""
     failed: bool = False
     """One of its generations failed or took too long."""
+    begun_for: list[Turn] = field(default_factory=list)
+    """Turns that it had in its context from the beginning."""
     carries: set[str] = field(default_factory=set)
     """Ids of calls whose results its requests told the model to speak about."""
 
@@ -682,6 +684,7 @@ class Shadow:
                 turn.carriers.append(speech)
                 if first and speech.request is None:
                     turn.begun.append(speech)
+                    speech.begun_for.append(turn)
         if first:
             self._check_reason(speech, command)
 
@@ -1196,6 +1199,7 @@ class Shadow:
                 self._fail("kept", f"told twice: {sorted(twice)}")
             self.told.update(speech.delivers)
         if not self._answers(speech):
+            self.half_answered.update((turn.text, turn) for turn in speech.begun_for)
             return
         if self._answers(speech):
             for turn in [turn for turn in self.half_answered.values() if speech in turn.begun]:

@@ -146,6 +146,7 @@ class Task:
 class Tool:
     run: int
     running: Running
+    call: tuple[str, str]
     tasks: list[int] = field(default_factory=list)
 
 
@@ -224,6 +225,8 @@ class World:
         }
         self._arguments = ('{"x":1}', '{"x":2}')[: rng.choice((1, 1, 2))]
         self._called: list[tuple[str, str]] = []
+        self._dropped: list[tuple[str, str]] = []
+        """Calls that were spoken over: a model that saw them in vain makes them again."""
         self._waiting: dict[object, list[Running]] = {}
         self._over: set[object] = set()
         self.tasks: dict[int, Task] = {}
@@ -240,6 +243,7 @@ class World:
             do.ResumePlayout: lambda _: self._speaker.resume(),
             do.RunTool: self._run_tool,
             do.CancelTool: self._cancel_tool,
+            do.ReleaseRun: self._release_run,
             do.RunHook: self._run_hook,
             do.PredictEndOfTurn: self._predict,
             do.Emit: self._emitted,
@@ -484,7 +488,9 @@ class World:
         rng = self.rng
         calls = []
         for _ in range(rng.choice((2, 2, 3)) if self.chance(self.temper.parallel) else 1):
-            if self._called and self.chance(self.temper.repeat):
+            if self._dropped and self.chance(self.temper.repeat):
+                calls.append(self._dropped.pop())
+            elif self._called and self.chance(self.temper.repeat):
                 calls.append(rng.choice(self._called[-3:]))
             else:
                 calls.append((rng.choice(list(self._policies)), rng.choice(self._arguments)))
@@ -570,7 +576,7 @@ class World:
     # -- tools
 
     def _run_tool(self, command: do.RunTool) -> None:
-        tool = Tool(command.run, Running(self._tool(command)))
+        tool = Tool(command.run, Running(self._tool(command)), (command.call.name, command.call.arguments))
         self._tools[command.run] = tool
         self.at(0.0, tool.running)
 
@@ -682,6 +688,11 @@ class World:
     def _finish(self, task: int) -> None:
         self.tasks[task].finished = True
         self.wake(Finished(task))
+
+    def _release_run(self, command: do.ReleaseRun) -> None:
+        tool = self._tools.get(command.run)
+        if tool is not None:
+            self._dropped = [*self._dropped[-2:], tool.call]
 
     def _cancel_tool(self, command: do.CancelTool) -> None:
         tool = self._tools.get(command.run)

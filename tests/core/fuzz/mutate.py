@@ -1,0 +1,246 @@
+"""The proof that the fuzzer bites: break one line of the core at a time, and see that the fuzzer finds it.
+
+    python -m tests.core.fuzz.mutate               all of them
+    python -m tests.core.fuzz.mutate adoption      those whose name holds "adoption"
+
+Each break is made in a copy of the package and fuzzed in a process of its own, with a time limit: a broken promise
+table may loop for ever, and that counts as found only if the fuzzer says so itself. A break that no longer applies is a
+failure, too, so the list follows the core. Prints a table; exits with 1 if a break was not found.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import antiphon
+
+TIME_LIMIT = 60.0
+"""Seconds within which a break must be found."""
+ROOT = Path(__file__).parents[3]
+PACKAGE = Path(antiphon.__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """One broken line: in `file` of the core, `old` (which stands there once) becomes `new`."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+
+    def applied(self, text: str) -> str:
+        """The broken text. Raises `LookupError` if `old` does not stand there exactly once."""
+        if text.count(self.old) != 1:
+            raise LookupError(f"{self.name}: {text.count(self.old)} times in {self.file}, expected once: {self.old!r}")
+        return text.replace(self.old, self.new)
+
+
+BREAKS = (
+    Break(
+        "promises: a fact without a promise is admitted",
+        "promises.py",
+        "        if key not in self._open:\n            return False\n",
+        "",
+    ),
+    Break("promises: a closing fact leaves its promise open", "promises.py",
+          "        if closes:\n", "        if False:\n"),
+    Break("pairs: the output before the call", "history.py",
+          "        self.record(call, agent)\n        self.record(output, agent)\n",
+          "        self.record(output, agent)\n        self.record(call, agent)\n"),
+    Break("pairs: a call of a round is left out", "floor.py",
+          "done = [c for c in step.calls if c.gate is Gate.CLOSED]",
+          "done = [c for c in step.calls if c.gate is Gate.CLOSED][:1]"),
+    Break("history: what waits behind open speech overtakes it", "history.py",
+          "        if self._tail:\n            self._tail.append(",
+          "        if False:\n            self._tail.append("),
+    Break("heard: the whole text counts as heard", "line.py",
+          "            self._history.settle(segment.slot, heard, interrupted=cut)",
+          "            self._history.settle(segment.slot, segment.text or heard, interrupted=cut)"),
+    Break("heard: a cut message is not marked", "line.py",
+          "cut = segment.text is None or heard.split() != segment.text.split()", "cut = False"),
+    Break("line: the reply begins while speech is being silenced", "conversation.py",
+          "self._caller_has_floor or floor.line.is_stopping:", "self._caller_has_floor:"),
+    Break("line: three segments in the sink", "line.py",
+          "if position == 1 and before.sound is Sound.PLAYING", "if before.sound is Sound.PLAYING"),
+    Break("line: played behind a text that is not complete", "line.py",
+          "before.sound is Sound.PLAYING and before.text is not None", "before.sound is Sound.PLAYING"),
+    Break("line: played while paused", "conversation.py",
+          "        if floor.line.paused:\n            return False\n", ""),
+    Break("line: a stall is never noticed", "line.py",
+          "self._options.stall_timeout if runs else None", "None"),
+    Break("barge-in: a false alarm does not resume", "line.py",
+          '            self._out.send(Emit("false_interruption"))\n            self.clear_doubt()\n',
+          '            self._out.send(Emit("false_interruption"))\n'),
+    Break("barge-in: words do not cut", "conversation.py",
+          "count_words(text) >= max(1, interruption.min_words)", "count_words(text) >= 5"),
+    Break("barge-in: a turn does not cut", "conversation.py",
+          "            self._closing.go_on()\n        self._interrupt_top()\n", "            self._closing.go_on()\n"),
+    Break("protected: an uninterruptible speech is cut", "floor.py",
+          "return not speech.interruptible or any(", "return any("),
+    Break("protected: disallow_interruptions does nothing", "floor.py",
+          "any(c.run is not None and c.run.protected for c in speech.open_calls())", "False"),
+    Break("turns: a stale prediction counts", "user_turn.py",
+          "        if version == self.version:\n", "        if True:\n"),
+    Break("turns: predictions do not matter", "conversation.py",
+          "floor.turn.predicted(version, probability)", "floor.turn.predicted(version, 1.0)"),
+    Break("turns: taken in the middle of a hand-off", "conversation.py",
+          "            return self._make_way()\n", "            self._make_way()\n"),
+    Break("turns: the next one does not wait for the hook", "conversation.py",
+          "if not floor.accepts_turns or floor.judged is not None:", "if not floor.accepts_turns:"),
+    Break("turns: a veto is ignored", "conversation.py",
+          "if veto or not turn.text.strip():", "if not turn.text.strip():"),
+    Break("turns: the hook's words are ignored", "conversation.py",
+          "            turn.text = text\n", "            pass\n"),
+    Break("turns: lost when their reply is cut unheard", "floor.py",
+          "self.owed = speech.turns + self.owed", "pass"),
+    Break("turns: not carried over a hand-off", "handoff.py",
+          "        floor.carry(turn, new)\n", "        turn.agent = new\n"),
+    Break("turns: a silent answer is no matter", "tool_loop.py",
+          "    if _is_silent(floor, speech, step):\n", "    if False:\n"),
+    Break("turns: the caller is talked over", "conversation.py",
+          "if floor.judged is not None or floor.turn.ready or self._caller_has_floor or",
+          "if floor.judged is not None or floor.turn.ready or"),
+    Break("cancelled: an interrupted speech goes on", "floor.py",
+          "            self.out.send(StopGenerating(speech.step.gen))\n        for segment",
+          "        for segment"),
+    Break("cancelled: calls of an interrupted speech still run", "tool_loop.py",
+          "    if speech.interrupted or speech.step is None or", "    if speech.step is None or"),
+    Break("cancelled: done before its sound has ended", "floor.py",
+          "if speech.stage is Stage.SPEAKING and not speech.live:", "if speech.stage is Stage.SPEAKING:"),
+    Break("rounds: one more than allowed", "tool_loop.py",
+          "speech.rounds < floor.options.max_tool_steps", "speech.rounds <= floor.options.max_tool_steps"),
+    Break("rounds: calls made without tools run", "tool_loop.py",
+          "speech.step is None or not speech.step.tools:", "speech.step is None:"),
+    Break("rounds: writes do not wait for one another", "tool_loop.py",
+          "    alone = not step.calls[position].policy.parallel\n", "    return True\n"),
+    Break("rounds: a rejected call runs", "tool_loop.py",
+          "        open_call.close(fact.rejected, is_error=True)\n", "        pass\n"),
+    Break("adoption: orphans are not adopted", "runs.py",
+          "if run.bond is Bond.ORPHAN and run.call.name == call.name", "if False and run.call.name == call.name"),
+    Break("adoption: with other arguments", "runs.py",
+          "if run.bond is Bond.ORPHAN and run.call.name == call.name and run.call.canonical == call.canonical:",
+          "if run.bond is Bond.ORPHAN and run.call.name == call.name:"),
+    Break("adoption: the run keeps the id of its first call", "runs.py",
+          "        run.call = open_call.call\n        run.speech", "        run.speech"),
+    Break("adoption: an orphan's hand-off is made", "tool_loop.py",
+          "        floor.runs.keep_result(run, fact)\n",
+          "        floor.runs.keep_result(run, fact)\n"
+          "        fact.handoff and floor.request_handoff(floor.top, fact.handoff)\n"),
+    Break("adoption: an orphan speaks", "floor.py",
+          "if run is None or run.bond is Bond.ORPHAN:", "if run is None:"),
+    Break("adoption: a duplicate is not refused", "tool_loop.py",
+          "    if refusal is not None:\n", "    if False:\n"),
+    Break("hand-off: on the frame in charge instead of the tool's", "floor.py",
+          "        if frame.pending is None and frame in self.frames:\n            frame.pending = handoff",
+          "        if self.top.pending is None:\n            self.top.pending = handoff"),
+    Break("hand-off: before the agent has finished", "handoff.py",
+          "frame.pending is None or frame.leaving is not None or frame.speeches or",
+          "frame.pending is None or frame.leaving is not None or"),
+    Break("kept: a write that is spoken over is dropped", "runs.py",
+          'return self.protected or self.policy.effect == "writes"', "return self.protected"),
+    Break("kept: the result of a background tool is lost", "tool_loop.py",
+          "    elif run.bond is Bond.BACKGROUND:\n        _deliver(floor, run, fact)\n", ""),
+    Break("kept: nobody is told of a final result", "tool_loop.py",
+          "        floor.offers.add(Offer(floor.out.new_id(), call_id, frame, final=True, handoff=fact.handoff))\n",
+          "        pass\n"),
+    Break("kept: told again and again", "offers.py",
+          "                del self._owed[offer_id]\n", "                offer.tries = 0\n"),
+    Break("kept: the clock of a suspended tool runs on", "runs.py",
+          "            self._out.rearm(run.id, None)\n", "            pass\n"),
+    Break("liveness: a turn hook that hangs is waited for", "conversation.py",
+          "self._out.promise(hook, HookReturned(hook), floor.options.hook_timeout)",
+          "self._out.promise(hook, HookReturned(hook), None)"),
+    Break("liveness: a tool that hangs is waited for", "runs.py",
+          "is_error=True, unknown=unknown), timeout)", "is_error=True, unknown=unknown), None)"),
+    Break("liveness: a model that hangs is waited for", "floor.py",
+          'GenerationFailed(gen, "no answer in time"), self.options.generation_timeout)',
+          'GenerationFailed(gen, "no answer in time"), None)'),
+    Break("handles: a refused speech is never done", "floor.py",
+          '        self.emit("speech_done", speech=request.speech)\n', ""),
+    Break("end: closing takes its time", "closing.py",
+          "        self.deadline = floor.out.now + grace\n", "        self.deadline = floor.out.now + 5 * grace\n"),
+    Break("end: closing waits for tools for ever", "closing.py",
+          "if self.phase is Phase.CLOSING and (overdue or self._is_quiet(floor)):",
+          "if self.phase is Phase.CLOSING and self._is_quiet(floor):"),
+    Break("end: a goodbye ends nothing", "closing.py",
+          "            self.deadline = floor.out.now + self._linger\n", "            pass\n"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What became of one break."""
+
+    name: str
+    seconds: float
+    found: bool
+    how: str
+
+
+def try_out(broken: Break, seed: str = "mutate") -> Finding:
+    """Fuzz a copy of the package with this one line broken."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "antiphon"
+        shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__", "providers"))
+        file = copy / "core" / broken.file
+        try:
+            file.write_text(broken.applied(file.read_text()))
+        except LookupError as error:
+            return Finding(broken.name, 0.0, False, str(error))
+        began = time.perf_counter()
+        how = _fuzz(folder, seed)
+        return Finding(broken.name, time.perf_counter() - began, how is not None, how or "not found")
+
+
+def _fuzz(folder: str, seed: str) -> str | None:
+    """What the fuzzer says about the copy in `folder`, or None if it has no complaint."""
+    command = [sys.executable, "-m", "tests.core.fuzz", "--quiet", "--seed", seed, "--facts", "100000000"]
+    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(
+            command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=TIME_LIMIT, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    told = [line for line in done.stderr.splitlines() if line.startswith("session ")]
+    return told[-1] if told else None
+
+
+def stale(breaks: Iterable[Break] = BREAKS) -> list[str]:
+    """The breaks that no longer apply to the core as it is."""
+    problems = []
+    for broken in breaks:
+        try:
+            broken.applied((PACKAGE / "core" / broken.file).read_text())
+        except LookupError as error:
+            problems.append(str(error))
+    return problems
+
+
+def main(names: list[str]) -> int:
+    """Try the breaks whose names hold one of the words, or all; print a table."""
+    chosen = [broken for broken in BREAKS if not names or any(name in broken.name for name in names)]
+    missed = 0
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        for finding in pool.map(try_out, chosen):
+            missed += not finding.found
+            how = re.sub(r"^session (\S+): (Violation: )?", r"", finding.how)
+            verdict = "found" if finding.found else "MISSED"
+            print(f"{verdict:6} {finding.seconds:5.1f} s  {finding.name:55} {how[:90]}", flush=True)
+    print(f"{len(chosen) - missed} of {len(chosen)} breaks found, each within {TIME_LIMIT:.0f} s")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
