@@ -61,7 +61,18 @@ def _match(tool: ToolView, tools: Sequence[ToolView], said: Utterance, new: Mapp
     )
     if tool.fallback:
         values -= 0.8
-    return Match(tool, _act(tool, said), _words(tool, tools, said), values)
+    words = _words(tool, tools, said)
+    act = _act(tool, said)
+    if not said.acts and said.wish and words > 0 and tool.acts & {"arrange", "obtain"}:
+        act = 1.5  # "I'd like a ...": wanting the thing is asking for what provides it
+    if any(slot.kind is Kind.THING and slot.required for slot in tool.slots) and _has_foreign(tools, said):
+        values += 0.5
+    return Match(tool, act, words, values)
+
+
+def _has_foreign(tools: Sequence[ToolView], said: Utterance) -> bool:
+    """True if there are topic words that no tool speaks of: they may be a value themselves."""
+    return any(all(_weight(tool, word) <= 0 for tool in tools) for word in said.content)
 
 
 def _act(tool: ToolView, said: Utterance) -> float:

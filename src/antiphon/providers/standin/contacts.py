@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from antiphon.providers.standin import numbers
-from antiphon.providers.standin.words import Token, phrases
+from antiphon.providers.standin.words import Token, is_stop, phrases
 
 _NATO = {
     w: w[0]
@@ -175,7 +175,7 @@ def read_code(tokens: Sequence[Token], i: int, *, expected: bool) -> tuple[str, 
             out, letters, at = out + token.text.replace("-", "").upper(), letters + 3, at + 1
         elif (
             re.fullmatch(r"[a-z]{1,4}-?", low)
-            and token.text.isupper()
+            and (token.text.isupper() or (expected and len(low) <= 3 and not is_stop(low)))
             and len(low) > 1
             and not out
             and at + 1 < len(tokens)

@@ -494,6 +494,12 @@ def _prepositional(said: Utterance, preps: frozenset[str], role: str) -> str | N
             end += 1
             if tokens[end - 1].tail and tokens[end - 1].tail[0] in ".?!;,":
                 break
+        while (
+            end > i + 2
+            and (stem(tokens[end - 1].low),) in thesaurus().acts
+            and tokens[end - 1].low == tokens[end - 1].text
+        ):
+            end -= 1  # "how much is it to the harbour cost"
         text = _trim(tokens[i + 1 : end])
         if text and not all(is_stop(t.low) for t in tokens[i + 1 : end]):
             return text

@@ -56,8 +56,8 @@ class Clock:
     certain: bool
     """True when morning or afternoon was said, or the 24-hour form leaves no doubt."""
 
-    def resolved(self, offered: Sequence[tuple[int, int]] = ()) -> tuple[int, int]:
-        """Hour (0-23) and minute: as one of the times offered, if it can be one; else by usual hours of business."""
+    def resolved(self, offered: Sequence[tuple[int, int]] = (), *, day_begins: int = 8) -> tuple[int, int]:
+        """Hour (0-23) and minute: as one of the times offered, if it can be one; else not before the day begins."""
         if self.certain:
             return self.hour, self.minute
         for hour, minute in offered:
@@ -65,7 +65,7 @@ class Clock:
                 return hour, minute
         if self.hour >= 13 or self.hour == 0:
             return self.hour, self.minute
-        return (self.hour + 12 if self.hour < 8 else self.hour), self.minute
+        return (self.hour + 12 if self.hour < day_begins else self.hour), self.minute
 
 
 # -- times
@@ -211,7 +211,7 @@ def _day_part(tokens: Sequence[Token], i: int) -> tuple[str | None, str]:
             return "am", low
         if low in ("afternoon", "evening", "tonight", "night"):
             return "pm", low
-        if low not in ("in", "the", "at", "this", "tomorrow", "on") and low not in _WEEKDAY:
+        if low not in ("in", "the", "at", "this", "tomorrow"):
             break
         if i + skip and tokens[i + skip - 1].tail in (".", "?", "!"):
             break
@@ -343,7 +343,7 @@ def _relative(tokens: Sequence[Token], i: int, today: dt.date) -> tuple[Day, int
         if lows[0] == "the" and lows[1] != "weekend":
             return None
         if lows[1] == "weekend":
-            date = today + ((5 - today.weekday()) % 7 + (7 if lows[0] == "next" and today.weekday() < 5 else 0)) * one
+            date = today + ((5 - today.weekday()) % 7 + (7 if lows[0] == "next" and today.weekday() <= 5 else 0)) * one
         elif lows[1] == "week":
             date = today if lows[0] == "this" else today + (7 - today.weekday()) * one
         else:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from antiphon.providers.standin import moments, results, speak
-from antiphon.providers.standin.choose import Match, match
+from antiphon.providers.standin.choose import SPECIFIC, Match, match
 from antiphon.providers.standin.fill import Fill, Situation, fill
 from antiphon.providers.standin.memory import (
     Called,
@@ -201,6 +201,9 @@ def _chosen(state: State, said: Utterance, ranked: Sequence[Match], new: dict[st
         if not (ranked and ranked[0].act >= 2.0 and ranked[0].tool.name != state.offered_tool):
             return state.tools[state.offered_tool]
     best = _best(state, said, ranked, new)
+    changing = _instead(state, said, new)
+    if changing is not None:
+        return changing
     answering = goal is not None and bool(state.asked & new.get(goal.name, {}).keys())
     if best is not None and best.asked_for:
         if goal is None or best.tool is goal:
@@ -224,9 +227,44 @@ def _chosen(state: State, said: Utterance, ranked: Sequence[Match], new: dict[st
         if new.get(goal.name) or said.polarity is not None or not state.asked or _may_be_text(state, goal):
             return goal
         return None
-    if any(new.values()):
-        return _by_values(state, said, ranked, new)
-    return None
+    found = _by_values(state, said, ranked, new) if any(new.values()) else None
+    return found or _another(state, said)
+
+
+def _instead(state: State, said: Utterance, new: dict[str, dict[str, Fill]]) -> ToolView | None:
+    """The tool that changes what was settled before: "can I get it on Friday instead"."""
+    text = " ".join(said.lows)
+    if state.goal is not None or state.read_back is not None or not state.calls or said.acts & SPECIFIC:
+        return None
+    if not any(word in text for word in ("instead", "another day", "different", "another time", "rather")):
+        return None
+    last = state.last_call
+    if (
+        last is not None
+        and last.tool in state.tools
+        and related(state.tools[last.tool], list(state.tools.values()))
+        and state.offered_times
+    ):
+        return None  # choosing among what was offered
+    return next((t for t in state.tools.values() if "change" in t.acts and new.get(t.name)), None)
+
+
+def _another(state: State, said: Utterance) -> ToolView | None:
+    """The last look-up again for another thing: "what about ..."."""
+    last = state.last_call
+    tool = state.tools.get(last.tool) if last is not None else None
+    if (
+        tool is None
+        or not tool.reads
+        or not said.content
+        or said.polarity
+        or said.acts
+        or said.intent is not Intent.NONE
+    ):
+        return None
+    about = " ".join(said.lows).startswith(("what about", "how about", "and "))
+    free = any(slot.kind in (Kind.THING, Kind.PLACE) and slot.required for slot in tool.slots)
+    return tool if free and (about or len(said.tokens) <= 4) and not (said.question and not about) else None
 
 
 def _best(state: State, said: Utterance, ranked: Sequence[Match], new: dict[str, dict[str, Fill]]) -> Match | None:
@@ -281,7 +319,8 @@ def _by_values(
             continue
         have = {**state.values(tool), **fills}
         covered = sum(1 for m in said.mentions if any(s.kind is m.kind for s in tool.slots))
-        score = covered - 1.2 * (len(said.mentions) - covered) + found.words * 0.5 + found.act * 0.5
+        chosen = sum(1 for k in fills if (s := tool.slot(k)) is not None and s.kind in (Kind.CHOICE, Kind.FLAG))
+        score = covered + chosen - 1.2 * (len(said.mentions) - covered) + found.words * 0.5 + found.act * 0.5
         if all(s.name in have for s in tool.required):
             score += 0.7
         if last is not None and last.tool == tool.name:

@@ -359,7 +359,9 @@ def _plain(value: Any) -> str:
     if isinstance(value, list):
         return join_words([_plain(v) for v in value]) if value else "none"
     if isinstance(value, dict):
-        return ", ".join(f"{_key(k)} {_plain(v)}" for k, v in value.items() if v is not None)
+        return ", ".join(
+            _plain(v) if k in ("name", "title") else f"{_key(k)} {_plain(v)}" for k, v in value.items() if v is not None
+        )
     return speakable(str(value))
 
 
@@ -372,7 +374,7 @@ def verbalise(data: Any) -> list[str]:
             if isinstance(data.get(key), str):
                 return [speakable(data[key])]
         parts = [
-            f"the {_key(k)} {'are' if isinstance(v, list) and len(v) > 1 else 'is'} {_plain(v)}"
+            f"the {_key(k)} {'are' if (isinstance(v, list) and len(v) > 1) or (isinstance(v, int) and not isinstance(v, bool) and k.endswith('s')) else 'is'} {_plain(v)}"
             for k, v in data.items()
             if v is not None and v != "" and not (isinstance(v, list) and v and isinstance(v[0], dict))
         ]

@@ -455,9 +455,12 @@ def _write_day(slot: Slot, day: moments.Day) -> str:
 
 
 def _write_clock(slot: Slot, clock: moments.Clock, offered: Sequence[tuple[int, int]]) -> str:
-    hour, minute = clock.resolved(offered)
     text = slot.description
     examples = slot.examples
+    # A tool that shows a morning time is for people who may come at eight.
+    early = any(hour < 12 for example in examples for hour, _ in moments.times_in(example))
+    hour, minute = clock.resolved(offered, day_begins=8 if early else 9)
+
     if re.search(r"24.?hour|\bHH:MM\b", text) or any(re.fullmatch(r"\d{2}:\d{2}", e) for e in examples):
         return f"{hour:02d}:{minute:02d}"
     if any(re.search(r"\d:\d\d\s?[AaPp]\.?[Mm]", e) for e in examples):

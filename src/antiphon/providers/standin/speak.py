@@ -106,7 +106,23 @@ def _open_question(slot: Slot, clause: str, label: str) -> str:
     if re.match(r"(?:where|what|which|how|why|who|when)\b", clause, re.I):
         return f"Could you tell me {clause[:1].lower() + clause[1:]}?"
     words = clause.split()
-    if 1 <= len(words) <= 7 and words[0].lower() not in ("to", "used", "set", "can", "free", "optional"):
+    if 1 <= len(words) <= 7 and words[0].lower() not in (
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "to",
+        "used",
+        "set",
+        "can",
+        "free",
+        "optional",
+    ):
         noun = clause[:1].lower() + clause[1:] if not words[0].isupper() else clause
         if re.match(r"(?:the|your|a|an)\b", noun):
             noun = re.sub(r"^an? ", "the ", noun)

@@ -85,6 +85,8 @@ class Utterance:
     question: bool
     acts: frozenset[str]
     intent: Intent
+    wish: bool
+    """ "I'd like a", "I need to": asks for something without saying what is to be done."""
     taken: frozenset[int]
     """The tokens that mentions cover."""
 
@@ -132,6 +134,7 @@ def understand(
         question=text.rstrip().endswith("?") or _asks(lows),
         acts=acts_of([t for i, t in enumerate(tokens) if i not in taken or _keeps_act(t.low)]),
         intent=_intent(lows, bool(mentions)),
+        wish=any(low in ("need", "want", "like", "love", "wanna", "have", "get") for low in lows[:7]),
         taken=taken,
     )
 
@@ -160,7 +163,7 @@ def _mentions(
         _scan(tokens, taken, lambda i: _code_at(tokens, i, take, asked=True))
     _scan(tokens, taken, lambda i: _phone_at(tokens, i, take, cued=phone_cued))
     # Codes that cannot be anything else come before dates; "number 5512" would else be read as a count.
-    _scan(tokens, taken, lambda i: _code_at(tokens, i, take, asked=False))
+    _scan(tokens, taken, lambda i: _code_at(tokens, i, take, asked=False, lacking=Kind.CODE in lacking))
     _scan(tokens, taken, lambda i: _day_at(tokens, i, take, today, hinted=Kind.DATE in asked))
     _scan(
         tokens,
@@ -197,8 +200,10 @@ def _phone_at(tokens: Sequence[Token], i: int, take: Take, *, cued: bool) -> int
     return take(Kind.PHONE, read[0], i, read[1]) if read is not None else None
 
 
-def _code_at(tokens: Sequence[Token], i: int, take: Take, *, asked: bool) -> int | None:
+def _code_at(tokens: Sequence[Token], i: int, take: Take, *, asked: bool, lacking: bool = False) -> int | None:
     expected = asked or contacts.cued_code(tokens, i)
+    if not expected and lacking and re.fullmatch(r"[a-z]{1,2}", tokens[i].low) and not is_stop(tokens[i].low):
+        expected = True
     if not expected and re.fullmatch(r"\d{1,2}[:.]\d{2}|\d+(am|pm)", tokens[i].low):
         return None
     if i and tokens[i - 1].low in ("spelled", "spelt", "name", "name's"):
@@ -223,6 +228,8 @@ def _clock_at(
     tokens: Sequence[Token], i: int, take: Take, asked: frozenset[Kind], lacking: frozenset[Kind], *, again: bool
 ) -> int | None:
     before = tokens[i - 1].low if i else ""
+    if before == "of" and Kind.TIME not in asked:
+        return None  # "a party of six"
     led = before in _AT and not (before in ("from", "about", "like", "say", "by") and Kind.TIME not in asked)
     hinted = led or (Kind.TIME in asked and before not in ("for", "of")) or (again and before in _CORRECTIVE)
     needed = (
@@ -281,7 +288,15 @@ def _number_at(tokens: Sequence[Token], i: int, take: Take, asked: frozenset[Kin
 
 def _counts(tokens: Sequence[Token], i: int, asked: frozenset[Kind]) -> bool:
     """True if "one" at i is a number and not a pronoun ("the second one")."""
+    if i and tokens[i - 1].low.endswith("est"):
+        return False
     if i and tokens[i - 1].low in (
+        "later",
+        "earlier",
+        "next",
+        "second",
+        "third",
+        "fourth",
         "the",
         "that",
         "this",
