@@ -258,6 +258,56 @@ def test_words_that_a_tts_node_changes_are_those_that_count() -> None:
     run_virtual(main())
 
 
+def test_a_slow_voice_does_not_delay_what_the_tools_say() -> None:
+    asked: list[float] = []
+
+    class Shouting(Agent):
+        def tts_node(self, text: AsyncIterable[str], model_settings: ModelSettings) -> Any:
+            async def louder() -> AsyncIterator[str]:
+                async for piece in text:
+                    yield piece.upper()
+
+            return Agent.default.tts_node(self, louder(), model_settings)
+
+        @function_tool
+        async def look(self) -> str:
+            """Look."""
+            asked.append(now())
+            return "found"
+
+    async def main() -> None:
+        llm = FakeLLM([Reply("One sentence. Another one. And a third one.", [("look", {})]), "Found."])
+        async with Call(llm, [], tts=FakeTTS(ttfb=1.0, speed=1.0)) as call:
+            await call.begin(Shouting())
+            await call.session.generate_reply(user_input="Look.")
+            assert len(llm.requests) == 2 and asked[0] < 1.0
+            assert len(call.speaker.sounds) >= 1 and call.said[-1] == "FOUND."
+
+    run_virtual(main())
+
+
+def test_a_text_that_fails_inside_a_tts_node_is_told() -> None:
+    class Failing(Agent):
+        def tts_node(self, text: AsyncIterable[str], model_settings: ModelSettings) -> Any:
+            async def broken() -> AsyncIterator[str]:
+                async for piece in text:
+                    yield piece
+                    raise ValueError("lost for words")
+
+            return Agent.default.tts_node(self, broken(), model_settings)
+
+    async def main() -> None:
+        errors: list[Any] = []
+        async with Call(FakeLLM(), []) as call:
+            call.session.on("error", errors.append)
+            await call.begin(Failing())
+            await call.session.say("Hello there.")
+            await call.session.wait_for_idle()
+            assert [str(event.error) for event in errors] == ["lost for words"]
+
+    run_virtual(main())
+
+
 def test_a_tts_node_may_make_sound_of_its_own() -> None:
     class Beeping(Agent):
         async def tts_node(self, text: AsyncIterable[str], model_settings: ModelSettings) -> Any:

@@ -17,7 +17,7 @@ import asyncio
 import inspect
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Coroutine
 from contextlib import aclosing
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -117,6 +117,16 @@ class Segment:
     def spoken(self) -> str:
         """The text that is spoken, as far as it is known."""
         return self.raw.strip()
+
+
+async def speakable(text: AsyncIterable[str]) -> AsyncGenerator[str, None]:
+    """The text without what cannot be spoken."""
+    spoken = SpeechText()
+    async for piece in text:
+        if words := spoken.push(piece):
+            yield words
+    if words := spoken.flush():
+        yield words
 
 
 class Voiced(Segment):
@@ -238,15 +248,24 @@ class Voiced(Segment):
             async for piece in text:
                 yield piece
             return
-        spoken = SpeechText()
-        async for piece in text:
-            if words := spoken.push(piece):
-                self._note(words)
+        # Read ahead of the voice: the next request needs the whole text, however slow the voice is.
+        feed = TextFeed()
+        reading = self._playout.spawn(self._read(text, feed), f"tts_node text {self.id}")
+        try:
+            async for words in feed:
                 yield words
-        if words := spoken.flush():
-            self._note(words)
-            yield words
-        self.all_respelled()
+            await reading
+        finally:
+            reading.cancel()
+
+    async def _read(self, text: AsyncIterable[str], feed: TextFeed) -> None:
+        try:
+            async for words in speakable(text):
+                self._note(words)
+                feed.push(words)
+        finally:
+            feed.close()
+            self.all_respelled()
 
     def tapped(self, audio: SynthesizedAudio) -> None:
         """A piece of sound comes out of the voice."""
@@ -339,21 +358,12 @@ current_segment: ContextVar[Voiced | None] = ContextVar("antiphon_segment", defa
 async def speak(tts: TTS, text: AsyncIterable[str]) -> AsyncIterator[AudioFrame]:
     """The default `tts_node`: markup out, text into the voice, and the ledger of the current segment kept."""
     segment = current_segment.get()
-    spoken = _speakable(text) if segment is None else segment.tap(text)
+    spoken = speakable(text) if segment is None else segment.tap(text)
     async with aclosing(spoken), closing(tts.stream(spoken)) as sound:
         async for audio in sound:
             if segment is not None:
                 segment.tapped(audio)
             yield audio.frame
-
-
-async def _speakable(text: AsyncIterable[str]) -> AsyncGenerator[str, None]:
-    spoken = SpeechText()
-    async for piece in text:
-        if words := spoken.push(piece):
-            yield words
-    if words := spoken.flush():
-        yield words
 
 
 class Playout:
@@ -378,6 +388,10 @@ class Playout:
         if self._output is not None:
             self._output.start()
             self._end = self._output.played
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """Run something for a segment as a task of the session."""
+        return self._driver.spawn(work, name)
 
     # -- segments
 
