@@ -83,7 +83,7 @@ PAUSES: Final = (
     Pause("af_nova", "Could I come in on Monday, or", "maybe on Tuesday?", 0.7),
     Pause("am_puck", "I need to see the dentist because", "my tooth hurts.", 0.8),
     Pause("bf_emma", "I was wondering if", "you are open on Saturday.", 0.6),
-    Pause("am_fenrir", "Can you book me in at", "eleven thirty?", 0.9),
+    Pause("am_fenrir", "Can you book me in for", "eleven thirty?", 0.9),
     Pause("af_sarah", "The best time for me would be", "four thirty in the afternoon.", 0.7),
     Pause("af_kore", "Hi, this is Julia Adams, and", "I need an appointment.", 0.8),
     Pause("bm_lewis", "I'd like the", "nine o'clock slot, please.", 0.6),
@@ -428,8 +428,8 @@ def make_pauses(voices: Voices, out: Path) -> None:
     entries = []
     for number, call in enumerate(PAUSES, 1):
         file = f"pause-{number:02}.wav"
-        # The comma keeps the voice up, as one does who goes on.
-        before = voices.speak("kokoro", call.voice, f"{call.before},")
+        # The dash keeps the voice up, as one does who goes on; after a comma some last words are slurred.
+        before = voices.speak("kokoro", call.voice, f"{call.before} —")
         after = voices.speak("kokoro", call.voice, call.after)
         write(out / file, in_a_room(np.concatenate([before, silence(call.seconds), after]), seed=file))
         entries.append(

@@ -36,5 +36,5 @@ def test_the_longest_silence_of_a_pause_call_is_where_the_manifest_says(entry: d
     samples, rate = soundfile.read(RECORDINGS / str(entry["file"]))
     pieces = measure.sounds(samples, rate, -45.0, gap=0.01)
     length, start = max((after.start - before.end, before.end) for before, after in pairwise(pieces))
-    assert length == pytest.approx(entry["pause_seconds"], abs=0.01)
-    assert start == pytest.approx(entry["pause_start"], abs=0.01)
+    assert length == pytest.approx(entry["pause_seconds"], abs=0.02)
+    assert start == pytest.approx(entry["pause_start"], abs=0.02)
