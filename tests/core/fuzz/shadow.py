@@ -542,6 +542,8 @@ class Shadow:
         run.protected = True
         if run.released and not self._kept(run):
             self.counters["orphan kept after all"] += 1
+            run.expires = self.now + run.made.policy.background_timeout
+            run.spoken_over = True
         run.must_keep = True
         if run in self.orphans:
             self.orphans.remove(run)
@@ -589,11 +591,8 @@ class Shadow:
             speech.mute = True
             self.counters["orphan wants to speak"] += 1
 
-    def _interrupt_requested(self, fact: f.InterruptRequested) -> None:
+    def _interrupt_requested(self, _: f.InterruptRequested) -> None:
         self.forced = True
-        for speech in self.speeches.values():
-            if not speech.done and (fact.speech is None or fact.speech == speech.number):
-                speech.excused = True
 
     def _interruptibility(self, fact: f.InterruptibilityChanged) -> None:
         speech = self.speeches.get(fact.speech)
@@ -1178,6 +1177,7 @@ class Shadow:
 
     def _speech_interrupted(self, speech: Speech) -> None:
         speech.interrupted = True
+        speech.excused = type(self.fact) is f.InterruptRequested
         self.counters["speech interrupted"] += 1
         for run in self.live.values():
             if run.speech is speech and self._kept(run) and not run.updated:
