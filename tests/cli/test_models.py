@@ -21,6 +21,12 @@ KEYS = ("OPENAI_API_KEY", "DEEPGRAM_API_KEY", "CARTESIA_API_KEY")
 GIVEN: Mapping[ModelKind, Any] = dict.fromkeys(("llm", "stt", "tts", "vad", "turn_detector"), NOT_GIVEN)
 
 
+class Cloud(FakeLLM, RemoteProvider):
+    """A model behind a key."""
+
+    key_variable = "CLOUD_KEY"
+
+
 @pytest.fixture(autouse=True)
 def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for key in KEYS:
@@ -48,15 +54,15 @@ def test_a_model_without_a_key_gives_way_with_one_line() -> None:
 
 def test_a_model_that_is_not_built_yet_gives_way_too(monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
-    monkeypatch.setattr(deepgram.STT, "built", False)
-    ModelChoice(notice=lines.append)({"stt": deepgram.STT(api_key="k")})
-    assert lines == ["deepgram.STT: not built yet, using local STT"]
+    monkeypatch.setenv("CLOUD_KEY", "k")
+    monkeypatch.setattr(Cloud, "built", False)
+    ModelChoice(notice=lines.append)({"llm": Cloud()})
+    assert lines == ["test_models.Cloud: not built yet, using local LLM"]
 
 
 def test_a_usable_model_of_the_file_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai.LLM, "built", True)
-    monkeypatch.setenv("OPENAI_API_KEY", "k")
-    llm, stt = openai.LLM(), FakeSTT()
+    monkeypatch.setenv("CLOUD_KEY", "k")
+    llm, stt = Cloud(), FakeSTT()
     assert ModelChoice()({"llm": llm, "stt": stt}) == {"llm": llm, "stt": stt}
 
 
