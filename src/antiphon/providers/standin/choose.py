@@ -39,7 +39,12 @@ class Match:
     @property
     def asked_for(self) -> bool:
         """True if the utterance asks for this tool by itself, without help from the conversation before."""
-        return self.act >= 1.0 or (self.words >= 0.9 and self.act >= 0) or (self.words >= 0.5 and self.act > 0)
+        return (
+            self.act >= 1.0
+            or (self.act >= 0.8 and self.words > 0)
+            or (self.words >= 0.9 and self.act >= 0)
+            or (self.words >= 0.5 and self.act > 0)
+        )
 
 
 _TYPED = (Kind.DATE, Kind.TIME, Kind.PERSON, Kind.EMAIL, Kind.PHONE, Kind.CODE, Kind.NUMBER)

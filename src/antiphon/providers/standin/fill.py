@@ -572,23 +572,7 @@ def _whole_answer(slot: Slot, said: Utterance, tool: ToolView) -> str | None:
     if said.polarity is not None and len(said.tokens) <= 2:
         return None
     text = " ".join(said.lows)
-    if text.startswith(
-        (
-            "i don't know",
-            "i'm not sure",
-            "i do not know",
-            "not sure",
-            "what",
-            "why",
-            "can you",
-            "do you",
-            "could you",
-            "how",
-            "is there",
-            "never mind",
-            "which",
-        )
-    ):
+    if text.startswith(phrases("no answer")):
         return None
     tokens = list(said.tokens)
     cut = len(tokens)

@@ -21,11 +21,38 @@ from antiphon.providers.standin.slots import ToolView
 
 def replay(items: Sequence[ChatItem], tools: Sequence[ToolView], today: dt.date) -> tuple[State, Step]:
     """The state after the history, and the step that is due."""
-    state = State(tools={tool.name: tool for tool in tools}, instructions=instructions_of(items), today=today)
-    reader = _Reader(state)
-    for item in items:
+    instructions = instructions_of(items)
+    by_name = {tool.name: tool for tool in tools}
+    keys = _keys(items, hash((instructions, today, *(t.fingerprint for t in tools))))
+    reader, start = _Reader(State(tools=by_name, instructions=instructions, today=today)), 0
+    for k in range(len(items) - 1, -1, -1):
+        kept = items[k].wire.get(_WIRE)
+        if kept is not None and kept[0] == keys[k]:
+            reader, start = kept[1].copy(by_name), k + 1
+            del items[k].wire[_WIRE]  # one place to go on from is enough
+            break
+    for item in items[start:]:
         reader.read(item)
-    return state, reader.due()
+    if items:
+        items[-1].wire[_WIRE] = (keys[-1], reader.copy(by_name))
+    return reader.state, reader.due()
+
+
+_WIRE = "standin"
+"""Where the reading of a history is kept on its last item, so that the next request goes on from there."""
+
+
+def _keys(items: Sequence[ChatItem], key: int) -> list[int]:
+    """For each item what was read up to it: the same only for the same history, tools, instructions and day."""
+    keys = []
+    for item in items:
+        if isinstance(item, ChatMessage):
+            content: object = (item.text_content, item.interrupted)
+        else:
+            content = getattr(item, "output", None) or getattr(item, "arguments", None)
+        key = hash((key, item.id, content))
+        keys.append(key)
+    return keys
 
 
 def instructions_of(items: Sequence[ChatItem]) -> str:
@@ -49,8 +76,19 @@ class _Reader:
         self.instruction = ""
         self.spoken: list[str] = []
         """Agent's words since the last caller's turn or result: what a tool says of itself comes before its call."""
-        self.step: Step | None = None
+
         self.seen_instructions = False
+
+    def copy(self, tools: dict[str, ToolView]) -> _Reader:
+        """An independent copy, over the same tools."""
+        calls = [replace(call) for call in self.state.calls]
+        twins = {id(call): twin for call, twin in zip(self.state.calls, calls, strict=True)}
+        known = {name: dict(values) for name, values in self.state.known.items()}
+        other = _Reader(replace(self.state, tools=tools, known=known, calls=calls, spent=dict(self.state.spent)))
+        other.user, other.spoken = list(self.user), list(self.spoken)
+        other.returned = [twins[id(call)] for call in self.returned]
+        other.instruction, other.seen_instructions = self.instruction, self.seen_instructions
+        return other
 
     def read(self, item: ChatItem) -> None:
         if isinstance(item, ChatMessage):
@@ -66,7 +104,7 @@ class _Reader:
                     said=tuple(self.spoken),
                 )
             )
-            self.step = None
+
         elif isinstance(item, FunctionCallOutput):
             call = next((c for c in reversed(self.state.calls) if c.call_id == item.call_id), None)
             if call is None:

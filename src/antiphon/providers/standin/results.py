@@ -365,6 +365,13 @@ def _plain(value: Any) -> str:
     return speakable(str(value))
 
 
+def _many(key: str, value: Any) -> bool:
+    """True if a key speaks of several: a list of them, or a count ("minutes": 25)."""
+    if isinstance(value, list):
+        return len(value) > 1
+    return isinstance(value, int) and not isinstance(value, bool) and key.endswith("s")
+
+
 def verbalise(data: Any) -> list[str]:
     """JSON in sentences: keys become words, lists are joined with "and"."""
     if isinstance(data, dict):
@@ -374,7 +381,7 @@ def verbalise(data: Any) -> list[str]:
             if isinstance(data.get(key), str):
                 return [speakable(data[key])]
         parts = [
-            f"the {_key(k)} {'are' if (isinstance(v, list) and len(v) > 1) or (isinstance(v, int) and not isinstance(v, bool) and k.endswith('s')) else 'is'} {_plain(v)}"
+            f"the {_key(k)} {'are' if _many(k, v) else 'is'} {_plain(v)}"
             for k, v in data.items()
             if v is not None and v != "" and not (isinstance(v, list) and v and isinstance(v[0], dict))
         ]

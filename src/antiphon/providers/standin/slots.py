@@ -73,6 +73,8 @@ class ToolView:
     """True if the tool only looks something up, as far as its words tell."""
     gated: bool
     """True if the details must be read back and confirmed before it may be called."""
+    fingerprint: int
+    """Equal for equal schemas."""
     fallback: bool
     """True if the tool is for when something else has failed ("when the first choice is full")."""
 
@@ -122,6 +124,7 @@ def _view(name: str, description: str, schema: str) -> ToolView:
     return ToolView(
         name=name,
         description=description,
+        fingerprint=hash((name, description, schema)),
         slots=slots,
         acts=acts,
         wide_acts=acts | acts_of(tokenize(first)) | acts_of(tokenize(_positive(rest))),

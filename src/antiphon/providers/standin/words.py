@@ -146,6 +146,7 @@ def is_stop(word: str) -> bool:
     return word in thesaurus().stop
 
 
+@lru_cache(maxsize=65536)
 def alike(a: str, b: str) -> float:
     """How near two stems are in meaning: 1 the same, 0.8 synonyms, 0.6 spelled nearly alike, 0 otherwise."""
     if a == b:
