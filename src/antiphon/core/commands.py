@@ -10,15 +10,15 @@ decision, so the core takes it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from antiphon.chat import ChatItem
 from antiphon.core.facts import Call
+from antiphon.core.record import record
 from antiphon.options import ToolChoice, ToolPolicy
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class Generate:
     """Ask the model of `agent` for one response and turn its text into sound.
 
@@ -47,14 +47,14 @@ class Generate:
     """The reply belongs to `on_enter`: tools flagged IGNORE_ON_ENTER are hidden."""
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class StopGenerating:
     """Stop the model and the synthesis of this generation. Nothing more is reported for it."""
 
     gen: int
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class Speak:
     """Turn text into sound, without playing it yet. Closes like `Generate`, with `StepGenerated`.
 
@@ -67,14 +67,14 @@ class Speak:
     text: str | None = None
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class Play:
     """Play the segment, behind what plays now. Closes with `PlayoutFinished`."""
 
     segment: int
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class StopPlayout:
     """Silence a segment at once and drop the rest; one that was never played is dropped whole.
 
@@ -85,17 +85,17 @@ class StopPlayout:
     segment: int
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class PausePlayout:
     """Silence the line at once; nothing is lost."""
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class ResumePlayout:
     """Go on where it was paused, at the start of the cut word."""
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class RunTool:
     """Execute a call. Closes with `ToolReturned`."""
 
@@ -107,14 +107,14 @@ class RunTool:
     agent: str
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class CancelTool:
     """Cancel a run. Nothing more is listened to from it unless its promise is still open."""
 
     run: int
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class RebindRun:
     """A run now serves another call of another speech: what it reports counts for that call."""
 
@@ -123,7 +123,7 @@ class RebindRun:
     speech: int
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class ReleaseRun:
     """A run lost its call (the caller spoke over it): its handle is interrupted, what it says is not spoken."""
 
@@ -133,7 +133,7 @@ class ReleaseRun:
 HookKind: TypeAlias = Literal["on_user_turn_completed", "on_enter", "on_exit"]
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class RunHook:
     """Run application code of `agent`. Closes with `HookReturned`."""
 
@@ -146,7 +146,7 @@ class RunHook:
     """For `on_enter`: the agent that was in charge before, if this one replaces it."""
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class PredictEndOfTurn:
     """Ask the turn detector about this version of the turn. An answer is optional."""
 
@@ -154,7 +154,7 @@ class PredictEndOfTurn:
     text: str
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class Record:
     """The item is settled: append it to the session's history, and to the context of `agent`.
 
@@ -197,7 +197,7 @@ EventKind: TypeAlias = Literal[
 ]
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class Emit:
     """Something worth telling observers."""
 
@@ -208,7 +208,7 @@ class Emit:
     value: str = ""
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class Close:
     """Release everything. The last command."""
 

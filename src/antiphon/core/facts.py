@@ -10,14 +10,14 @@ audio with its text, a *run* one execution of a tool.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from antiphon.chat import AgentConfigUpdate, ImageContent
+from antiphon.core.record import record
 from antiphon.options import ToolChoice, ToolPolicy
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class Call:
     """A tool call as the model made it. Belongs to a step and to the history."""
 
@@ -34,12 +34,12 @@ class Call:
 # -- the caller
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class UserSpeechStarted:
     """The caller's voice began."""
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class UserSpeechEnded:
     """The caller's voice stopped. Says nothing about the turn."""
 
@@ -47,7 +47,7 @@ class UserSpeechEnded:
     """Seconds it has been silent already: what the detector needed to be sure."""
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class Transcribed:
     """Words were understood. An interim text replaces the one before it, a final one stays."""
 
@@ -55,7 +55,7 @@ class Transcribed:
     final: bool
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class EndOfTurnPredicted:
     """A turn detector's answer about version `version` of the turn; ignored if the turn has changed since."""
 
@@ -63,19 +63,19 @@ class EndOfTurnPredicted:
     probability: float
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class UserTurnSubmitted:
     """A whole turn at once: typed, or `session.run(user_input=)`."""
 
     text: str
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class UserTurnCommitRequested:
     """The application ends the caller's turn now (push-to-talk)."""
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class UserTurnCleared:
     """The application throws away what the caller said since the last turn."""
 
@@ -83,14 +83,14 @@ class UserTurnCleared:
 # -- the model
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class TextStarted:
     """The first text of a generation arrived: its segment may be played."""
 
     gen: int
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class ToolCalled:
     """A complete call arrived. `rejected` is the error text when it cannot run (unknown tool, bad arguments)."""
 
@@ -100,7 +100,7 @@ class ToolCalled:
     rejected: str | None = None
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class StepGenerated:
     """The model finished one response. `text` is all of it that is to be spoken. Closes `gen`."""
 
@@ -108,7 +108,7 @@ class StepGenerated:
     text: str
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class GenerationFailed:
     """The model failed or stalled. `text` is what it had said before. Closes `gen`."""
 
@@ -120,14 +120,14 @@ class GenerationFailed:
 # -- the loudspeaker
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class PlayoutStarted:
     """The first sample of a segment sounds."""
 
     segment: int
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class PlayoutProgressed:
     """`heard` is what was heard of the segment so far."""
 
@@ -135,7 +135,7 @@ class PlayoutProgressed:
     heard: str
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class PlayoutFinished:
     """The segment sounds no more: played to its end, stopped, or failed. Closes `segment`."""
 
@@ -146,7 +146,7 @@ class PlayoutFinished:
 # -- tools
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class ToolUpdated:
     """A tool reported progress and goes on in the background. `message` is what the model reads."""
 
@@ -155,7 +155,7 @@ class ToolUpdated:
     silent: bool = False
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class Handoff:
     """The wish to hand the call to another agent. `agent` is its id in the session, `label` its name in texts."""
 
@@ -163,7 +163,7 @@ class Handoff:
     label: str
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class ToolReturned:
     """A tool ended: with a result, an error, or by its time limit. Closes `run`."""
 
@@ -178,28 +178,28 @@ class ToolReturned:
     images: tuple[ImageContent, ...] = ()
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class InterruptionsDisallowed:
     """The tool must not be interrupted from now on (`ctx.disallow_interruptions()`)."""
 
     run: int
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class RunSuspended:
     """The tool waits for the caller or for speech of its own: no interruption, no clock, until `RunResumed`."""
 
     run: int
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class RunResumed:
     """The tool goes on."""
 
     run: int
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class RunCancelRequested:
     """The application or the model cancels a running tool."""
 
@@ -209,7 +209,7 @@ class RunCancelRequested:
 # -- the application
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class HookReturned:
     """Application code ran. `text` replaces the caller's words; `veto` drops the reply. Closes `hook`."""
 
@@ -218,7 +218,7 @@ class HookReturned:
     veto: bool = False
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class SpeechRequested:
     """`say()` or `generate_reply()`: the application opened speech `speech` (an id from `new_id()`)."""
 
@@ -237,7 +237,7 @@ class SpeechRequested:
     """A user message to put into the history first (`generate_reply(user_input=)`)."""
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class InterruptRequested:
     """`handle.interrupt()` or `session.interrupt()`. `speech` None: everything that may be interrupted."""
 
@@ -245,7 +245,7 @@ class InterruptRequested:
     force: bool = False
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class InterruptibilityChanged:
     """`handle.allow_interruptions = ...`."""
 
@@ -253,14 +253,14 @@ class InterruptibilityChanged:
     interruptible: bool
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class HandOffRequested:
     """The application puts another agent in charge (`session.update_agent`)."""
 
     agent: str
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class AgentTaskStarted:
     """An `AgentTask` is awaited: `agent` takes the floor until it finishes. `run`: the tool that awaits it, if any."""
 
@@ -271,14 +271,14 @@ class AgentTaskStarted:
     """The agent whose hook awaits it, if no tool does."""
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class AgentTaskFinished:
     """The task has its result, failed, or was cancelled."""
 
     task: int
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class ContextChanged:
     """An agent's instructions, tools or chat context changed. `item` is recorded if there is one."""
 
@@ -286,7 +286,7 @@ class ContextChanged:
     item: AgentConfigUpdate | None = None
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class EndRequested:
     """The call is to end when `speech`, the goodbye, is over, unless the caller has more to say.
 
@@ -298,7 +298,7 @@ class EndRequested:
     reason: str = "task_completed"
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class CloseRequested:
     """The session is to end. `drain`: what is being said and done is finished first."""
 
