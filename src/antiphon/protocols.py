@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from antiphon.audio import AudioFrame
@@ -67,6 +68,27 @@ class Session(Protocol):
     def on(self, name: str, callback: Any = None) -> Any: ...
     def once(self, name: str, callback: Any = None) -> Any: ...
     def off(self, name: str, callback: Any) -> None: ...
+
+
+@dataclass(slots=True, frozen=True)
+class Elicited:
+    """What came of a question to the caller."""
+
+    action: Literal["accept", "decline", "cancel"]
+    """"accept": they answered; "decline": they did not want to; "cancel": they could not be asked."""
+    content: dict[str, Any] | None = None
+    """The answer, in the form that was asked for; None unless accepted."""
+
+
+@runtime_checkable
+class RunningCall(Protocol):
+    """A tool's call under way, as toolsets see it: `RunContext` is one."""
+
+    async def update(self, message: Any, *, silent: bool = False) -> None:
+        """Report progress; the call goes on in the background."""
+
+    async def elicit(self, message: str, schema: Mapping[str, Any]) -> Elicited:
+        """Ask the caller, and capture the answer in the form of a JSON schema of an object."""
 
 
 @runtime_checkable

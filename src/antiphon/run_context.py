@@ -6,13 +6,14 @@ adoption its call and speech are those of the call it serves now.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVar
 
 from antiphon.chat import FunctionCall
 from antiphon.core.facts import InterruptionsDisallowed, ToolUpdated
+from antiphon.protocols import Elicited
 from antiphon.runtime.tool_runner import Run
 from antiphon.speech_handle import SpeechHandle
 from antiphon.tools.function import CallContext
@@ -107,6 +108,18 @@ class RunContext(CallContext, Generic[Userdata]):
         )
         run.in_background = True
         run.driver.report(ToolUpdated(run.id, text, silent))
+
+    async def elicit(self, message: str, schema: Mapping[str, Any]) -> Elicited:
+        """Ask the caller, and capture the answer in the form of `schema`, a JSON schema of an object.
+
+        The call is suspended meanwhile: no time limit, and what the caller says is for the question. "cancel" if the
+        call was dropped already.
+        """
+        from antiphon.toolkit.elicitation import Elicitation  # it stands on agents, which stand on this
+
+        if self._run.released:
+            return Elicited("cancel")
+        return await Elicitation(message, schema)
 
     def _on_loop(self, call: Callable[[], None]) -> None:
         if self._run.driver.in_loop_thread():

@@ -47,6 +47,7 @@ from antiphon.run_result import RunResult
 from antiphon.runtime.driver import Driver
 from antiphon.runtime.hooks import current_hook
 from antiphon.runtime.recognition import PREDICTION_TIMEOUT
+from antiphon.runtime.synthesis import prepare
 from antiphon.runtime.tool_runner import Run, current_run
 from antiphon.speech_handle import SpeechHandle
 from antiphon.tools.toolset import ToolContext, ToolLike
@@ -167,6 +168,7 @@ class AgentSession(EventEmitter, Generic[Userdata]):
         agent_id = self._application.enrol(agent)
         if job is not None:
             await job.prepare([agent.llm, agent.stt, agent.tts, agent.vad, self._application.models["turn_detector"]])
+        await prepare(agent.tts, output)
         driver = self._driver = Driver(
             self._application,
             self._options_for(agent),

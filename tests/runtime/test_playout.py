@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -38,6 +40,34 @@ def test_two_speeches_follow_one_another_without_a_gap() -> None:
             assert sound.duration == pytest.approx(2 * tts.duration(SENTENCE), abs=1e-3)
 
     run_virtual(main())
+
+
+def test_a_voice_of_another_rate_sounds_as_long_as_it_should() -> None:
+    async def main() -> None:
+        speaker, tts = FakeSpeaker(sample_rate=16_000), FakeTTS(sample_rate=24_000)
+        async with AgentSession[Any](llm=FakeLLM(), tts=tts) as session:
+            await session.start(Agent(), output=speaker)
+            await session.say(SENTENCE)
+            assert sum(s.duration for s in speaker.sounds) == pytest.approx(tts.duration(SENTENCE), abs=0.01)
+            assert session.history.messages()[0].text_content == SENTENCE
+
+    run_virtual(main())
+
+
+def test_a_voice_of_the_right_rate_needs_nothing_heavy() -> None:
+    code = """
+import asyncio, sys
+from antiphon import Agent, AgentSession
+from antiphon.testing import FakeLLM, FakeSpeaker, FakeTTS, run_virtual
+async def main():
+    async with AgentSession(llm=FakeLLM(), tts=FakeTTS()) as session:
+        await session.start(Agent(), output=FakeSpeaker())
+        await session.say("Hello.")
+    print([name for name in ("numpy", "soxr") if name in sys.modules])
+run_virtual(main())
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_a_slow_voice_makes_gaps_and_loses_nothing() -> None:

@@ -172,7 +172,8 @@ class Voiced(Segment):
         self._voiced_text = 0
         """How many of `_spoken` are in the ledger, where nothing taps."""
         self._respelled: asyncio.Future[None] | None = None
-        self._resampler = Resampler(rate)
+        self._resampler: Resampler | None = None
+        """Only for sound of another rate: loading what it needs takes a while."""
         self._room: asyncio.Future[None] | None = None
         self.pcm = bytearray()
         """The sound from sample `base` on."""
@@ -286,7 +287,9 @@ class Voiced(Segment):
         """The next piece of sound."""
         if not self._tapped:
             self._enter_untapped(frame)
-        self.pcm += self._resampler.push(frame).data
+        if self._resampler is None and (frame.sample_rate != self.rate or frame.num_channels != 1):
+            self._resampler = Resampler(self.rate)
+        self.pcm += frame.data if self._resampler is None else self._resampler.push(frame).data
 
     def _enter_untapped(self, frame: AudioFrame) -> None:
         if self.respells and self._voiced_text == 0:
@@ -304,7 +307,7 @@ class Voiced(Segment):
                 self._spoken = list(self._pieces)
             if new := self._spoken[self._voiced_text :]:
                 self.ledger.add_text("".join(new))
-        if self.total or self.pcm:
+        if self._resampler is not None:
             self.pcm += self._resampler.flush().data
         self.ledger.end()
         self.audio_done = True
@@ -364,6 +367,13 @@ async def speak(tts: TTS, text: AsyncIterable[str]) -> AsyncIterator[AudioFrame]
             if segment is not None:
                 segment.tapped(audio)
             yield audio.frame
+
+
+async def prepare(tts: object, output: AudioOutput | None) -> None:
+    """Load what changing the sample rate takes, if it will be changed, so that no first word waits for it."""
+    if output is not None and isinstance(tts, TTS) and tts.sample_rate != output.sample_rate:
+        sound = AudioFrame.silence(0.01, tts.sample_rate)
+        await asyncio.to_thread(lambda: Resampler(output.sample_rate).push(sound))
 
 
 class Playout:

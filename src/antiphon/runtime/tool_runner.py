@@ -162,9 +162,7 @@ class ToolRunner:
             reply, value = value.reply_required, value.output
         if value is None:
             return ToolReturned(run.id, "", reply=False, handoff=handoff)
-        images: tuple[ImageContent, ...] = ()
-        if isinstance(value, ImageContent):
-            value, images = "The image is attached.", (value,)
+        images, value = _images(value)
         limit = min(run.tool.options.max_result_chars, self._host.max_result_chars)
         return ToolReturned(run.id, render_result(value, max_chars=limit), reply=reply, handoff=handoff, images=images)
 
@@ -183,3 +181,15 @@ class ToolRunner:
         at, handoff = found[0]
         rest = [item for position, item in enumerate(value) if position != at]
         return handoff, rest[0] if len(rest) == 1 else (rest or None)
+
+
+def _images(value: Any) -> tuple[tuple[ImageContent, ...], Any]:
+    """The pictures of a result, and what is told beside them."""
+    parts = value if isinstance(value, (list, tuple)) else [value]
+    images = tuple(part for part in parts if isinstance(part, ImageContent))
+    if not images:
+        return (), value
+    rest = [part for part in parts if not isinstance(part, ImageContent)]
+    if not rest:
+        return images, "The image is attached." if len(images) == 1 else f"{len(images)} images are attached."
+    return images, rest[0] if len(rest) == 1 else rest
