@@ -30,6 +30,8 @@ class Match:
     """By shared topic words, rarer ones weighing more."""
     values: float
     """By slots for the values said."""
+    coverage: float = 0.0
+    """The part of the utterance's topic words that the tool speaks of."""
 
     @property
     def total(self) -> float:
@@ -43,6 +45,7 @@ class Match:
             self.act >= 1.0
             or (self.act >= 0.8 and self.words > 0)
             or (self.words >= 0.9 and self.act >= 0)
+            or (self.words >= 0.55 and self.act >= 0 and self.coverage >= 0.5)
             or (self.words >= 0.5 and self.act > 0)
         )
 
@@ -68,11 +71,12 @@ def _match(tool: ToolView, tools: Sequence[ToolView], said: Utterance, new: Mapp
         values -= 0.8
     words = _words(tool, tools, said)
     act = _act(tool, said)
-    if not said.acts and said.wish and words > 0 and tool.acts & {"arrange", "obtain"}:
-        act = 1.5  # "I'd like a ...": wanting the thing is asking for what provides it
+    if said.acts <= {"retrieve", "obtain"} and said.wish and words > 0 and tool.acts & {"arrange", "obtain"}:
+        act = max(act, 1.5)  # "I'd like a ...": wanting the thing is asking for what provides it
     if any(slot.kind is Kind.THING and slot.required for slot in tool.slots) and _has_foreign(tools, said):
         values += 0.5
-    return Match(tool, act, words, values)
+    covered = sum(1 for word in said.content if _weight(tool, word) > 0)
+    return Match(tool, act, words, values, covered / len(said.content) if said.content else 0.0)
 
 
 def _has_foreign(tools: Sequence[ToolView], said: Utterance) -> bool:

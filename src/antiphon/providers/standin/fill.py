@@ -88,6 +88,13 @@ def _assigned(
     if not mentions and kind is Kind.CODE and any(s.name in at.asked for s in slots):
         mentions = [m for m in said.mentions if m.kind in (Kind.PHONE, Kind.NUMBER) and isinstance(m.value, (str, int))]
         mentions = [Mention(kind, str(m.value), m.start, m.end) for m in mentions]
+    if not mentions and kind is Kind.CODE:
+        # "user 4412": digits behind the word that the slot is named by.
+        mentions = [
+            Mention(kind, str(m.value), m.start, m.end)
+            for m in said.of(Kind.NUMBER)
+            if len(str(m.value)) >= 3 and any(set(_near(m, said)[-1:]) & slot.name_stems for slot in slots)
+        ]
     if not mentions and kind is Kind.PHONE:
         mentions = [m for m in said.of(Kind.CODE) if str(m.value).isdigit() and len(str(m.value)) >= 7]
     if not mentions:
@@ -180,7 +187,7 @@ def _number_fit(slot: Slot, mention: Mention, said: Utterance, at: Situation, *,
         isinstance(mention.value, int) and mention.end - mention.start > 1 and before[-1:] != ["at"]
     ):
         return 1.0
-    return 1.0 if alone and len(said.tokens) <= 4 else 0.0
+    return 1.0 if alone and (at.addressed or len(said.tokens) <= 4) else 0.0
 
 
 _START = frozenset(
@@ -435,7 +442,12 @@ def _free_text(tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: S
         if text:
             out[asked[0].name] = _text_fill(asked[0], text, at)
             return
-    if at.addressed:
+    places = [s for s in tool.slots if s.kind is Kind.PLACE]
+    if at.addressed and len(places) == 1 and places[0] in open_slots and not _role(places[0]) and len(slots) == 1:
+        text = _object(places[0], tool, said, out)
+        if text:
+            out[places[0].name] = _text_fill(places[0], text, at)
+    elif at.addressed:
         unknown = [
             s for s in open_slots if s.kind is Kind.THING and (s.required or s.name_stems) and s.name not in known
         ] or [s for s in open_slots if s.kind is Kind.THING and s.required]

@@ -184,7 +184,9 @@ def _introduced(
                     continue
                 if not strong and tokens[at - 1].tail:
                     continue
-                end = _run(tokens, at, cased=cased, taken=taken, sure=strong or asked or lead == ("this", "is"))
+                end = _run(
+                    tokens, at, cased=cased, taken=taken, sure=strong or asked or lacking or lead == ("this", "is")
+                )
                 if end == at and strong and cased:
                     end = _run(tokens, at, cased=False, taken=taken)
                 if end == at:
@@ -229,8 +231,8 @@ def _signed(tokens: Sequence[Token], taken: set[int], cased: bool) -> tuple[Pers
     """As in "Jordan Park here", "Jordan Park speaking"."""
     for i in range(1, min(len(tokens), 5)):
         if tokens[i].low in ("here", "speaking") and not tokens[i - 1].tail:
-            for start in range(max(0, i - 3), i):
-                if _run(tokens, start, cased=cased, taken=taken, sure=True) == i and (cased or i - start == 2):
+            for start in range(max(0, i - 4), i):
+                if _run(tokens, start, cased=cased, taken=taken, sure=True) == i and (cased or i - start >= 2):
                     return _name(tokens, start, i), start, i + 1
     return None
 

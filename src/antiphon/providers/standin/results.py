@@ -251,6 +251,8 @@ _LIST = re.compile(r"^(?P<head>[^:]{3,90}): (?P<list>[^:]+(?::\d\d[^:]*)*)$")
 def _fact(sentence: str) -> tuple[str, tuple[str, ...]]:
     """A sentence for speech, and what it lists: "Slots for Friday: 9, 10" becomes "Slots for Friday are 9 and 10."."""
     text = speakable(sentence).rstrip(".")
+    if _ADDRESSEE.search(text):
+        text = to_you(text)
     if match := _LIST.match(text):
         listed = [p.strip() for p in re.split(r",\s+(?:and |or )?|\s+and\s+|\s*\|\s*", match["list"]) if p.strip()]
         head = match["head"].strip()

@@ -396,6 +396,10 @@ def _vocabulary(name: str, description: str, slots: Sequence[Slot]) -> dict[str,
     first, _, rest = description.partition(".")
     add(_positive(first), 0.9)
     add(_positive(rest).split("Returns:")[0], 0.6)
+    for topic in re.findall(
+        r"\bwhen\b[^.]*?\b(?:asks?|wants?|needs?|says?|mentions?|calls?)\b([^.]*)", _positive(description), re.I
+    ):
+        add(topic, 0.9)
     for slot in slots:
         add(slot.label, 0.5)
         add(_positive(slot.description), 0.35)

@@ -102,7 +102,15 @@ def question(slot: Slot) -> str:
             return _open_question(slot, clause, label)
 
 
+_CODE_LABELS = {
+    "confirmation": "confirmation code", "tracking": "tracking number", "order": "order number",
+    "account": "account number", "booking": "booking number", "reference": "reference number",
+}  # fmt: skip
+
+
 def _open_question(slot: Slot, clause: str, label: str) -> str:
+    if slot.kind is Kind.CODE:
+        label = re.sub(r"\bid\b", "ID", _CODE_LABELS.get(label, label))
     if re.match(r"(?:where|what|which|how|why|who|when)\b", clause, re.I):
         return f"Could you tell me {clause[:1].lower() + clause[1:]}?"
     words = clause.split()
