@@ -318,11 +318,6 @@ class Agent:
             raise UsageError(f"agent {self.id!r} works in another session already; make one agent for each session")
         self._enrolment = enrolment
 
-    @property
-    def is_enrolled(self) -> bool:
-        """True while it works in a session."""
-        return self._enrolment is not None
-
     def context_items(self) -> list[ChatItem]:
         """What it knows, without the instructions. Not to be changed."""
         return self._items

@@ -44,8 +44,8 @@ from antiphon.options import SessionOptions
 from antiphon.runtime.generation import Generation
 from antiphon.runtime.hooks import Hooks, current_hook
 from antiphon.runtime.host import Host
+from antiphon.runtime.playout import Playout
 from antiphon.runtime.recognition import Recognition
-from antiphon.runtime.synthesis import Playout
 from antiphon.runtime.tool_runner import ToolRunner, current_run
 from antiphon.transport import AudioInput, AudioOutput
 from antiphon.turn_detector import TurnDetector

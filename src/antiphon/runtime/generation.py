@@ -27,7 +27,8 @@ from antiphon.tools.toolset import unknown_tool_text
 if TYPE_CHECKING:
     from antiphon.runtime.driver import Driver
     from antiphon.runtime.host import Host
-    from antiphon.runtime.synthesis import Playout, Segment
+    from antiphon.runtime.playout import Playout
+    from antiphon.runtime.synthesis import Segment
 
 logger = logging.getLogger("antiphon")
 
