@@ -294,7 +294,7 @@ class Conversation:
         floor = self._floor
         wanted = list(floor.speeches()) if speech_id is None else [floor.speech(speech_id)]
         for speech in wanted:
-            if speech is not None and (force or not floor.is_shielded(speech)):
+            if speech is not None and not speech.interrupted and (force or not floor.is_shielded(speech)):
                 speech.turns.clear()  # whoever interrupts wants silence, not the same answer once more
                 floor.interrupt(speech, force=force)
 
