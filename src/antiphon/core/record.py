@@ -56,7 +56,8 @@ def _repr(self: Any) -> str:
 def _eq(self: Any, other: object) -> bool:
     if type(other) is not type(self):
         return NotImplemented
-    return bool(_values(self) == _values(other))
+    same: bool = _values(self) == _values(other)
+    return same
 
 
 def _hash(self: Any) -> int:
