@@ -350,6 +350,29 @@ def test_an_agent_runs_without_a_toolset_that_cannot_start(caplog: pytest.LogCap
     assert "could not be set up" in caplog.text
 
 
+def test_a_toolset_that_cannot_say_what_it_holds_fails_the_response_only() -> None:
+    class Broken(Toolset):
+        broken = False
+
+        @property
+        def tools(self) -> list[Any]:
+            if self.broken:
+                raise ValueError("no idea")
+            return []
+
+    async def main() -> None:
+        toolset = Broken(id="broken")
+        async with AgentSession(llm=FakeLLM(["Yes."]), failure_line="Sorry.") as session:
+            await session.start(Agent(tools=[toolset]))
+            toolset.broken = True
+            await session.run(user_input="a")
+            toolset.broken = False
+            await session.run(user_input="b")
+            assert transcript(session.history) == ["user: a", "assistant: Sorry.", "user: b", "assistant: Yes."]
+
+    run_virtual(main())
+
+
 def test_events_tell_what_tools_do() -> None:
     @function_tool
     async def ping() -> str:

@@ -150,12 +150,10 @@ class Generation:
     # -- one response
 
     async def _generate(self, response: _Response, command: Generate, request: ChatContext) -> None:
-        agent = self._host.agent(command.agent)
-        table = self._host.tools_of(command.agent, on_enter=command.on_enter)
-        tools: list[Any] = list(table.flatten()) if command.tools else []
-        response.one_call = self._host.one_call_at_a_time(command.agent)
         try:
-            result = agent.llm_node(request, tools, _settings(command))
+            tools = self._tools(command)
+            response.one_call = self._host.one_call_at_a_time(command.agent)
+            result = self._host.agent(command.agent).llm_node(request, tools, _settings(command))
             await self._consume(response, result, tools)
             text = await self._whole_text(response)
         except asyncio.CancelledError:
@@ -166,6 +164,12 @@ class Generation:
             self._fail(response, error)
             return
         self._finish(response, text)
+
+    def _tools(self, command: Generate) -> list[Any]:
+        """A list of the node's own."""
+        if not command.tools:
+            return []
+        return list(self._host.tools_of(command.agent, on_enter=command.on_enter).flatten())
 
     async def _say(self, response: _Response, source: str | AsyncIterable[str]) -> None:
         try:
