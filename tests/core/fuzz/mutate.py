@@ -175,6 +175,20 @@ BREAKS = (
           "if self.phase is Phase.CLOSING and self._is_quiet(floor):"),
     Break("end: a goodbye ends nothing", "closing.py",
           "            self.deadline = floor.out.now + self._linger\n", "            pass\n"),
+    # Defects that the fuzzer found when the core was young; each is also recorded in tests/core/regressions.
+    Break("met: a requested reply begins while speech is being silenced", "conversation.py",
+          "        if self._floor.line.is_stopping:", "        if False:"),
+    Break("met: ids of items clash with the application's", "history.py", 'return f"entry_{', 'return f"item_{'),
+    Break("met: a goodbye and a hand-off wait for each other", "conversation.py",
+          "        if self._closing.ends_speech:\n            return False\n        return handoff",
+          "        if self._closing.phase not in (Phase.OPEN, Phase.DRAINING):\n            return False\n"
+          "        return handoff"),
+    Break("met: a tool whose task was swept away stays suspended", "handoff.py",
+          "        _resume(floor, above)  #", "        above is frame and _resume(floor, above)  #"),
+    Break("met: an interrupted reply comes back at once", "conversation.py",
+          "                speech.turns.clear()  #", "                #"),
+    Break("met: protected sound of a lower agent is cut", "conversation.py",
+          "not floor.is_protected(sounding.speech)", "sounding.speech.interruptible"),
 )  # fmt: skip
 
 

@@ -73,6 +73,8 @@ class Speech:
     done: bool = False
     interrupted: bool = False
     heard: bool = False
+    maybe_heard: bool = False
+    """Heard, but reported so late that the core may count it as unheard."""
     excused: bool = False
     """The application interrupted it: what it owed is no longer owed."""
     mute: bool = False
@@ -463,7 +465,7 @@ class Shadow:
         if self._maybe_gone(segment):
             # The core may have assumed the end already, with what was reported so far.
             segment.progress = max(segment.progress, fact.heard, key=len)
-            segment.speech.heard = segment.speech.heard or bool(fact.heard)
+            segment.speech.maybe_heard = segment.speech.maybe_heard or bool(fact.heard)
             self._leave(segment)
             return
         segment.heard = fact.heard
@@ -1198,10 +1200,11 @@ class Shadow:
             if twice:
                 self._fail("kept", f"told twice: {sorted(twice)}")
             self.told.update(speech.delivers)
-        if not self._answers(speech):
+        if speech.interrupted and not speech.heard:
             self.half_answered.update((turn.text, turn) for turn in speech.begun_for)
+        if not self._answers(speech):
             return
-        if self._answers(speech):
+        if speech.heard or not speech.interrupted:
             for turn in [turn for turn in self.half_answered.values() if speech in turn.begun]:
                 del self.half_answered[turn.text]
         answered = [turn for turn in self.unanswered.values() if speech in turn.carriers]
@@ -1217,7 +1220,7 @@ class Shadow:
 
     @staticmethod
     def _answers(speech: Speech) -> bool:
-        return speech.heard or not speech.interrupted or speech.excused
+        return speech.heard or speech.maybe_heard or not speech.interrupted or speech.excused
 
     def _closed(self, _: do.Close) -> None:
         if not self.closing and not self.may_end:
