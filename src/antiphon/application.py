@@ -348,6 +348,11 @@ class Application:
         agent = self._agents[agent_id]
         return isinstance(agent.tts, TTS) or "tts_node" in agent.overridden
 
+    def voice_of(self, agent_id: str) -> Any:
+        """What speaks for the agent: its voice, or itself if its own `tts_node` does."""
+        agent = self._agents[agent_id]
+        return agent.tts or agent
+
     def stt_of(self, agent_id: str) -> STT | None:
         """What recognises the caller's words for the agent."""
         stt = self._agents[agent_id].stt
@@ -588,7 +593,8 @@ class Application:
         error = self.running.generation.errors.get(command.gen or 0)
         if error is None:
             error = ProviderTimeout(f"the model: {command.value}") if command.gen else AntiphonError(command.value)
-        self.failed(error, "llm" if command.gen else "session")
+        agent = self._agents[self.current_agent_id]
+        self.failed(error, (agent.llm or agent) if command.gen else self.session)
 
     # -- idle
 

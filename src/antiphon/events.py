@@ -179,7 +179,7 @@ class ErrorEvent(_Event):
 
     error: BaseException
     source: Any
-    """What failed: a model, a toolset, an agent, or a word that names the part of the session."""
+    """What failed: a model, a tool, a toolset, an agent, the session, or a word that names a part of it."""
     type: Literal["error"] = "error"
 
 

@@ -139,6 +139,7 @@ def test_a_failing_model_is_told_as_an_error_and_the_caller_hears_why() -> None:
             result = await session.run(user_input="a")
             assert [e.item.content for e in result.events if e.type == "message"] == [["Sorry."]]
         assert [str(event.error) for event in errors] == ["no luck"]
+        assert errors[0].source is session.llm
 
     run_virtual(main())
 

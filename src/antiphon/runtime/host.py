@@ -61,6 +61,9 @@ class Host(Protocol):
     def has_voice(self, agent_id: str) -> bool:
         """Whether what the agent says can be turned into sound."""
 
+    def voice_of(self, agent_id: str) -> Any:
+        """What speaks for the agent: its voice, or itself if its own `tts_node` does."""
+
     def stt_of(self, agent_id: str) -> STT | None:
         """What recognises the caller's words for the agent."""
 

@@ -163,7 +163,7 @@ class Playout:
         except Exception as error:
             segment.failed = True
             logger.error("agent %r: speech synthesis failed: %s", segment.agent, error, exc_info=error)
-            self._host.failed(error, "tts")
+            self._host.failed(error, self._host.voice_of(segment.agent))
         finally:
             segment.end_audio()
         self._pace = segment.ledger.pace
