@@ -176,6 +176,26 @@ def test_an_agent_that_ends_the_call_ends_it() -> None:
     assert said(call, "user") == ["Hi"]
 
 
+def test_a_session_that_does_not_take_the_room_is_an_error() -> None:
+    made = AgentServer()
+
+    @made.rtc_session
+    async def entrypoint(session: AgentSession) -> None:
+        await session.start(agent=Agent(instructions=""), llm=FakeLLM(), stt=None, tts=None, vad=None)
+
+    with pytest.raises(AgentFileError, match=r"does not hear the caller.*room=ctx\.room"):
+        by_voice(made, [speech(1.0)])
+
+
+def test_a_call_that_never_ends_is_ended_and_reported(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("antiphon.cli.call.CALL_LIMIT", 6.0)
+    call = by_voice(server(script(), heard=["Hi"]), [speech(1.0)] * 9)
+    assert "The call was ended after 6 s." in capsys.readouterr().err
+    assert said(call, "user") == ["Hi"]
+
+
 def test_the_page_and_the_recording_are_written(tmp_path: Path) -> None:
     call = by_voice(server(script(), heard=["Hi"]), [speech(1.0)])
     call.save(title="Call", recording=tmp_path / "a.wav", page=tmp_path / "b.html")

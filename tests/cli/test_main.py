@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import sys
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from antiphon.cli.agent_file import load_agent_file
 from antiphon.cli.main import main
 
 AGENT = """
@@ -117,6 +119,18 @@ def test_a_file_that_runs_its_server_is_a_command_line_of_its_own(
     with pytest.raises(SystemExit) as left:
         exec(code, {"__name__": "__main__"})
     assert left.value.code == 0
+    assert "Hello" in capsys.readouterr().out
+
+
+def test_inside_a_running_loop_run_is_awaited(
+    agent_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", [str(agent_file), "call", "--say", "Hi"])
+
+    async def program() -> int:
+        return await load_agent_file(agent_file).run()
+
+    assert asyncio.run(program()) == 0
     assert "Hello" in capsys.readouterr().out
 
 

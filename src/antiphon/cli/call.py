@@ -92,18 +92,36 @@ async def voice_call(
         job.on_session(sessions.append)
         job.on_session(log.listen)
         session = await start_session(job)
+        if not caller.started:
+            raise AgentFileError(
+                "the session does not hear the caller. Call `session.start(agent=..., room=ctx.room)`."
+            )
         ran_with = describe_models(session, "llm", "stt", "tts")
-        async with asyncio.timeout(CALL_LIMIT), asyncio.TaskGroup() as tasks:
-            ended = [tasks.create_task(job.wait_for_shutdown()), tasks.create_task(caller.hung_up())]
-            await asyncio.wait(ended, return_when=asyncio.FIRST_COMPLETED)
-            for task in ended:
-                task.cancel()
+        if not await _ended(job, caller):
+            screen.notice(f"The call was ended after {CALL_LIMIT:g} s.")
         raise_error(job)
         duration = recorder.now()
     delays = [a.delay if a is not None else None for a in answers(recorder, caller.spoken)]
     report = log.report(duration, delays)
     screen.summary(report)
     return Call(report, ran_with, recorder, caller, output)
+
+
+async def _ended(job: JobContext, caller: RecordedCaller) -> bool:
+    """Wait until the agent has ended the call or the caller has hung up. False: neither did within `CALL_LIMIT`."""
+    ends: list[asyncio.Task[object]] = [
+        asyncio.create_task(job.wait_for_shutdown()),
+        asyncio.create_task(caller.hung_up()),
+    ]
+    try:
+        done, _ = await asyncio.wait(ends, timeout=CALL_LIMIT, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in ends:
+            task.cancel()
+        await asyncio.wait(ends)
+    return bool(done)
 
 
 async def text_call(server: AgentServer, texts: Sequence[str], *, models: ModelChoice, screen: Screen) -> Call:

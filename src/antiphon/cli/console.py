@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator
 
-from antiphon.cli.call import CALL_LIMIT, describe_models, raise_error, say, start_session
+from antiphon.cli.call import describe_models, raise_error, say, start_session
 from antiphon.cli.call_log import CallLog, Turn
 from antiphon.cli.models import ModelChoice
 from antiphon.cli.screen import Screen
@@ -34,9 +34,8 @@ async def chat(server: AgentServer, *, models: ModelChoice, screen: Screen) -> N
         await session.wait_for_idle()
         ended = asyncio.create_task(job.wait_for_shutdown())
         try:
-            async with asyncio.timeout(CALL_LIMIT):
-                async for line in _lines("> " if interactive else "", ended):
-                    await say(session, line)
+            async for line in _lines("> " if interactive else "", ended):
+                await say(session, line)
             raise_error(job)
         finally:
             ended.cancel()

@@ -140,6 +140,11 @@ class RecordedCaller(AudioInput):
             if (turn.sample_rate, turn.num_channels) != (self._rate, 1):
                 raise UsageError(f"RecordedCaller: expected mono turns at {self._rate} Hz. Use read_recording().")
 
+    @property
+    def started(self) -> bool:
+        """True once somebody listens to the caller."""
+        return self._task is not None
+
     def start(self, on_frame: Callable[[AudioFrame], None], on_end: Callable[[], None]) -> None:
         self._recorder.begin()
         self._task = asyncio.create_task(self._call(on_frame, on_end), name="recorded caller")
