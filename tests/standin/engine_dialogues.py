@@ -446,4 +446,75 @@ DIALOGUES: list[Dialogue] = [
             ("bye now", []),
         ],
     ),
+    (
+        "restaurant",
+        [
+            ("can I get a table", []),
+            ("this friday at 8 for two", []),
+            ("hmm actually at 7", []),
+            ("yes please", _reserve("2026-11-27", "19:00", 2)),
+            ("can you check friday for lunch too", _table("2026-11-27", 2, "lunch")),
+            ("do you have parking", []),
+            ("no thanks bye", []),
+        ],
+    ),
+    (
+        "taxi",
+        [
+            ("I need a van", []),
+            ("from 10 Downing Street", []),
+            ("the airport", []),
+            ("six people", _taxi("10 Downing Street", "airport", "van", 6)),
+        ],
+    ),
+    (
+        "taxi",
+        [
+            ("taxi please", []),
+            ("12 high street", []),
+            ("Is it raining?", []),
+            ("central park", []),
+            ("the van", []),
+            ("for two", _taxi("12 high street", "central park", "van", 2)),
+        ],
+    ),
+    (
+        "airline",
+        [
+            ("can you tell me about flight lh four three nine", [("flight_status", {"flight_number": "LH439"})]),
+            ("thanks that's all", []),
+        ],
+    ),
+    (
+        "courier",
+        [
+            ("where's my stuff", []),
+            ("uh the number is PK 87654321", [("track_parcel", {"tracking_number": "PK87654321"})]),
+            ("can I get it delivered on friday instead", []),
+            ("morning", []),
+            (
+                "yes go ahead",
+                [
+                    (
+                        "reschedule_delivery",
+                        {"tracking_number": "PK87654321", "new_date": "2026-11-27", "window": "morning"},
+                    )
+                ],
+            ),
+            ("thanks, that's all", []),
+        ],
+    ),
+    (
+        "receptionist",
+        [
+            (
+                "I'd like to book an appointment for tomorrow at 3 PM, my name is Zoe Kravitz",
+                _book("Zoe Kravitz", "tomorrow", "3:00 PM"),
+            ),
+            ("hmm do you have anything on friday", _check("Friday")),
+            ("2 pm works", _book("Zoe Kravitz", "Friday", "2:00 PM")),
+            ("and another one at 4:30 for Bob Lee", _book("Bob Lee", "Friday", "4:30 PM")),
+            ("thank you", []),
+        ],
+    ),
 ]

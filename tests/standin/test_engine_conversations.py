@@ -232,3 +232,35 @@ def test_no_trade_is_written_into_the_engine() -> None:
     package = files("antiphon.providers.standin")
     texts = {f.name: f.read_text() for f in package.iterdir() if f.name.endswith((".py", ".json"))}
     assert {name: pattern.findall(text) for name, text in texts.items() if pattern.search(text)} == {}
+
+
+def test_nothing_found_offers_the_tool_for_that() -> None:
+    talk = restaurant(open_slots=[])
+    first = talk.say("Do you have a table for 2 tomorrow for dinner?")
+    assert first.said.endswith("Would you like me to look for alternatives?")
+    turn = talk.say("yes please")
+    # The date has the form that the namesake in another tool documents.
+    assert turn.calls == [("find_alternatives", {"date": "2026-11-22", "party_size": 2})]
+    assert turn.said.startswith("The day after has tables at 6 PM and 8 PM.")
+
+
+def test_a_tool_that_sends_the_engine_back_to_read_back_is_obeyed() -> None:
+    talk = restaurant()
+    talk.ctx.add_message(role="user", content="Book a table for four on Friday at 7:30 pm")
+    arguments = '{"date": "2026-11-27", "time": "19:30", "party_size": 4, "read_back": false}'
+    talk.ctx.append(FunctionCall(call_id="x", name="book_reservation", arguments=arguments))
+    output = "Read the date, time, and party size back to the user first, then call this tool again."
+    talk.ctx.append(FunctionCallOutput(call_id="x", name="book_reservation", output=output))
+    assert talk.go_on().said.endswith("Is that right?")
+    expected = {"date": "2026-11-27", "time": "19:30", "party_size": 4, "read_back": True}
+    assert talk.say("yes").calls == [("book_reservation", expected)]
+
+
+def test_a_long_call_is_read_as_from_the_start() -> None:
+    one, other = restaurant(), restaurant()
+    for text in ("Do you have a table for 3 on Friday?", "Dinner, please.", "8:15", "no, 7:30"):
+        one.say(text)
+    other.ctx.items = [*one.ctx.items]
+    for item in other.ctx.items:
+        item.wire.clear()
+    assert one.say("yes").calls == other.say("yes").calls != []

@@ -50,6 +50,7 @@ class Match:
         )
 
 
+_VAGUE = frozenset({"check", "retrieve", "obtain"})
 _TYPED = (Kind.DATE, Kind.TIME, Kind.PERSON, Kind.EMAIL, Kind.PHONE, Kind.CODE, Kind.NUMBER)
 
 
@@ -72,7 +73,22 @@ def _match(tool: ToolView, tools: Sequence[ToolView], said: Utterance, new: Mapp
     words = _words(tool, tools, said)
     act = _act(tool, said)
     if said.acts <= {"retrieve", "obtain"} and said.wish and words > 0 and tool.acts & {"arrange", "obtain"}:
-        act = max(act, 1.5)  # "I'd like a ...": wanting the thing is asking for what provides it
+        act = max(act, 1.5)
+    elif said.wants_one and not said.acts & SPECIFIC and tool.acts & {"arrange", "obtain"}:
+        # A thing that no tool names: it must be what the only tool that provides things is for.
+        if sum(1 for other in tools if other.acts & {"arrange", "obtain"}) == 1:
+            act = max(act, 1.2)  # "I'd like a ...": wanting the thing is asking for what provides it
+    topics = [w for w in said.content if (w,) not in thesaurus().acts]
+    free = any(slot.kind in (Kind.THING, Kind.PLACE, Kind.NOTE) for slot in tool.slots)
+    if (
+        topics
+        and not said.wants_one
+        and said.acts <= _VAGUE
+        and not free
+        and not new
+        and not any(_weight(tool, w) > 0 for w in topics)
+    ):
+        act *= 0.3  # "do you have parking": asks for something, but for nothing that this tool is about
     if any(slot.kind is Kind.THING and slot.required for slot in tool.slots) and _has_foreign(tools, said):
         values += 0.5
     covered = sum(1 for word in said.content if _weight(tool, word) > 0)

@@ -65,7 +65,11 @@ def fill(tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: Situati
             out[slot.name] = Fill(flag, at.turn, flag)
         elif slot.kind is Kind.TIME and slot.name not in out and (clock := _offered_time(slot, said, at)) is not None:
             out[slot.name] = clock
-    _free_text(tool, said, known, at, out)
+    _free_text(tool, said, known, at, out, used)
+    for name, fresh in out.items():
+        before = known.get(name)
+        if before is not None and isinstance(fresh.value, str) and str(before.value).lower() == fresh.value.lower():
+            out[name] = Fill(before.value, fresh.turn, fresh.raw)  # written as before: recognisers vary in capitals
     return out
 
 
@@ -172,7 +176,7 @@ def _number_fit(slot: Slot, mention: Mention, said: Utterance, at: Situation, *,
             return 3.0
         if noun in thesaurus().groups.get("peopl", ()) and about & thesaurus().groups.get("peopl", frozenset()):
             return 3.0
-        if noun in _UNITS or before[-1:] in (["from"], ["to"], ["at"], ["in"], ["near"]):
+        if at.free_asked or noun in _UNITS or before[-1:] in (["from"], ["to"], ["at"], ["in"], ["near"]):
             return 0.0
         return 2.0 if slot.name in at.asked else (0.5 if alone and at.addressed else 0.0)
     if any(alike(stem(w), one) >= 0.8 for w in before for one in slot.name_stems):
@@ -423,13 +427,11 @@ _NOTE_LEADS = tuple(tuple(phrase.split()) for phrase in phrases("leads in to a n
 _TAILS = frozenset("please thanks thank you then instead too".split())
 
 
-def _free_text(tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: Situation, out: dict[str, Fill]) -> None:
-    slots = [
-        s
-        for s in tool.slots
-        if s.kind in (Kind.PLACE, Kind.THING, Kind.NOTE) or (s.kind is Kind.PERSON and not s.required)
-    ]
-    slots = [s for s in slots if s.kind is not Kind.PERSON]
+def _free_text(
+    tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: Situation, out: dict[str, Fill], used: set[int]
+) -> None:
+    slots = [s for s in tool.slots if s.kind in (Kind.PLACE, Kind.THING, Kind.NOTE)]
+
     if not slots or said.intent in (Intent.HELP, Intent.REPEAT, Intent.WAIT):
         return
     for slot in slots:
@@ -437,6 +439,8 @@ def _free_text(tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: S
             out[slot.name] = _text_fill(slot, text, at)
     open_slots = [s for s in slots if s.name not in out]
     asked = [s for s in open_slots if s.name in at.asked]
+    if all(k in used or is_stop(t.low) for k, t in enumerate(said.tokens)):
+        return  # every word has its place already
     if asked and not out.keys() & {s.name for s in slots} and said.intent is not Intent.FAREWELL:
         text = _whole_answer(asked[0], said, tool)
         if text:

@@ -13,7 +13,7 @@ from antiphon.llm import LLM, ChatChunk, ChatRequest, ChoiceDelta, CompletionUsa
 from antiphon.options import is_given
 from antiphon.providers.standin import plan, replay, results, speak
 from antiphon.providers.standin.memory import PlannedCall, State, Step
-from antiphon.providers.standin.slots import Slot, ToolView, view
+from antiphon.providers.standin.slots import Slot, ToolView, harmonised, view
 from antiphon.providers.standin.understand import Kind
 
 NOTICE = (
@@ -92,7 +92,9 @@ def respond(request: ChatRequest, today: dt.date) -> Step:
 
 def decide(items: Sequence[Any], tools: Sequence[ToolView], choice: str | Mapping[str, Any], today: dt.date) -> Step:
     """The next step for a history and tools. Pure."""
+    tools = harmonised(tools)
     state, step = replay.replay(items, tools, today)
+
     if choice == "none":
         return step if not step.calls else Step(say=_without_call(state, step), goal=step.goal)
     if choice == "auto" or not tools:

@@ -85,6 +85,7 @@ def read_clock(tokens: Sequence[Token], i: int, *, hinted: bool) -> tuple[Clock,
     if read is None:
         return None
     hour, minute, end, strong = read
+    strong_alone = ":" in low or end > i + 1
     if hour > 24 or minute > 59:
         return None
     hour %= 24
@@ -98,6 +99,8 @@ def read_clock(tokens: Sequence[Token], i: int, *, hinted: bool) -> tuple[Clock,
             hour = hour % 12 + (12 if tokens[end].low == "pm" else 0)
         return Clock(words(tokens[i : end + 1]), hour, minute, True), end + 1, True
     part, after = _day_part(tokens, end)
+    if not strong_alone and after == "tonight" and i and tokens[i - 1].low == "for" and not hinted:
+        return None  # "a place for two tonight"
     if part is not None and hour <= 12:
         hour = hour % 12 + (12 if part == "pm" and not (hour == 12 and after == "night") else 0)
         return Clock(words(tokens[i:end]), hour, minute, True), end, True

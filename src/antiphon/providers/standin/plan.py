@@ -41,6 +41,10 @@ def hear(state: State, text: str) -> Step:
     """Understand a caller's turn, note its values, and decide what to do."""
     state.turn += 1
     said = understand(text, state.today, state.asked_kinds(), _open_kinds(state))
+    if said.correction and not state.asked and len(said.tokens) <= 5 and not said.of(Kind.DATE):
+        # "hmm, actually six": what was given last is what is taken back.
+        state.asked = _recent(state)
+        said = understand(text, state.today, state.asked_kinds(), _open_kinds(state))
     new = {name: _fills(state, tool, said, addressed=False) for name, tool in state.tools.items()}
     ranked = match(list(state.tools.values()), said, new)
     early = _conversational(state, said, ranked, new)
@@ -82,6 +86,16 @@ def _unsure(tool: ToolView) -> frozenset[Kind]:
     """Names are not guessed at for a tool that takes free words as well: they could be either."""
     free = any(slot.kind in (Kind.THING, Kind.PLACE, Kind.NOTE) and slot.required for slot in tool.slots)
     return frozenset({Kind.PERSON}) if free else frozenset()
+
+
+def _recent(state: State) -> frozenset[str]:
+    """The slots of the goal that the turn before filled, where a bare value can take their place."""
+    tool = state.tools.get(state.goal or "")
+    if tool is None:
+        return frozenset()
+    plain = {s.name for s in tool.slots if s.kind in (Kind.DATE, Kind.TIME, Kind.NUMBER, Kind.CODE)}
+    recent = {k for k, f in state.values(tool).items() if f.turn == state.turn - 1 and k in plain}
+    return frozenset(recent) if len(recent) == 1 else frozenset()
 
 
 def _share(state: State, tool: ToolView, new: dict[str, dict[str, Fill]]) -> None:
@@ -419,6 +433,13 @@ def current(state: State, tool: ToolView, said: Utterance | None = None) -> dict
                 keep = slot.name in fresh or slot.kind in (*IDENTITY, Kind.NUMBER)
                 if slot.kind is Kind.DATE and Kind.TIME in kinds:
                     keep = True
+                if (
+                    said is not None
+                    and "same" in said.lows
+                    and slot.kind in (Kind.DATE, Kind.TIME, Kind.THING, Kind.PLACE)
+                ):
+                    keep = True
+
                 if not keep:
                     values.pop(slot.name, None)
     for slot in tool.slots:
@@ -562,7 +583,7 @@ def _collect(state: State, tool: ToolView, wanted: list[Slot], said: Utterance |
     pair = wanted[:2]
     if len(pair) == 2 and (
         pair[1].kind in (Kind.CHOICE, Kind.NOTE, Kind.FLAG, Kind.THING, Kind.PLACE)
-        or pair[0].kind in (Kind.CHOICE, Kind.NOTE)
+        or pair[0].kind in (Kind.CHOICE, Kind.NOTE, Kind.THING, Kind.PLACE)
     ):
         pair = pair[:1]
     again = state.asked == frozenset(s.name for s in pair) and state.goal == tool.name

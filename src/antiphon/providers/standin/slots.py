@@ -410,6 +410,23 @@ def _vocabulary(name: str, description: str, slots: Sequence[Slot]) -> dict[str,
     return weights
 
 
+def harmonised(tools: Sequence[ToolView]) -> list[ToolView]:
+    """The tools, where a parameter that says nothing of itself is documented as its namesake in another tool is."""
+    told = {slot.key: slot for tool in reversed(tools) for slot in tool.slots if slot.description}
+    out = []
+    for tool in tools:
+        if any(not slot.description and slot.key in told for slot in tool.slots):
+            slots = tuple(
+                slot
+                if slot.description or (twin := told.get(slot.key)) is None or twin.json_type != slot.json_type
+                else dataclasses.replace(slot, description=twin.description, examples=twin.examples)
+                for slot in tool.slots
+            )
+            tool = dataclasses.replace(tool, slots=slots)
+        out.append(tool)
+    return out
+
+
 # -- writing values
 
 

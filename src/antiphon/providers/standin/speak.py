@@ -158,11 +158,8 @@ def ask(slots: Sequence[Slot], *, again: bool = False) -> str:
 
 def out_of_bounds(slot: Slot) -> str:
     """Says which numbers can be taken."""
-    what = (
-        re.sub(r"^how many |\?$", "", question(slot), flags=re.I)
-        if question(slot).startswith("How many")
-        else slot.label
-    )
+    what = slot.label
+
     if slot.low is not None and slot.high is not None:
         return f"I'm sorry, I can only take between {slot.low:g} and {slot.high:g} for the {what}."
     bound = f"up to {slot.high:g}" if slot.high is not None else f"{slot.low:g} or more"

@@ -85,8 +85,10 @@ class Utterance:
     question: bool
     acts: frozenset[str]
     intent: Intent
+    wants_one: bool
+    """As in "I need a ...", "can I get an ...": wants a thing, whatever it is called."""
     wish: bool
-    """ "I'd like a", "I need to": asks for something without saying what is to be done."""
+    """As in "I'd like a", "I need to": asks for something without saying what is to be done."""
     taken: frozenset[int]
     """The tokens that mentions cover."""
 
@@ -134,6 +136,7 @@ def understand(
         question=text.rstrip().endswith("?") or _asks(lows),
         acts=acts_of([t for i, t in enumerate(tokens) if i not in taken or _keeps_act(t.low)]),
         intent=_intent(lows, bool(mentions)),
+        wants_one=bool(_WANTS_ONE.search(" ".join(lows))),
         wish=any(low in ("need", "want", "like", "love", "wanna", "have", "get") for low in lows[:7]),
         taken=taken,
     )
@@ -188,13 +191,19 @@ def _scan(tokens: Sequence[Token], taken: set[int], read: Callable[[int], int | 
         i = end if end is not None and end > i else i + 1
 
 
+_WANTS_ONE = re.compile(
+    r"^(?!.*\b(?:do you|does|are there|is there|have a question)\b).*\b(?:like|need|want|get|have) (?:a|an|another)\b"
+)
+_ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
 def _email_at(tokens: Sequence[Token], i: int, take: Take) -> int | None:
     read = contacts.read_email(tokens, i)
     return take(Kind.EMAIL, read[0], i, read[1]) if read is not None else None
 
 
 def _phone_at(tokens: Sequence[Token], i: int, take: Take, *, cued: bool) -> int | None:
-    if contacts.cued_code(tokens, i) and not cued:
+    if (contacts.cued_code(tokens, i) and not cued) or _ISO_DAY.fullmatch(tokens[i].low):
         return None
     read = contacts.read_phone(tokens, i)
     return take(Kind.PHONE, read[0], i, read[1]) if read is not None else None
@@ -202,6 +211,9 @@ def _phone_at(tokens: Sequence[Token], i: int, take: Take, *, cued: bool) -> int
 
 def _code_at(tokens: Sequence[Token], i: int, take: Take, *, asked: bool, lacking: bool = False) -> int | None:
     expected = asked or contacts.cued_code(tokens, i)
+    if _ISO_DAY.fullmatch(tokens[i].low) and not asked:
+        return None
+
     if not expected and lacking and re.fullmatch(r"[a-z]{1,2}", tokens[i].low) and not is_stop(tokens[i].low):
         expected = True
     if not expected and re.fullmatch(r"\d{1,2}[:.]\d{2}|\d+(am|pm)", tokens[i].low):
@@ -367,7 +379,10 @@ _FIXES = phrases("corrections")
 
 
 def _is_correction(lows: list[str]) -> bool:
+    while lows and lows[0] in _LEADS - {"yes"}:
+        lows = lows[1:]
     text = " ".join(lows)
+
     return lows[:1] == ["no"] or lows[:1] == ["actually"] or any(fix in text for fix in _FIXES)
 
 
