@@ -42,7 +42,10 @@ def test_it_stops_with_its_last_listener() -> None:
 def test_all_sessions_of_a_loop_share_one() -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
-        assert Ticker.of(loop) is Ticker.of(loop)
+        ticker = Ticker.of(loop)
+        assert Ticker.of(loop) is ticker
+        ticker.remove(print)
+        assert Ticker.of(loop) is not ticker, "one that nobody listens to is given up"
 
     run_virtual(main())
 

@@ -49,9 +49,10 @@ class Ticker:
         """Call `listener` no more. The heartbeat stops with the last one."""
         if listener in self._listeners:
             self._listeners.remove(listener)
-        if not self._listeners and self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        if not self._listeners:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
             _tickers.pop(self._loop, None)
 
     def _arm(self) -> None:
