@@ -6,6 +6,7 @@ import pytest
 
 from antiphon.core.commands import CancelTool, Close, Generate, RunHook, RunTool, StopPlayout
 from antiphon.core.facts import (
+    AgentTaskStarted,
     CloseRequested,
     EndRequested,
     PlayoutFinished,
@@ -49,6 +50,18 @@ def test_a_reading_tool_is_stopped_at_once_and_a_writing_one_gets_the_grace() ->
     d.tell(ToolReturned(d.last(RunTool).run, "booked"))
     assert d.closed
     assert d.lines[-2:] == ["call book c2/finished", "output booked"]
+
+
+def test_a_tool_is_stopped_after_the_tools_of_the_task_that_it_awaits() -> None:
+    d = Dialogue()
+    d.types("go")
+    d.model("", "register")
+    parent = d.last(RunTool).run
+    d.tell(AgentTaskStarted(900, "t", run=parent))
+    d.types("Ada").model("", "check")
+    child = d.last(RunTool).run
+    d.tell(CloseRequested())
+    assert [command.run for command in d.all(CancelTool)] == [child, parent]
 
 
 def test_a_write_that_does_not_end_in_time_is_recorded_as_unknown() -> None:

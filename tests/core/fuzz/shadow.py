@@ -735,7 +735,7 @@ class Shadow:
         speech = self._begin(command)
         segment = Segment(command.segment, command.gen, speech)
         self.segments[command.segment] = segment
-        gen = Gen(command.gen, speech, segment, "", False, self.now + self.options.generation_timeout)
+        gen = Gen(command.gen, speech, segment, "", False, self.now + self.options.generation_limit)
         self.gens[command.gen] = gen
         if command.text is None:
             self.counters["say"] += 1
@@ -1295,7 +1295,8 @@ class Shadow:
             return
         if first.since >= self.now:  # It began behind the turn.
             return
-        if first.speech.interruptible and not self.was_shielded and self.now >= self.resumed_until:
+        shielded = self.was_shielded or any(run.protected or run.suspended for run in self.live.values())
+        if first.speech.interruptible and not shielded and self.now >= self.resumed_until:
             self._fail("barge-in", f"a turn was taken, and {first.number} sounds on")
 
     def _somebody_else_acts(self) -> bool:
