@@ -264,3 +264,26 @@ def test_a_long_call_is_read_as_from_the_start() -> None:
     for item in other.ctx.items:
         item.wire.clear()
     assert one.say("yes").calls == other.say("yes").calls != []
+
+
+@pytest.mark.parametrize(
+    ("output", "speech"),
+    [
+        ("`book` is still running (started 2 s ago); do not call it again, its result will follow.", "still working"),
+        ("It is unknown whether `book` happened; do not repeat it.", "can't tell yet"),
+        (
+            "The tool `book` has updated, message: Found 3 of them\nThe task is still running, so DON'T make up or give"
+            " information not included in the message above.",
+            "Found 3 of them.",
+        ),
+    ],
+)
+def test_what_the_session_says_in_a_tools_place_is_put_in_words(output: str, speech: str) -> None:
+    talk = receptionist()
+    talk.ctx.add_message(role="user", content="Do you have anything next Tuesday?")
+    talk.ctx.append(FunctionCall(call_id="a", name="check_availability", arguments='{"date": "next Tuesday"}'))
+    talk.ctx.append(FunctionCallOutput(call_id="a", name="check_availability", output=output))
+    said = talk.ask(tool_choice="none").text
+    assert speech in said
+    assert "`" not in said
+    assert "DON'T" not in said

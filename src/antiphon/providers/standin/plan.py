@@ -473,6 +473,9 @@ def _time_of_item(state: State, tool: ToolView, slot: Slot, values: dict[str, Fi
 
 
 def _borrowed(state: State, tool: ToolView, slot: Slot) -> Fill | None:
+    if slot.name == "call_id":
+        running = [c for c in state.calls if c.output and results.is_running(c.output)]
+        return Fill(running[-1].call_id.partition("/")[0], running[-1].turn) if running else None
     for name, other in state.tools.items():
         if name == tool.name:
             continue

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from antiphon.chat import INSTRUCTIONS_ID, ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
-from antiphon.providers.standin import plan, speak
+from antiphon.providers.standin import plan, results, speak
 from antiphon.providers.standin.memory import Called, Offer, State, Step
 from antiphon.providers.standin.slots import ToolView
 
@@ -22,7 +22,9 @@ from antiphon.providers.standin.slots import ToolView
 def replay(items: Sequence[ChatItem], tools: Sequence[ToolView], today: dt.date) -> tuple[State, Step]:
     """The state after the history, and the step that is due."""
     instructions = instructions_of(items)
-    by_name = {tool.name: tool for tool in tools}
+    busy = any(isinstance(item, FunctionCallOutput) and results.is_running(item.output) for item in items)
+    by_name = {tool.name: tool for tool in tools if busy or tool.name not in _HOUSEKEEPING}
+
     keys = _keys(items, hash((instructions, today, *(t.fingerprint for t in tools))))
     reader, start = _Reader(State(tools=by_name, instructions=instructions, today=today)), 0
     for k in range(len(items) - 1, -1, -1):
@@ -38,6 +40,8 @@ def replay(items: Sequence[ChatItem], tools: Sequence[ToolView], today: dt.date)
     return reader.state, reader.due()
 
 
+_HOUSEKEEPING = frozenset({"get_running_tasks", "cancel_task"})
+"""The session's own tools, of use only while something runs in the background."""
 _WIRE = "standin"
 """Where the reading of a history is kept on its last item, so that the next request goes on from there."""
 

@@ -302,6 +302,12 @@ def digest(output: str, *, said: Sequence[str] = ()) -> Digest:
     text = output.strip()
     if not text:
         return Digest()
+    if match := _UPDATE.match(text):
+        text = match[1].strip()
+    for pattern, digest_ in _SESSION_TEXTS:
+        if pattern.search(text):
+            return digest_
+
     data = _json(text)
     if data is not None:
         told = verbalise(data)
@@ -334,6 +340,26 @@ def digest(output: str, *, said: Sequence[str] = ()) -> Digest:
         items=items,
         negative=bool(_NEGATIVE.search(text)) and not moments.times_in(text),
     )
+
+
+_UPDATE = re.compile(r"The tool `[^`]*` has updated, message: (.*)\nThe task is still running\b.*", re.S)
+"""A tool's report of its progress, as the session words it."""
+_RUNNING = re.compile(r"\bis still running \(started|\bis already running\b")
+_SESSION_TEXTS = (
+    (
+        re.compile(r"is already running\b.*Ask the user whether", re.S),
+        Digest(facts=("That is already under way.",), questions=("Should I do it a second time?",)),
+    ),
+    (_RUNNING, Digest(facts=("I'm still working on that.",))),
+    (re.compile(r"It is unknown whether"), Digest(facts=("I'm sorry, I can't tell yet whether that went through.",))),
+    (re.compile(r"^Hand-off to "), Digest()),
+)
+"""Outputs that the session writes in a tool's place, and what they mean to the caller."""
+
+
+def is_running(output: str) -> bool:
+    """True if a call's output says that the tool runs on."""
+    return bool(_RUNNING.search(output) or _UPDATE.match(output.strip()))
 
 
 def _json(text: str) -> Any | None:

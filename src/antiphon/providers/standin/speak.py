@@ -210,7 +210,9 @@ def apology(facts: Sequence[str]) -> str:
     if not facts:
         return NOT_AVAILABLE
     first = re.sub(r"^(?:error:?|sorry,?|i'm sorry,?|unfortunately,?)\s*", "", facts[0], flags=re.I)
-    if re.search(r"internal error|exception|traceback|timed? ?out|error parsing|unknown function", first, re.I):
+    if re.search(
+        r"internal error|exception|traceback|timed? ?out|did not answer|error parsing|unknown function", first, re.I
+    ):
         return NOT_AVAILABLE
     if not re.match(r"(?:\d|I\b|I'|[A-Z][a-z]+ [A-Z])|[A-Z]{2}", first) and re.match(
         r"(?:No|The|That|This|There|It|We|You|Your|Our|Sorry|An?|All|Those|These|Not|Only|Please)\b", first
