@@ -1,7 +1,7 @@
 """The conversation: facts in, commands out, time as an argument.
 
-Theory of operation. A fact changes the state of one owner and nothing else. What follows is decided by `_RULES`, a
-short list in order of right of way: it is gone through until no rule fires. A rule that may not fire now (the
+Theory of operation. A fact changes the state of one owner and nothing else. What follows is decided by `_settle`, a
+short list of rules in order of right of way: it is gone through until no rule fires. A rule that may not fire now (the
 caller speaks, a hook runs, a hand-off is due) fires when it may, because it looks at levels, not at edges. Timeouts
 are facts too: a promise that is overdue assumes its closing fact.
 
@@ -15,8 +15,7 @@ went in is the journal of the session: replayed, it gives the same commands.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 from antiphon.core import handoff, tool_loop
 from antiphon.core.closing import Closing, Phase
@@ -150,22 +149,11 @@ class Conversation:
 
     def _route(self, fact: Fact) -> None:
         floor = self._floor
-        match fact:
-            case UserSpeechStarted():
-                self._voice_started()
-            case UserSpeechEnded(silence):
-                floor.turn.speech_ended(self._out.now, silence)
-                floor.line.doubt()
-            case Transcribed(text, final):
-                self._words(text, final=final)
-            case EndOfTurnPredicted(version, probability):
-                floor.turn.predicted(version, probability)
-            case UserTurnSubmitted(text):
-                floor.typed.append(text)
-            case UserTurnCommitRequested():
-                floor.turn.commit()
-            case UserTurnCleared():
-                floor.turn.clear()
+        match fact:  # the commonest first: the cases are tried in order
+            case StepGenerated(gen, text):
+                speech = floor.by_gen(gen)
+                if speech is not None:
+                    floor.text_complete(speech, text)
             case TextStarted(gen):
                 self._out.rearm(gen, floor.options.generation_limit)
                 speech = floor.by_gen(gen)
@@ -173,15 +161,8 @@ class Conversation:
                     floor.text_started(speech)
             case ToolCalled():
                 tool_loop.called(floor, fact)
-            case StepGenerated(gen, text):
-                speech = floor.by_gen(gen)
-                if speech is not None:
-                    floor.text_complete(speech, text)
-            case GenerationFailed(gen, error, text):
-                tool_loop.failed(floor, gen, error, text)
-            case PlayoutStarted(segment):
-                floor.line.progressed(segment, "")
-                self._announce(segment)
+            case ToolReturned():
+                tool_loop.returned(floor, fact)
             case PlayoutProgressed(segment, heard):
                 floor.line.progressed(segment, heard)
             case PlayoutFinished(segment_id, heard):
@@ -189,10 +170,32 @@ class Conversation:
                 if gone is not None:
                     floor.segment_gone(gone)
                     floor.finish_if_over(gone.speech)
+            case SpeechRequested():
+                self._speech_requested(fact)
+            case HookReturned(hook, text, veto):
+                self._hook_returned(hook, text, veto)
+            case Transcribed(text, final):
+                self._words(text, final=final)
+            case UserTurnSubmitted(text):
+                floor.typed.append(text)
+            case PlayoutStarted(segment):
+                floor.line.progressed(segment, "")
+                self._announce(segment)
+            case UserSpeechStarted():
+                self._voice_started()
+            case UserSpeechEnded(silence):
+                floor.turn.speech_ended(self._out.now, silence)
+                floor.line.doubt()
+            case EndOfTurnPredicted(version, probability):
+                floor.turn.predicted(version, probability)
+            case UserTurnCommitRequested():
+                floor.turn.commit()
+            case UserTurnCleared():
+                floor.turn.clear()
+            case GenerationFailed(gen, error, text):
+                tool_loop.failed(floor, gen, error, text)
             case ToolUpdated():
                 tool_loop.updated(floor, fact)
-            case ToolReturned():
-                tool_loop.returned(floor, fact)
             case InterruptionsDisallowed(run_id):
                 self._protect(floor.runs.get(run_id))
             case RunSuspended(run_id):
@@ -207,10 +210,6 @@ class Conversation:
                 run = floor.runs.get(run_id)
                 if run is not None:
                     tool_loop.cancel(floor, run)
-            case HookReturned(hook, text, veto):
-                self._hook_returned(hook, text, veto)
-            case SpeechRequested():
-                self._speech_requested(fact)
             case InterruptRequested(speech_id, force):
                 self._interrupt_requested(speech_id, force)
             case InterruptibilityChanged(speech_id, interruptible):
@@ -331,9 +330,10 @@ class Conversation:
         if floor.line.advance(now):
             self._interrupt_top()
             floor.line.clear_doubt()
-        for speech in floor.shields.expired(now):
-            if not floor.is_shielded(speech):
-                floor.interrupt(speech)
+        if floor.shields:
+            for speech in floor.shields.expired(now):
+                if not floor.is_shielded(speech):
+                    floor.interrupt(speech)
         self._settle()
         if floor.accepts_turns and floor.turn.wants_prediction and floor.turn.version != self._predicted_version:
             self._predicted_version = floor.turn.version
@@ -360,11 +360,22 @@ class Conversation:
     # -- rules
 
     def _settle(self) -> None:
+        floor, closing = self._floor, self._closing
         for _ in range(MAX_PASSES):
-            fired = False
-            for is_possible, rule in _RULES:
-                if is_possible(self):
-                    fired = rule(self) or fired
+            # The rules, in order of right of way; each behind a cheap look at whether it can fire at all.
+            fired = bool(floor.turn.ready or floor.typed) and self._commit()
+            if floor.owed:
+                fired |= self._reply()
+            if floor.has_speeches:
+                fired |= self._step()
+            if floor.line.segments:
+                fired |= self._play()
+            if floor.frames[-1].pending is not None:
+                fired |= self._hand_off()
+            if floor.offers:
+                fired |= self._deliver()
+            if closing.phase is not Phase.OPEN:
+                fired |= closing.advance(floor)
             if not fired:
                 return
         raise AssertionError(
@@ -522,9 +533,6 @@ class Conversation:
         floor.begin_step(speech, tools=any(o.final for o in offers) and floor.options.max_tool_steps > 0)
         return True
 
-    def _close(self) -> bool:
-        return self._closing.advance(self._floor)
-
     # -- observers
 
     def _observe(self) -> None:
@@ -551,18 +559,3 @@ class Conversation:
         if floor.owed or floor.judged is not None or floor.top.speeches:
             return "thinking"
         return "listening"
-
-
-Guard: TypeAlias = Callable[[Conversation], object]
-Rule: TypeAlias = Callable[[Conversation], bool]
-
-_RULES: tuple[tuple[Guard, Rule], ...] = (
-    (lambda c: c._floor.turn.ready or c._floor.typed, Conversation._commit),
-    (lambda c: c._floor.owed, Conversation._reply),
-    (lambda c: c._floor.has_speeches, Conversation._step),
-    (lambda c: c._floor.line.segments, Conversation._play),
-    (lambda c: c._floor.top.pending, Conversation._hand_off),
-    (lambda c: c._floor.offers, Conversation._deliver),
-    (lambda c: c._closing.phase is not Phase.OPEN, Conversation._close),
-)
-"""In order of right of way, each with a cheap look at whether it can fire at all."""

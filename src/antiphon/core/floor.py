@@ -72,6 +72,9 @@ class Shields:
     def __init__(self) -> None:
         self._until: dict[Speech, float] = {}
 
+    def __bool__(self) -> bool:
+        return bool(self._until)
+
     def __contains__(self, speech: Speech) -> bool:
         return speech in self._until
 

@@ -240,6 +240,8 @@ class Line:
     @property
     def deadline(self) -> float | None:
         """When a doubt resolves by itself."""
+        if self._doubt is Doubt.CLEAR:
+            return None
         if self._doubt is Doubt.DOUBTFUL:
             return self._doubt_since + self._interruption.false_after
         if self._doubt is Doubt.SUSPECTED and self._cut_after is not None:
@@ -254,6 +256,8 @@ class Line:
 
     def advance(self, now: float) -> bool:
         """Time passed. True if the voice lasted long enough to interrupt by its duration alone."""
+        if self._doubt is Doubt.CLEAR:
+            return False
         deadline = self.deadline
         if deadline is None or now < deadline:
             return False

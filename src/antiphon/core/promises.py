@@ -59,7 +59,7 @@ class _Promise:
 class Outbox:
     """The commands given, the promises they opened, the ids they carry, and the time."""
 
-    __slots__ = ("_last_id", "_open", "commands", "now")
+    __slots__ = ("_due", "_is_due_known", "_last_id", "_open", "commands", "now")
 
     def __init__(self, now: float = 0.0) -> None:
         self.now = now
@@ -67,6 +67,8 @@ class Outbox:
         self.commands: list[Command] = []
         self._open: dict[int, _Promise] = {}
         self._last_id = 0
+        self._due: float | None = None
+        self._is_due_known = True
 
     def new_id(self) -> int:
         """A number never used before in this conversation, for whatever needs an id."""
@@ -80,12 +82,14 @@ class Outbox:
     def promise(self, key: int, assume: Fact, within: float | None) -> None:
         """Open `key`. `assume` becomes true `within` seconds unless a closing fact comes; None: the clock stands."""
         self._open[key] = _Promise(assume, None if within is None else self.now + within)
+        self._is_due_known = False
 
     def rearm(self, key: int, within: float | None) -> None:
         """Set the clock of an open promise anew. No effect on a closed one."""
         promise = self._open.get(key)
         if promise is not None:
             promise.deadline = None if within is None else self.now + within
+            self._is_due_known = False
 
     def remaining(self, key: int) -> float | None:
         """Seconds left for an open promise; None if it is closed or its clock stands."""
@@ -97,6 +101,7 @@ class Outbox:
     def withdraw(self, key: int) -> None:
         """Close `key` without a fact; what still comes for it is refused."""
         self._open.pop(key, None)
+        self._is_due_known = False
 
     def is_open(self, key: int) -> bool:
         """True while a closing fact is awaited."""
@@ -113,23 +118,24 @@ class Outbox:
             return False
         if closes:
             del self._open[key]
+            self._is_due_known = False
         return True
 
     @property
     def deadline(self) -> float | None:
         """When the next promise falls due, or None."""
-        due = [promise.deadline for promise in self._open.values() if promise.deadline is not None]
-        return min(due) if due else None
+        if not self._is_due_known:
+            due = [promise.deadline for promise in self._open.values() if promise.deadline is not None]
+            self._due = min(due) if due else None
+            self._is_due_known = True
+        return self._due
 
     def next_overdue(self) -> Fact | None:
         """The assumed fact of the promise that is longest overdue, or None. Still to be admitted, which closes it."""
-        first: _Promise | None = None
-        first_deadline = self.now
-        for promise in self._open.values():
-            if promise.deadline is not None and promise.deadline <= first_deadline:
-                if first is None or promise.deadline < first_deadline:
-                    first, first_deadline = promise, promise.deadline
-        return None if first is None else first.assume
+        due = self.deadline
+        if due is None or due > self.now:
+            return None
+        return next(promise.assume for promise in self._open.values() if promise.deadline == due)
 
     def take_commands(self) -> list[Command]:
         """The commands given since the last call, in order."""

@@ -53,11 +53,8 @@ def _repr(self: Any) -> str:
     return f"{type(self).__qualname__}({shown})"
 
 
-def _eq(self: Any, other: object) -> bool:
-    if type(other) is not type(self):
-        return NotImplemented
-    same: bool = _values(self) == _values(other)
-    return same
+def _eq(self: Any, other: object) -> Any:
+    return _values(self) == _values(other) if type(other) is type(self) else NotImplemented
 
 
 def _hash(self: Any) -> int:

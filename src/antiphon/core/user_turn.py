@@ -137,6 +137,8 @@ class UserTurn:
 
     def advance(self, now: float) -> None:
         """Time passed: the turn may have become ready, or turned out to be noise."""
+        if self._silent_since is None:
+            return
         deadline = self.deadline
         if deadline is None or now < deadline:
             return
