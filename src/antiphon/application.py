@@ -139,6 +139,8 @@ class Application:
         """Ids of the agents on top of one another, each with the number of its `AgentTask`."""
         self._tasks: dict[int, str] = {}
         """By number: the agents of `AgentTask`s that are awaited."""
+        self._completions: dict[int, Callable[[], bool]] = {}
+        """By the same number: whether the task has its result."""
         self._tables: dict[str, _Tools] = {}
         self._handles: dict[int, SpeechHandle] = {}
         self._by_item: dict[str, SpeechHandle] = {}
@@ -217,13 +219,16 @@ class Application:
         agent_id = self.enrol(value)
         return Handoff(agent_id, value.label)
 
-    def task_awaited(self, task: int, agent_id: str) -> None:
+    def task_awaited(self, task: int, agent_id: str, is_complete: Callable[[], bool]) -> None:
         """An `AgentTask` is awaited; it takes the floor when the core says so."""
         self._tasks[task] = agent_id
+        self._completions[task] = is_complete
 
     def task_ended(self, task: int) -> None:
         """An `AgentTask` is over: it leaves the floor, and so does whatever stands on it."""
         self._tasks.pop(task, None)
+        self._completions.pop(task, None)
+        asyncio.get_running_loop().call_soon(self._look_for_idle)
         for position, (_, number) in enumerate(self._frames):
             if number == task:
                 del self._frames[position:]
@@ -598,7 +603,13 @@ class Application:
 
     # -- idle
 
+    def _look_for_idle(self) -> None:
+        if self.driver is not None and self.driver.idle:
+            self._idle(None)
+
     def _idle(self, command: Emit | None) -> None:
+        if command is not None and any(is_complete() for is_complete in self._completions.values()):
+            return  # whoever awaits the task goes on in a moment: `task_ended` has us look again
         if self.recorder is not None:
             recorder, self.recorder = self.recorder, None
             recorder.finish()

@@ -90,7 +90,7 @@ class AgentTask(Agent, Generic[T]):
         agent_id = application.enrol(self)
         driver = application.running
         task = driver.new_id()
-        application.task_awaited(task, agent_id)
+        application.task_awaited(task, agent_id, self.done)
         known = {item.id for item in self.context_items()}
         driver.report(AgentTaskStarted(task, agent_id, run=run, parent=None if run is not None else parent.id))
         try:
