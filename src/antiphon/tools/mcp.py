@@ -46,6 +46,8 @@ PROGRESS_INTERVAL: Final = 5.0
 AllowedTools: TypeAlias = "Collection[str] | Callable[[str], bool] | None"
 """Names that are let through, or a function that says so of a name; None: all."""
 
+_NO_DATA: Final[tuple[Any, ...]] = (None, {}, {"result": None})
+"""Structured results that say nothing; the last is how the SDK's servers wrap a None."""
 _UNUSABLE = re.compile(r"[^A-Za-z0-9_-]")
 _MAX_NAME: Final = 64
 """Characters that models may call a tool by; what MCP allows beyond is replaced or cut."""
@@ -460,7 +462,7 @@ def _told(name: str, result: CallToolResult) -> Any:
         raise ToolError("\n".join(texts) or f"`{name}` failed, and the service did not say why.")
     text = "\n".join(texts)
     structured = result.structured_content
-    if structured is not None and not _says_the_same(text, structured):
+    if structured not in _NO_DATA and not _says_the_same(text, structured):
         data = json.dumps(structured, ensure_ascii=False)
         text = f"{text}\n{data}" if text else data
     images = [block for block in blocks if isinstance(block, ImageContent)]

@@ -293,6 +293,7 @@ class Connection:
     async def _stay_connected(self) -> Exception | None:
         """One connection, from the attempt to its end. Returns what ended it; None: it was closed."""
         link = _Link()
+        is_settled = False
         try:
             async with contextlib.AsyncExitStack() as stack:
                 async with asyncio.timeout(self._connect_timeout):
@@ -301,6 +302,7 @@ class Connection:
                 self._on_tools(tools)
                 self._link = link
                 self._settle(None)
+                is_settled = True
                 stack.push_async_callback(_end, asyncio.create_task(self._listen(link), name=f"MCP {self._name} news"))
                 stack.callback(self._offline)
                 await self._serve(link)
@@ -315,7 +317,8 @@ class Connection:
         except Exception as error:
             failure = ConnectionError(_reason(error))
             failure.__cause__ = error
-        self._settle(failure)
+        if not is_settled:
+            self._settle(failure)
         return failure
 
     def _offline(self) -> None:
@@ -344,14 +347,14 @@ class Connection:
         while True:
             try:
                 async with link.client.listen(tools_list_changed=True) as events:
+                    link.changed()  # what happened before this began was not told
                     async for _ in events:
                         link.changed()
             except (ListenNotSupportedError, MCPError, TimeoutError):
                 return
             except SubscriptionLost:
                 pass
-            # Whether the server is still there shows when the tools are listed, and they may have changed meanwhile.
-            link.changed()
+            link.changed()  # whether the server is still there shows when the tools are listed
             await asyncio.sleep(LISTEN_PAUSE)
 
     async def _list(self, link: _Link) -> list[RemoteTool]:

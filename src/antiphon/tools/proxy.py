@@ -7,7 +7,6 @@ effect, time limit, duplicates, checks of arguments, history and events are thos
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -44,6 +43,8 @@ class CallByName:
         library = self.library()
         tool = library.get(name)
         if tool is None:
+            import difflib  # only for mistakes
+
             similar = difflib.get_close_matches(name, library, n=3)
             hint = f" Did you mean {' or '.join(similar)}?" if similar else ""
             raise ToolError(f"Unknown function: {name}.{hint} Find tools with tool_search, and use the names it gives.")
