@@ -122,7 +122,7 @@ class Closing:
             for speech in list(frame.speeches):
                 floor.interrupt(speech, force=True)
             frame.pending = None
-        for run in floor.runs:
+        for run in reversed(list(floor.runs)):  # whatever a run waits for was started later
             if not run.active:
                 floor.runs.forget(run)
             elif run.keeps:

@@ -1,0 +1,542 @@
+"""The loop: order, bounds, changes in the middle of a turn, hand-offs, nested conversations, time limits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from antiphon import Agent, AgentSession, AgentTask, RunContext, UsageError, function_tool
+from antiphon.testing import FakeLLM, FakeTTS, Reply, now, run_virtual, transcript, wait_until
+from antiphon.testing.fakes import Turn
+from tests.calls import VoiceCall, converse, outputs
+
+
+@function_tool
+async def look(n: int = 0) -> str:
+    """Look."""
+    await asyncio.sleep(1.0 / (1 + n))
+    return f"found {n}"
+
+
+@function_tool
+async def crash() -> str:
+    """Crash."""
+    raise RuntimeError("broken")
+
+
+LOOK = Reply(calls=[("look", {})])
+
+# -- order
+
+
+def test_parallel_calls_run_together_and_are_recorded_in_call_order_after_what_was_said_inside() -> None:
+    @function_tool
+    async def slow(ctx: RunContext) -> str:
+        """Slow."""
+        await asyncio.sleep(2.0)
+        ctx.session.say("Nearly there.")
+        return "slow"
+
+    @function_tool
+    async def fast() -> str:
+        """Fast."""
+        await asyncio.sleep(1.0)
+        return "fast"
+
+    async def main() -> None:
+        llm = FakeLLM([Reply(calls=[("slow", {}), ("fast", {})]), "Done."])
+        session = await converse(Agent(tools=[slow, fast]), "Go.", llm=llm)
+        assert now() < 2.9  # not one after the other
+        assert llm.histories[1][1:] == [
+            "assistant: Nearly there.",
+            "call slow({})",
+            "output slow: slow",
+            "call fast({})",
+            "output fast: fast",
+        ]
+        assert transcript(session.history)[-1] == "assistant: Done."
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize(("ttft", "gap"), [(0.1, 0.02), (4.0, None)])
+def test_the_follow_up_is_asked_for_while_the_words_before_it_play(ttft: float, gap: float | None) -> None:
+    words = "Let me have a look at that."
+
+    async def main() -> None:
+        voice = FakeTTS()
+        llm = FakeLLM([Reply(words, [("look", {"n": 9})]), Reply("There it is.", ttft=ttft)])
+        async with VoiceCall(llm, ["where is it"], tts=voice) as call:
+            await call.begin(Agent(tools=[look]))
+            await call.microphone.speak(1.0)
+            await wait_until(lambda: len(llm.requests) == 2)
+            asked = now()
+            assert call.session.agent_state == "speaking"
+            await asyncio.sleep(10.0)
+            sounds = call.speaker.sounds
+            if gap is not None:
+                assert len(sounds) == 1  # not a sample between them
+            else:
+                remaining = sounds[0].end - asked
+                assert sounds[1].start - sounds[0].end <= ttft + 0.05 - remaining + 0.1
+
+    run_virtual(main())
+
+
+# -- bounds
+
+
+@pytest.mark.parametrize(
+    ("steps", "script", "said"),
+    [
+        (3, [LOOK, LOOK, LOOK, "Three."], "Three."),
+        (1, [LOOK, "One."], "One."),
+        (0, ["None."], "None."),
+        # parallel calls are one round
+        (1, [Reply(calls=[("look", {"n": 1}), ("look", {"n": 2})]), "Both."], "Both."),
+        # failed and unknown calls count
+        (2, [Reply(calls=[("crash", {})]), Reply(calls=[("unheard_of", {})]), "No."], "No."),
+        (2, [Reply(calls=[("look", {"n": "many"})]), LOOK, "Well."], "Well."),
+    ],
+)
+def test_after_so_many_rounds_the_model_is_asked_without_tools(steps: int, script: list[Turn], said: str) -> None:
+    async def main() -> None:
+        llm = FakeLLM(script)
+        session = await converse(Agent(tools=[look, crash]), "Go.", llm=llm, max_tool_steps=steps)
+        assert [bool(request.tools) for request in llm.requests] == [True] * steps + [False]
+        assert transcript(session.history)[-1] == f"assistant: {said}"
+
+    run_virtual(main())
+
+
+def test_rounds_are_counted_anew_for_each_turn_and_each_reply() -> None:
+    async def main() -> None:
+        llm = FakeLLM([LOOK, "One.", LOOK, "Two.", LOOK, "Three."])
+        async with AgentSession(llm=llm, max_tool_steps=1) as session:
+            await session.start(Agent(tools=[look]))
+            await session.run(user_input="a")
+            await session.run(user_input="b")
+            await session.generate_reply(instructions="c")
+        assert [bool(request.tools) for request in llm.requests] == [True, False] * 3
+
+    run_virtual(main())
+
+
+def test_calls_that_come_although_none_were_offered_are_dropped() -> None:
+    async def main() -> None:
+        llm = FakeLLM([LOOK, Reply("So it is.", [("look", {})])])
+        session = await converse(Agent(tools=[look]), "Go.", llm=llm, max_tool_steps=1)
+        assert outputs(session) == ["found 0"]
+        assert transcript(session.history)[-1] == "assistant: So it is."
+
+    run_virtual(main())
+
+
+# -- speech from inside
+
+
+@pytest.mark.parametrize(("choice", "offered"), [(None, []), ("auto", ["nested", "look"])])
+def test_a_reply_made_inside_a_tool_calls_no_tools_unless_it_may(choice: str | None, offered: list[str]) -> None:
+    class Nesting(Agent):
+        @function_tool
+        async def nested(self) -> str:
+            """Nested."""
+            options: dict[str, Any] = {} if choice is None else {"tool_choice": choice}
+            await self.session.generate_reply(instructions="Go on.", **options)
+            return "nested"
+
+    async def main() -> None:
+        rounds: list[Turn] = ["Going on."] if choice is None else [LOOK, LOOK, "Going on."]
+        llm = FakeLLM([Reply(calls=[("nested", {})]), *rounds, "Done."])
+        session = await converse(Nesting(tools=[look]), "Go.", llm=llm, max_tool_steps=2)
+        assert sorted(tool.id for tool in llm.requests[1].tools) == sorted(offered)
+        assert transcript(session.history)[-1] == "assistant: Done."
+        # what happened inside counts its own rounds
+        assert bool(llm.requests[-1].tools)
+
+    run_virtual(main())
+
+
+def test_what_a_tool_says_queues_behind_what_plays() -> None:
+    class Chatty(Agent):
+        @function_tool
+        async def chat(self) -> str:
+            """Chat."""
+            self.session.say("Second.")
+            return "chatted"
+
+    async def main() -> None:
+        llm = FakeLLM([Reply("This is the first.", [("chat", {})]), "This is the third."])
+        async with VoiceCall(llm, ["go on"]) as call:
+            await call.begin(Chatty())
+            await call.microphone.speak(1.0)
+            await asyncio.sleep(10.0)
+            said = [m.text_content for m in call.session.history.messages() if m.role == "assistant"]
+            assert said == ["This is the first.", "Second.", "This is the third."]
+
+    run_virtual(main())
+
+
+def test_a_tool_may_wait_for_the_words_before_its_call() -> None:
+    waited: list[float] = []
+
+    class Patient(Agent):
+        @function_tool
+        async def transfer(self, ctx: RunContext) -> str:
+            """Transfer."""
+            await ctx.wait_for_playout()
+            waited.append(now())
+            return "transferred"
+
+    async def main() -> None:
+        llm = FakeLLM([Reply("I am transferring you, please hold the line.", [("transfer", {})]), "Bye."])
+        async with VoiceCall(llm, ["transfer me"]) as call:
+            await call.begin(Patient())
+            await call.microphone.speak(1.0)
+            await asyncio.sleep(10.0)
+            await call.session.wait_for_idle()
+            assert waited[0] == pytest.approx(call.speaker.sounds[0].end, abs=0.05)
+
+    run_virtual(main())
+
+
+# -- hand-offs
+
+
+class Billing(Agent):
+    async def on_enter(self) -> None:
+        await self.session.say("Billing speaking.")
+
+
+class Sales(Agent):
+    pass
+
+
+def front(*tools: tuple[str, Callable[[], Any]], delay: float = 0.0) -> Agent:
+    """An agent whose tools return what these functions return."""
+
+    def make(name: str, result: Callable[[], Any]) -> Any:
+        async def run() -> Any:
+            await asyncio.sleep(delay)
+            return result()
+
+        return function_tool(run, name=name, description=name)
+
+    return Agent(id="front", instructions="Front.", tools=[make(name, result) for name, result in tools])
+
+
+@pytest.mark.parametrize(
+    ("result", "script", "said"),
+    [
+        (lambda: Billing(), [], ["Billing speaking."]),
+        (lambda: (Billing(), "Transferring."), ["One moment."], ["One moment.", "Billing speaking."]),
+        (lambda: ("Transferring.", Billing()), ["One moment."], ["One moment.", "Billing speaking."]),
+    ],
+)
+def test_a_handoff_with_a_result_is_told_by_the_old_agent_and_one_without_is_not(
+    result: Callable[[], Any], script: list[Turn], said: list[str]
+) -> None:
+    async def main() -> None:
+        llm = FakeLLM([Reply(calls=[("transfer", {})]), *script])
+        session = await converse(front(("transfer", result)), "A bill.", llm=llm)
+        assert [m.text_content for m in session.history.messages() if m.role == "assistant"] == said
+        assert all(not request.tools for request in llm.requests[1:])
+        assert isinstance(session.current_agent, Billing)
+
+    run_virtual(main())
+
+
+def test_of_two_handoffs_in_one_step_the_first_in_call_order_wins() -> None:
+    async def main() -> None:
+        agent = front(("to_billing", lambda: (Billing(), "To billing.")), ("to_sales", lambda: (Sales(), "To sales.")))
+        llm = FakeLLM([Reply(calls=[("to_billing", {}), ("to_sales", {})]), "To billing, then."])
+        session = await converse(agent, "Both.", llm=llm)
+        assert outputs(session) == ["To billing.", "Hand-off to Sales not made: Billing was first."]
+        assert isinstance(session.current_agent, Billing)
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("order", [["transfer", "look"], ["look", "transfer"]])
+def test_a_plain_result_beside_a_handoff_does_not_cancel_it(order: list[str]) -> None:
+    async def main() -> None:
+        agent = front(("transfer", lambda: Billing()), ("look", lambda: "found"))
+        llm = FakeLLM([Reply(calls=[(name, {}) for name in order]), "Found, and over to billing."])
+        session = await converse(agent, "Look, and bill.", llm=llm)
+        assert "found" in outputs(session)
+        assert isinstance(session.current_agent, Billing)
+
+    run_virtual(main())
+
+
+def test_a_handoff_after_an_update_is_made_when_the_result_is_delivered() -> None:
+    class Late(Agent):
+        @function_tool
+        async def transfer(self, ctx: RunContext) -> Any:
+            """Transfer."""
+            await ctx.update("Looking for somebody.")
+            await asyncio.sleep(5.0)
+            return Billing(), "Found somebody."
+
+    async def main() -> None:
+        llm = FakeLLM([Reply(calls=[("transfer", {})]), "I am looking.", "I found somebody."])
+        async with AgentSession(llm=llm) as session:
+            await session.start(Late())
+            await session.run(user_input="A bill.")
+            assert isinstance(session.current_agent, Late)
+            await asyncio.sleep(10.0)
+            await session.wait_for_idle()
+            assert isinstance(session.current_agent, Billing)
+            assert [m.text_content for m in session.history.messages()][1:] == [
+                "I am looking.",
+                "I found somebody.",
+                "Billing speaking.",
+            ]
+
+    run_virtual(main())
+
+
+def test_a_barge_in_on_the_farewell_cuts_it_and_the_new_agent_answers() -> None:
+    farewell = "I am putting you through to our billing department now, please stay on the line."
+
+    async def main() -> None:
+        llm = FakeLLM([Reply(calls=[("transfer", {})]), farewell, "Of course, this is billing."])
+        async with VoiceCall(llm, ["a bill please", "wait i have a question"]) as call:
+            await call.begin(front(("transfer", lambda: (Billing(), "Transferring."))))
+            await call.microphone.speak(1.0)
+            await asyncio.sleep(3.0)
+            await call.microphone.speak(1.0)
+            await asyncio.sleep(10.0)
+            await call.session.wait_for_idle()
+            assert isinstance(call.session.current_agent, Billing)
+            messages = call.session.history.messages()
+            assert messages[1].interrupted and farewell.startswith(messages[1].text_content or "?")
+            # the new agent's greeting is dropped: the caller waits for an answer
+            assert [m.text_content for m in messages[2:]] == ["wait i have a question", "Of course, this is billing."]
+
+    run_virtual(main())
+
+
+# -- nested conversations
+
+
+class Ask(AgentTask[str]):
+    def __init__(self, question: str) -> None:
+        super().__init__(instructions="Ask.")
+        self.question = question
+
+    async def on_enter(self) -> None:
+        self.session.say(self.question)
+
+    @function_tool
+    async def answer(self, text: str) -> None:
+        """Take the answer."""
+        self.complete(text)
+
+
+def test_while_a_call_waits_for_a_task_its_clock_stands_still() -> None:
+    @function_tool(timeout=3.0)
+    async def register() -> str:
+        """Register."""
+        return f"registered {await Ask('Your name?')}"
+
+    async def main() -> None:
+        llm = FakeLLM([Reply(calls=[("register", {})]), Reply(calls=[("answer", {"text": "Ada"})]), "Welcome, Ada."])
+        async with AgentSession(llm=llm) as session:
+            await session.start(Agent(tools=[register]))
+            await session.run(user_input="Register me.")
+            await asyncio.sleep(60.0)
+            await session.run(user_input="Ada.")
+            await session.wait_for_idle()
+            assert outputs(session)[-1] == "registered Ada"
+        # the parent's open call is not shown to the child
+        assert not any("register" in line for line in llm.histories[1])
+
+    run_virtual(main())
+
+
+def test_siblings_that_ask_are_served_one_after_the_other_in_call_order() -> None:
+    @function_tool
+    async def ask(what: str) -> str:
+        """Ask."""
+        return f"{what}: {await Ask(f'Your {what}?')}"
+
+    async def main() -> None:
+        llm = FakeLLM(
+            [
+                Reply(calls=[("ask", {"what": "name"}), ("ask", {"what": "age"})]),
+                Reply(calls=[("answer", {"text": "Ada"})]),
+                Reply(calls=[("answer", {"text": "36"})]),
+                "Thank you.",
+            ]
+        )
+        async with AgentSession(llm=llm) as session:
+            await session.start(Agent(tools=[ask]))
+            for words in ("Register me.", "Ada.", "36."):
+                await session.run(user_input=words)
+                await session.wait_for_idle()
+            lines = transcript(session.history)
+        asked = [line for line in lines if line.startswith("assistant")]
+        assert asked == ["assistant: Your name?", "assistant: Your age?", "assistant: Thank you."]
+        assert outputs(session)[-2:] == ["name: Ada", "age: 36"]
+
+    run_virtual(main())
+
+
+def test_a_barge_in_on_the_childs_question_leaves_the_call_alone() -> None:
+    @function_tool
+    async def register() -> str:
+        """Register."""
+        return f"registered {await Ask('What is your full name, as it is written in your passport, please?')}"
+
+    async def main() -> None:
+        llm = FakeLLM([Reply(calls=[("register", {})]), Reply(calls=[("answer", {"text": "Ada"})]), "Welcome, Ada."])
+        async with VoiceCall(llm, ["register me please", "my name is ada"]) as call:
+            await call.begin(Agent(tools=[register]))
+            await call.microphone.speak(1.0)
+            await asyncio.sleep(2.5)
+            assert call.session.agent_state == "speaking"
+            await call.microphone.speak(1.0)
+            await asyncio.sleep(5.0)
+            await call.session.wait_for_idle()
+            question = call.session.history.messages()[1]
+            assert question.interrupted
+            assert outputs(call.session)[-1] == "registered Ada"
+
+    run_virtual(main())
+
+
+def test_closing_cancels_children_first() -> None:
+    ended: list[str] = []
+
+    class Child(AgentTask[str]):
+        @function_tool
+        async def think(self) -> str:
+            """Think."""
+            try:
+                await asyncio.sleep(100.0)
+            finally:
+                ended.append("child")
+            return ""
+
+    @function_tool
+    async def parent() -> str:
+        """Parent."""
+        try:
+            return await Child()
+        finally:
+            ended.append("parent")
+
+    async def main() -> None:
+        llm = FakeLLM([Reply(calls=[("parent", {})]), Reply(calls=[("think", {})])])
+        session = AgentSession[Any](llm=llm)
+        await session.start(Agent(tools=[parent]))
+        await session.run(user_input="Go.")
+        session.submit_user_turn("Think.")
+        await asyncio.sleep(1.0)
+        closing = now()
+        await session.aclose()
+        assert now() - closing <= 1.1
+        assert ended == ["child", "parent"]
+
+    run_virtual(main())
+
+
+# -- time
+
+
+@pytest.mark.parametrize(
+    ("options", "limit", "told"),
+    [
+        ({}, 30.0, "`endless` did not answer within 30 seconds and was stopped."),
+        ({"effect": "reads"}, 30.0, "`endless` did not answer within 30 seconds and was stopped."),
+        ({"effect": "writes"}, 60.0, "It is unknown whether `endless` happened; do not repeat it."),
+        ({"timeout": 2.0}, 2.0, "`endless` did not answer within 2 seconds and was stopped."),
+    ],
+)
+def test_a_call_that_takes_too_long_is_cancelled_and_told(options: dict[str, Any], limit: float, told: str) -> None:
+    cancelled: list[float] = []
+
+    async def endless() -> str:
+        """Endless."""
+        try:
+            await asyncio.sleep(1000.0)
+        except asyncio.CancelledError:
+            cancelled.append(now())
+            raise
+        return ""
+
+    async def main() -> None:
+        tool = function_tool(endless, **options)
+        session = await converse(Agent(tools=[tool]), "Go.", llm=FakeLLM([Reply(calls=[("endless", {})]), "Sorry."]))
+        assert transcript(session.history)[2:] == [f"error endless: {told}", "assistant: Sorry."]
+        assert cancelled == [pytest.approx(limit, abs=0.5)]
+
+    run_virtual(main(), timeout=200)
+
+
+def test_a_call_that_does_not_end_when_cancelled_is_abandoned_and_reported(caplog: pytest.LogCaptureFixture) -> None:
+    @function_tool(timeout=2.0)
+    async def deaf() -> str:
+        """Deaf."""
+        until = now() + 10.0
+        while now() < until:
+            try:
+                await asyncio.sleep(until - now())
+            except asyncio.CancelledError:
+                continue
+        return "late"
+
+    async def main() -> None:
+        async with AgentSession(llm=FakeLLM([Reply(calls=[("deaf", {})]), "Sorry."])) as session:
+            await session.start(Agent(tools=[deaf]))
+            await session.run(user_input="Go.")
+            assert now() < 4.0
+            await asyncio.sleep(10.0)
+            assert transcript(session.history)[-1] == "assistant: Sorry."
+
+    with caplog.at_level(logging.WARNING, logger="antiphon"):
+        run_virtual(main())
+    assert "deaf" in caplog.text
+
+
+def test_a_synchronous_tool_that_takes_too_long_is_left_to_its_thread() -> None:
+    release = threading.Event()
+
+    @function_tool(timeout=1.0)
+    def block() -> str:
+        """Block."""
+        release.wait(10.0)
+        return "late"
+
+    async def main() -> None:
+        session = await converse(Agent(tools=[block]), "Go.", llm=FakeLLM([Reply(calls=[("block", {})]), "Sorry."]))
+        assert transcript(session.history)[-2:] == [
+            "error block: `block` did not answer within 1 seconds and was stopped.",
+            "assistant: Sorry.",
+        ]
+        release.set()
+
+    run_virtual(main())
+
+
+def test_awaiting_the_speech_of_another_is_fine_and_ones_own_is_an_error() -> None:
+    class Waiting(Agent):
+        @function_tool
+        async def wait(self, ctx: RunContext) -> str:
+            """Wait."""
+            await self.session.say("Other.")
+            with pytest.raises(UsageError, match="wait_for_playout"):
+                await ctx.speech_handle
+            return "waited"
+
+    async def main() -> None:
+        session = await converse(Waiting(), "Go.", llm=FakeLLM([Reply(calls=[("wait", {})]), "Done."]))
+        assert outputs(session) == ["waited"]
+
+    run_virtual(main())
