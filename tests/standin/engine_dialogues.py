@@ -517,4 +517,23 @@ DIALOGUES: list[Dialogue] = [
             ("thank you", []),
         ],
     ),
+    (
+        "receptionist",
+        [
+            ("Do you have anything next Tuesday?", _check("next Tuesday")),
+            ("no that doesn't work", []),
+            ("what about thursday morning", _check("Thursday")),
+            ("9 is good", []),
+            ("no wait, 11:30", []),
+            ("Ana Lima", _book("Ana Lima", "Thursday", "11:30 AM")),
+            ("great thanks", []),
+        ],
+    ),
+    (
+        "courier",
+        [
+            ("track PK 1 2 3 4 5 6 7 8", [("track_parcel", {"tracking_number": "PK12345678"})]),
+            ("and PK87654321?", [("track_parcel", {"tracking_number": "PK87654321"})]),
+        ],
+    ),
 ]

@@ -59,6 +59,8 @@ def _like_a_name(token: Token, cased: bool) -> bool:
     base = low.removesuffix("'s")
     if low in thesaurus().not_names or base in thesaurus().not_names:
         return False
+    if low.endswith("n't") or (not cased and is_stop(low)):
+        return False
     return not cased or token.text[0].isupper() or low in _PARTICLES
 
 
@@ -156,7 +158,9 @@ def _trailing(tokens: Sequence[Token], taken: set[int], cased: bool) -> tuple[Pe
         if _run(tokens[:last], start, cased=cased, taken=taken, sure=True) != last:
             continue
         before = tokens[start - 1] if start else None
-        if before is None or before.tail or start - 1 in taken or (is_stop(before.low) and before.low != "the"):
+        if cased and (before is None or is_stop(before.low)):
+            return _name(tokens, start, last), start, last
+        if before is not None and (before.tail or start - 1 in taken):
             return _name(tokens, start, last), start, last
     return None
 

@@ -385,7 +385,8 @@ def _lost(state: State, said: Utterance) -> Step:
     tools = list(state.tools.values())
     if said.polarity == "no" and not said.mentions and state.turn > 1:
         return Step(say=f"No problem. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
-    if said.intent is Intent.FAREWELL or said.lows[:1] in (["thanks"], ["thank"]):
+    thanks = len(said.lows) <= 5 and bool({"thanks", "thank", "cheers"} & set(said.lows))
+    if said.intent is Intent.FAREWELL or (thanks and not said.mentions):
         return Step(say=f"You're welcome. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
     keep = Step(
         goal=state.goal,
@@ -443,7 +444,8 @@ def current(state: State, tool: ToolView, said: Utterance | None = None) -> dict
                 if not keep:
                     values.pop(slot.name, None)
     for slot in tool.slots:
-        if slot.kind is Kind.TIME and slot.name not in values:
+        things = [f.turn for k, f in values.items() if (s := tool.slot(k)) is not None and s.kind is Kind.THING]
+        if slot.kind is Kind.TIME and (slot.name not in values or values[slot.name].turn < max(things, default=0)):
             when = _time_of_item(state, tool, slot, values)
             if when is not None:
                 values[slot.name] = when
@@ -589,7 +591,9 @@ def _collect(state: State, tool: ToolView, wanted: list[Slot], said: Utterance |
         or pair[0].kind in (Kind.CHOICE, Kind.NOTE, Kind.THING, Kind.PLACE)
     ):
         pair = pair[:1]
-    again = state.asked == frozenset(s.name for s in pair) and state.goal == tool.name
+    learnt = any(f.turn == state.turn for f in state.values(tool).values())
+    again = state.asked == frozenset(s.name for s in pair) and state.goal == tool.name and not learnt
+
     if again:
         pair = [first]
     text = speak.ask(pair, again=again)

@@ -164,7 +164,10 @@ def _mentions(
     phone_cued = Kind.PHONE in asked or any(t.low in ("phone", "mobile", "cell", "telephone") for t in tokens)
     if code_asked and not phone_cued:
         _scan(tokens, taken, lambda i: _code_at(tokens, i, take, asked=True))
+    if not phone_cued:
+        _scan(tokens, taken, lambda i: _code_at(tokens, i, take, asked=False))
     _scan(tokens, taken, lambda i: _phone_at(tokens, i, take, cued=phone_cued))
+
     # Codes that cannot be anything else come before dates; "number 5512" would else be read as a count.
     _scan(tokens, taken, lambda i: _code_at(tokens, i, take, asked=False, lacking=Kind.CODE in lacking))
     _scan(tokens, taken, lambda i: _day_at(tokens, i, take, today, hinted=Kind.DATE in asked))
