@@ -6,7 +6,7 @@ from pathlib import Path
 
 from antiphon.errors import UsageError
 
-BARGE_IN = "3@5.0"
+BARGE_IN = "3@5.5"
 """The caller picks a slot while the agent is still listing them."""
 
 
