@@ -160,7 +160,6 @@ class Application:
             "tool_updated": self._tool_updated,
             "tool_ended": self._tool_ended,
             "tool_dropped": self._tool_dropped,
-            "tool_adopted": self._tool_adopted,
             "tools_executed": self._tools_executed,
             "false_interruption": self._false_interruption,
             "handoff": self._handed_off,
@@ -448,6 +447,11 @@ class Application:
         if handle is not None:
             handle.mark_interrupted()
 
+    def adopted(self, call: Call) -> None:
+        """A call took over what the caller had spoken over before."""
+        if self.events.listened("tool_adopted"):
+            self.events.emit("tool_adopted", ToolAdoptedEvent(function_call=_function_call(call)))
+
     def end_speeches(self) -> None:
         """The session is over: nobody waits for speech any more."""
         for handle in list(self._handles.values()):
@@ -525,9 +529,6 @@ class Application:
 
     def _tool_dropped(self, command: Emit) -> None:
         self._tool_event(command, "tool_dropped", lambda call: ToolDroppedEvent(function_call=call))
-
-    def _tool_adopted(self, command: Emit) -> None:
-        self._tool_event(command, "tool_adopted", lambda call: ToolAdoptedEvent(function_call=call))
 
     def _tools_executed(self, command: Emit) -> None:
         if not self.events.listened("function_tools_executed"):

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 from antiphon.audio import AudioFrame
 from antiphon.chat import ChatContext, ChatItem, ChatMessage
 from antiphon.core.commands import Emit, Generate, Record, Speak
-from antiphon.core.facts import Handoff
+from antiphon.core.facts import Call, Handoff
 from antiphon.options import ModelSettings
 from antiphon.runtime.tool_runner import Run
 from antiphon.stt import STT
@@ -96,6 +96,9 @@ class Host(Protocol):
 
     def released(self, run: Run) -> None:
         """A run lost its call: its speech handle counts as interrupted for it."""
+
+    def adopted(self, call: Call) -> None:
+        """A call took over a run, which may have ended before."""
 
     def listened(self, name: str) -> bool:
         """Whether anybody listens to events of this name."""

@@ -109,6 +109,7 @@ class ToolRunner:
         run = self._runs.get(run_id)
         if run is not None:
             run.call, run.speech, run.released = call, speech, False
+        self._host.adopted(call)
 
     def release(self, run_id: int) -> None:
         """The run lost its call."""
