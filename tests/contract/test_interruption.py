@@ -21,6 +21,7 @@ from antiphon.testing import (
     run_virtual,
     transcript,
 )
+from antiphon.testing.fakes import Turn
 from tests.calls import VoiceCall, outputs
 
 Channel: TypeAlias = Literal["voice", "text"]
@@ -214,7 +215,7 @@ def test_an_equal_call_adopts_what_runs_or_has_run(channel: Channel, when: str) 
 
     async def main() -> None:
         spaced = Reply(calls=[("find", '{ "what":"a table" }')])
-        script = [FIND, spaced, "A table."] if when == "pending" else [FIND, "Sure.", spaced, "A table."]
+        script: list[Turn] = [FIND, spaced, "A table."] if when == "pending" else [FIND, "Sure.", spaced, "A table."]
         turns = ["find me a table", "i mean find a table", "so find a table"]
         llm = FakeLLM(script)
         async with calling(channel, Agent(tools=[finding(log)]), llm, *turns) as caller:
