@@ -145,6 +145,8 @@ class Run:
     speech: Speech
     started: float
     expires: float
+    frame: int | None = None
+    """The task in whose frame its call was made; 0 is the session's own."""
     released: bool = False
     spoken_over: bool = False
     """The caller spoke over it, and it was kept."""
@@ -227,6 +229,8 @@ class Shadow:
         self.leaving: set[str] = set()
         self.wanted: Counter[str] = Counter()
         """Agents that somebody entitled to it asked for."""
+        self.wanted_in: dict[str, int | None] = {}
+        """In which frame; None if that cannot be told."""
         self.requested: set[Speech] = set()
         self.speaking = False
         self.paused = False
@@ -243,6 +247,8 @@ class Shadow:
         """A turn was taken in this entry."""
         self.was_shielded = False
         """A tool that must not be interrupted ran when the fact came."""
+        self.protected: set[Speech] = set()
+        """The speeches of such tools."""
         self.forced = False
         """The application interrupts, closes or fails in this very entry: cuts are not the caller's."""
         self.texts: dict[str, list[Segment]] = {}
@@ -314,6 +320,9 @@ class Shadow:
             self.close_at += now - self.due  # The driver was late, and so is all that follows.
         self.due = deadline
         self.was_shielded = any(run.protected or run.suspended for run in self.live.values())
+        self.protected = (
+            {run.speech for run in self.live.values() if self._protects(run)} if self.was_shielded else set()
+        )
         if fact is not None:
             note = self._facts.get(type(fact))
             if note is not None:
@@ -526,6 +535,8 @@ class Shadow:
         run.result = fact
         if fact.handoff is not None:
             if not self._dropped(run):
+                first = not self.wanted[fact.handoff.agent]
+                self.wanted_in[fact.handoff.agent] = run.frame if first else None
                 self.wanted[fact.handoff.agent] += 1
             else:
                 self.counters["hand-off of an orphan"] += 1
@@ -603,6 +614,7 @@ class Shadow:
 
     def _handoff_requested(self, fact: f.HandOffRequested) -> None:
         self.wanted[fact.agent] += 1
+        self.wanted_in[fact.agent] = None
 
     def _task_started(self, fact: f.AgentTaskStarted) -> None:
         self.tasks[fact.task] = fact
@@ -829,7 +841,7 @@ class Shadow:
     def _check_protected(self, speech: Speech, command: do.Command) -> None:
         if self.forced or self.closing or self.may_end or speech.excused:
             return
-        if speech.interruptible and not any(self._protects(run, speech) for run in self.live.values()):
+        if speech.interruptible and (speech not in self.protected or self._returned_now(speech)):
             return
         gens = [gen for gen in self.gens.values() if gen.speech is speech]
         if any(gen.failed or (gen.open and self.now >= gen.expires - EPSILON) for gen in gens):
@@ -838,9 +850,14 @@ class Shadow:
             return
         self._fail("protected", f"{command} cuts speech {speech.number}, which may not be interrupted")
 
-    def _protects(self, run: Run, speech: Speech) -> bool:
-        attached = run.speech is speech and not (run.updated or run.spoken_over or run.released)
+    def _protects(self, run: Run) -> bool:
+        attached = not (run.updated or run.spoken_over or run.released)
         return run.protected and attached and self._surely_runs(run)
+
+    def _returned_now(self, speech: Speech) -> bool:
+        """The fact at hand ended the protection."""
+        number = getattr(self.fact, "run", None)
+        return number is not None and number in self.runs and self.runs[number].speech is speech
 
     def _pause(self, _: do.PausePlayout) -> None:
         self.paused = True
@@ -876,8 +893,12 @@ class Shadow:
         self._check_duplicates(made, command)
         run = Run(command.run, made, gen.speech, self.now, self.now + made.policy.timeout)
         made.run = self.runs[command.run] = self.live[command.run] = run
+        run.frame = self._frame_of(gen.agent)
         gen.speech.ran = True
         self.counters[f"run {made.policy.effect}"] += 1
+
+    def _frame_of(self, agent: str) -> int | None:
+        return next((task for task, one in reversed(self.frames) if one == agent), None)
 
     def _check_order(self, made: CallMade, command: do.RunTool) -> None:
         if made.policy.parallel:
@@ -972,6 +993,7 @@ class Shadow:
         run.released = False
         run.made = made
         run.speech = speech
+        run.frame = self._frame_of(made.gen.agent)
         made.adopted = True
         made.run = run
         self.orphans.remove(run)
@@ -998,10 +1020,19 @@ class Shadow:
         self.hooks[command.hook] = (command, self.now + self.options.hook_timeout)
         if command.kind == "on_exit":
             self.leaving.add(command.agent)
+            self._check_finished(command)
         elif command.kind == "on_enter":
             self._entered(command)
         else:
             self._commit(command)
+
+    def _check_finished(self, command: do.RunHook) -> None:
+        """An agent leaves when it has said what it had to say."""
+        if self.closing or self.may_end:
+            return
+        for segment in self.sink:
+            if self.gens[segment.gen].agent == command.agent and not self._gone_by_now(segment):
+                self._fail("turns", f"{command} while {segment.number} of that agent sounds")
 
     def _entered(self, command: do.RunHook) -> None:
         if command.previous is None:
@@ -1012,6 +1043,9 @@ class Shadow:
         self.counters["hand-off"] += 1
         for n, (task, agent) in reversed(list(enumerate(self.frames))):
             if agent == command.previous:
+                wanted_in = self.wanted_in.get(command.agent)
+                if wanted_in not in (None, task) and any(one == wanted_in for one, _ in self.frames):
+                    self._fail("turns", f"{command} replaces {agent}, but was asked for in frame {wanted_in}")
                 self.frames[n] = (task, command.agent)
                 return
         self._fail("turns", f"{command}: {command.previous} was not in charge: {self.frames}")
@@ -1070,6 +1104,8 @@ class Shadow:
                     turn.agents.add(command.agent)
             return
         self._check_pair(self.items, item, command)
+        if self.items and item.created_at < self.items[-1].created_at - EPSILON:
+            self._fail("pairs", f"{command} happened before what stands before it: {self.items[-1]}")
         self.items.append(item)
         if kind is FunctionCall:
             self._record_call(item.call_id)  # type: ignore[union-attr]
