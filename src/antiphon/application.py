@@ -150,23 +150,6 @@ class Application:
         self._open_toolsets: dict[str, tuple[list[Toolset], asyncio.Future[None]]] = {}
         """By agent id, or `_SESSION`: the toolsets that were started, and when they are ready."""
         self._closings: set[asyncio.Task[None]] = set()
-        self._on: dict[EventKind, Callable[[Emit], None]] = {
-            "agent_state": self._agent_state,
-            "user_state": self._user_state,
-            "speech_interrupted": self._speech_interrupted,
-            "generation_done": self._step_done,
-            "speech_done": self._speech_done,
-            "tool_started": self._tool_started,
-            "tool_updated": self._tool_updated,
-            "tool_ended": self._tool_ended,
-            "tool_dropped": self._tool_dropped,
-            "tools_executed": self._tools_executed,
-            "false_interruption": self._false_interruption,
-            "handoff": self._handed_off,
-            "task_began": self._task_began,
-            "idle": self._idle,
-            "error": self._error,
-        }
 
     @property
     def running(self) -> Driver:
@@ -557,9 +540,9 @@ class Application:
 
     def emit(self, command: Emit) -> None:
         """Tell handles and observers."""
-        react = self._on.get(command.kind)
+        react = _REACTIONS.get(command.kind)
         if react is not None:
-            react(command)
+            react(self, command)
 
     def failed(self, error: BaseException, source: Any) -> None:
         """Something failed and the session goes on."""
@@ -625,6 +608,26 @@ class Application:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._idle_waiters.append(waiter)
             await waiter
+
+
+_REACTIONS: dict[EventKind, Callable[[Application, Emit], None]] = {
+    "agent_state": Application._agent_state,
+    "user_state": Application._user_state,
+    "speech_interrupted": Application._speech_interrupted,
+    "generation_done": Application._step_done,
+    "speech_done": Application._speech_done,
+    "tool_started": Application._tool_started,
+    "tool_updated": Application._tool_updated,
+    "tool_ended": Application._tool_ended,
+    "tool_dropped": Application._tool_dropped,
+    "tools_executed": Application._tools_executed,
+    "false_interruption": Application._false_interruption,
+    "handoff": Application._handed_off,
+    "task_began": Application._task_began,
+    "idle": Application._idle,
+    "error": Application._error,
+}
+"""What the application does about what the core tells; the rest is for observers of other layers."""
 
 
 def _function_call(call: Call) -> FunctionCall:
