@@ -1,10 +1,12 @@
 """Dialogues with the core: the world's side, told step by step, and what came of it.
 
-Hooks are answered at once unless `hooks=False`; everything else is up to the test. Times are seconds.
+Hooks are answered at once unless `hooks=False`, and turns are over after `SILENCE` unless the test says otherwise;
+everything else is up to the test. Times are seconds.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from antiphon.chat import ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
@@ -26,16 +28,22 @@ from antiphon.core.facts import (
     UserSpeechStarted,
     UserTurnSubmitted,
 )
-from antiphon.options import Effect, SessionOptions, ToolPolicy
+from antiphon.options import Effect, Endpointing, SessionOptions, ToolPolicy, TurnHandling
 
 C = TypeVar("C", bound=Command)
+
+SILENCE = 0.3
+"""The `min_delay` of dialogues that set no endpointing of their own."""
 
 
 class Dialogue:
     """A conversation under test, its commands and its folded history."""
 
     def __init__(self, *, hooks: bool = True, **options: Any) -> None:
-        self.core = Conversation(SessionOptions(**options), "a")
+        turns: TurnHandling = options.pop("turns", TurnHandling())
+        if turns.endpointing == Endpointing():
+            turns = replace(turns, endpointing=Endpointing(min_delay=SILENCE))
+        self.core = Conversation(SessionOptions(turns=turns, **options), "a")
         self.now = 0.0
         self.answers_hooks = hooks
         self.commands: list[Command] = []
@@ -92,7 +100,7 @@ class Dialogue:
     def types(self, text: str) -> Dialogue:
         return self.tell(UserTurnSubmitted(text))
 
-    def says(self, text: str, *, silence: float = 0.3) -> Dialogue:
+    def says(self, text: str, *, silence: float = SILENCE) -> Dialogue:
         """The caller speaks a whole turn and is silent long enough."""
         self.tell(UserSpeechStarted())
         self.wait(0.4)

@@ -1236,7 +1236,7 @@ class Shadow:
             if twice:
                 self._fail("kept", f"told twice: {sorted(twice)}")
             self.told.update(speech.delivers)
-        if speech.interrupted and not speech.heard:
+        if speech.interrupted and not speech.heard and not speech.excused:
             self.half_answered.update((turn.text, turn) for turn in speech.begun_for)
         if not self._answers(speech):
             return
