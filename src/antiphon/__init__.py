@@ -82,6 +82,8 @@ if TYPE_CHECKING:
         ToolResult,
         function_tool,
     )
+    from antiphon.tools.mcp import MCPServerHTTP, MCPServerStdio, MCPToolOptions, MCPToolset
+    from antiphon.tools.search import ToolProxyToolset, ToolSearchToolset
     from antiphon.tools.toolset import ToolContext, Toolset
     from antiphon.transport import AudioInput, AudioOutput
     from antiphon.tts import TTS
@@ -160,6 +162,8 @@ _HOME = {
         "ToolResult",
         "function_tool",
     ),
+    "tools.mcp": ("MCPServerHTTP", "MCPServerStdio", "MCPToolOptions", "MCPToolset"),
+    "tools.search": ("ToolProxyToolset", "ToolSearchToolset"),
     "tools.toolset": ("ToolContext", "Toolset"),
     "transport": ("AudioInput", "AudioOutput"),
     "tts": ("TTS",),
@@ -207,6 +211,10 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "JobContext",
     "LLM",
     "LLMStream",
+    "MCPServerHTTP",
+    "MCPServerStdio",
+    "MCPToolOptions",
+    "MCPToolset",
     "MissingKey",
     "ModelSettings",
     "NOT_GIVEN",
@@ -234,7 +242,9 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "ToolError",
     "ToolExecutionUpdatedEvent",
     "ToolFlag",
+    "ToolProxyToolset",
     "ToolResult",
+    "ToolSearchToolset",
     "Toolset",
     "TurnDetector",
     "TurnHandling",

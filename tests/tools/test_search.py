@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pytest
 
-from antiphon import Agent, AgentSession, RunContext, ToolError, Toolset, mock_tools
+from antiphon import Agent, AgentSession, RunContext, ToolError, ToolFlag, Toolset, mock_tools
 from antiphon.errors import ToolDefinitionError, UsageError
 from antiphon.testing import FakeLLM, Reply, run_virtual, transcript
 from antiphon.tools.function import AnyFunctionTool, FunctionTool, ToolSpec, function_tool
@@ -180,6 +180,20 @@ class TestToolSearchToolset:
         asyncio.run(live())
         assert log == ["setup", "close"]
 
+    def test_a_toolset_that_fails_leaves_the_others_usable(self) -> None:
+        class Down(Toolset):
+            async def setup(self) -> Down:
+                raise OSError("down")
+
+        async def live() -> None:
+            toolset = ToolSearchToolset([Down(id="down"), Changing([weather])])
+            with pytest.raises(OSError, match="down"):
+                await toolset.setup()
+            await ToolContext([toolset]).function_tools["tool_search"].call({"query": "weather"})
+            assert names(toolset) == ["tool_search", "weather"]
+
+        asyncio.run(live())
+
     def test_tools_that_a_toolset_gains_later_are_found_and_those_it_loses_go(self) -> None:
         source = Changing([weather])
         toolset = ToolSearchToolset([source])
@@ -324,6 +338,19 @@ class TestToolProxyToolset:
         run_virtual(test())
         assert seen[0] == "look"
         assert json.loads(seen[1]) == {"at": "me"}
+
+    def test_the_model_may_cancel_tools_behind_it_that_allow_it(self) -> None:
+        @function_tool(flags=ToolFlag.CANCELLABLE)
+        async def report() -> str:
+            """Write a report."""
+            return "Written."
+
+        async def test() -> None:
+            _, llm = await converse(ToolProxyToolset([report]), ["Hi."], "Hello.")
+            offered = [tool.id for tool in llm.requests[0].tools]
+            assert offered == ["tool_search", "call_tool", "get_running_tasks", "cancel_task"]
+
+        run_virtual(test())
 
     def test_mocks_reach_the_tools_behind_it(self) -> None:
         class Guide(Agent):

@@ -208,7 +208,8 @@ class Connection:
     ) -> CallToolResult:
         """Call a tool. `may_repeat`: after a broken connection it is sent once more, else `InDoubt` is raised.
 
-        Raises `NotConnected`, `InDoubt`, and `mcp.MCPError` for what the server refuses.
+        Raises `NotConnected`, `InDoubt`, `mcp.MCPError` for what the server refuses, and what the SDK raises for an
+        answer that is no MCP.
         """
         while True:
             link = await self._online_link()
@@ -238,6 +239,8 @@ class Connection:
             raise
         except Exception as error:
             # Streams that were closed under the call, a client that ended: the SDK has no one class for these.
+            if link is self._link and not link.is_broken and not isinstance(error, OSError):
+                raise
             raise InDoubt(_reason(error)) from error
         finally:
             _current_call.reset(token)

@@ -17,6 +17,7 @@ from antiphon.tools.function import (
     PreparedCall,
     RawFunctionTool,
     ToolError,
+    ToolFlag,
     function_tool,
 )
 
@@ -85,14 +86,21 @@ def with_stand_ins(tool: AnyFunctionTool, stand_ins: Mapping[str, Callable[..., 
     def library() -> dict[str, AnyFunctionTool]:
         return {name: with_stand_ins(other, stand_ins) for name, other in proxy.library().items()}
 
-    return proxy_tool(library, name=tool.name, description=tool.description)
+    return proxy_tool(library, name=tool.name, description=tool.description, flags=tool.flags)
 
 
 def proxy_tool(
-    library: Callable[[], Mapping[str, AnyFunctionTool]], *, name: str = "call_tool", description: str | None = None
+    library: Callable[[], Mapping[str, AnyFunctionTool]],
+    *,
+    name: str = "call_tool",
+    description: str | None = None,
+    flags: ToolFlag = ToolFlag.NONE,
 ) -> FunctionTool[Any]:
-    """A tool through which a model calls those of `library`."""
-    made: FunctionTool[Any] = function_tool(CallByName(library), name=name, description=description)
+    """A tool through which a model calls those of `library`.
+
+    Its flags say what may be true of calls through it; what is true of one, the flags of the tool called say.
+    """
+    made: FunctionTool[Any] = function_tool(CallByName(library), name=name, description=description, flags=flags)
     return made
 
 

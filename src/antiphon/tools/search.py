@@ -16,21 +16,16 @@ import asyncio
 import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Self
-
-from pydantic import Field
+from typing import Any, Final, Self
 
 from antiphon.errors import ToolDefinitionError, UsageError
-from antiphon.tools.function import AnyFunctionTool, ToolSpec, function_tool
+from antiphon.tools.function import AnyFunctionTool, ToolFlag, ToolSpec, function_tool
 from antiphon.tools.proxy import proxy_tool
 from antiphon.tools.ranking import ToolIndex
 from antiphon.tools.toolset import ToolContext, ToolLike, Toolset
 
 __all__ = ["ToolProxyToolset", "ToolSearchToolset"]
 
-_Query = Annotated[
-    str, Field(description="What the tool should do, in a few words: action and object, e.g. 'cancel a hotel booking'.")
-]
 _NOTHING_FOUND = "No tool matches {query!r}. Search again with other words: what the tool should do, and with what."
 _MAX_INDEXES: Final = 8
 """Indexes kept for toolsets to come. One of a thousand tools takes a few megabytes."""
@@ -62,8 +57,19 @@ class _Library(Toolset):
         return self.context.function_tools
 
     async def setup(self) -> Self:
-        await super().setup()
+        """Set up each toolset in it. What those that fail raise is raised at the end; the others can be used."""
+        failures: list[Exception] = []
+        for toolset in self.tools:
+            if isinstance(toolset, Toolset):
+                try:
+                    await toolset.setup()
+                except Exception as error:
+                    failures.append(error)
         await _index_of(self.context.specs)
+        if len(failures) > 1:
+            raise ExceptionGroup(f"{len(failures)} toolsets of {self.id!r} could not be set up", failures)
+        if failures:
+            raise failures[0]
         return self
 
     async def search(self, query: str) -> list[AnyFunctionTool]:
@@ -109,11 +115,14 @@ class ToolSearchToolset(_SearchingToolset):
         return [*super().tools, *context.provider_tools, *(tool for tool in found if tool is not None)]
 
     @function_tool(effect="reads")
-    async def tool_search(self, query: _Query) -> str:
+    async def tool_search(self, query: str) -> str:
         """Find tools by what they do. Most tools are not listed until they are searched for.
 
         Search whenever no listed tool fits, one search for each thing to do. The tools found are listed from then on
         and can be called at once.
+
+        Args:
+            query: What the tool should do, in a few words: action and object, such as "cancel a hotel booking".
         """
         found = await self._library.search(query)
         if not found:
@@ -132,15 +141,21 @@ class ToolProxyToolset(_SearchingToolset):
 
     def __init__(self, tools: Sequence[ToolLike], *, id: str = "tool_proxy", max_results: int = 5) -> None:
         super().__init__(tools, id=id, max_results=max_results)
-        self._call_tool = proxy_tool(self._library.by_name)
+        # So that the model is offered to cancel what it may cancel.
+        cancellable = any(ToolFlag.CANCELLABLE in tool.flags for tool in self._library.by_name().values())
+        flags = ToolFlag.CANCELLABLE if cancellable else ToolFlag.NONE
+        self._call_tool = proxy_tool(self._library.by_name, flags=flags)
 
     @property
     def tools(self) -> Sequence[ToolLike]:
         return [*super().tools, self._call_tool, *self._library.context.provider_tools]
 
     @function_tool(effect="reads")
-    async def tool_search(self, query: _Query) -> str:
+    async def tool_search(self, query: str) -> str:
         """Find tools by what they do, before calling them with call_tool. One search for each thing to do.
+
+        Args:
+            query: What the tool should do, in a few words: action and object, such as "cancel a hotel booking".
 
         Returns:
             Name, description and parameters (JSON schema) of the tools found.
