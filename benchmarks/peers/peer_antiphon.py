@@ -18,6 +18,7 @@ from antiphon.audio import AudioFrame
 from antiphon.chat import ChatContext, ChatMessage, FunctionCallOutput
 from antiphon.llm import LLM, ChatChunk, ChoiceDelta, FunctionToolCall
 from antiphon.options import Endpointing, Interruption, TurnHandling
+from antiphon.server.memory import settle_memory
 from antiphon.stt import STT, SpeechEvent, STTStream
 from antiphon.tools.toolset import ToolContext
 from antiphon.transport import AudioInput, AudioOutput
@@ -76,9 +77,20 @@ class _TextSession:
         await self.session.aclose()
 
 
+_settled: list[bool] = []
+
+
+def _settle() -> None:
+    """What the server does in a process of calls, once."""
+    if not _settled:
+        _settled.append(True)
+        settle_memory()
+
+
 async def text_session(timing: Any) -> _TextSession:
     session = _TextSession(timing)
     await session.session.start(_TextAgent())
+    _settle()
     return session
 
 

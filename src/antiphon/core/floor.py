@@ -170,21 +170,22 @@ class Floor:
     @property
     def is_busy(self) -> bool:
         """Anything is owed, said, done or decided in the top frame."""
+        top, turn = self.frames[-1], self.turn
         return bool(
-            self.owed
-            or self.top.speeches
+            top.speeches
+            or self.owed
             or self.line.segments
             or self.judged is not None
             or self.typed
-            or self.top.is_handing_over
-            or self.turn.has_floor
-            or self.turn.ready
+            or turn.ready
+            or top.is_handing_over
+            or turn.has_floor
         )
 
     @property
     def is_idle(self) -> bool:
         """Nothing owed, queued, sounding, undelivered or handing over, and no speech in the top frame."""
-        return not self.is_busy and self.top.entering is None and not self.offers.in_frame(self.top)
+        return not self.is_busy and self.top.entering is None and not (self.offers and self.offers.in_frame(self.top))
 
     # -- speeches
 

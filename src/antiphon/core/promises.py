@@ -10,6 +10,7 @@ Above: the conversation and its rules. Below: nothing. It does not know what the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from antiphon.core.commands import Command
@@ -59,12 +60,14 @@ class _Promise:
 class Outbox:
     """The commands given, the promises they opened, the ids they carry, and the time."""
 
-    __slots__ = ("_due", "_is_due_known", "_last_id", "_open", "commands", "now")
+    __slots__ = ("_commands", "_due", "_is_due_known", "_last_id", "_open", "now", "send")
 
     def __init__(self, now: float = 0.0) -> None:
         self.now = now
         """The time of the fact at hand, in seconds on the driver's clock. Never goes back."""
-        self.commands: list[Command] = []
+        self._commands: list[Command] = []
+        self.send: Callable[[Command], None] = self._commands.append
+        """Give a command."""
         self._open: dict[int, _Promise] = {}
         self._last_id = 0
         self._due: float | None = None
@@ -74,10 +77,6 @@ class Outbox:
         """A number never used before in this conversation, for whatever needs an id."""
         self._last_id += 1
         return self._last_id
-
-    def send(self, command: Command) -> None:
-        """Give a command."""
-        self.commands.append(command)
 
     def promise(self, key: int, assume: Fact, within: float | None) -> None:
         """Open `key`. `assume` becomes true `within` seconds unless a closing fact comes; None: the clock stands."""
@@ -139,5 +138,6 @@ class Outbox:
 
     def take_commands(self) -> list[Command]:
         """The commands given since the last call, in order."""
-        commands, self.commands = self.commands, []
+        commands = self._commands.copy()
+        self._commands.clear()
         return commands

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon.errors import UsageError
+from antiphon.server.memory import settle_memory
 from antiphon.server.room import Room
 from antiphon.session import AgentSession
 
@@ -39,6 +40,14 @@ class JobProcess:
     """The process that runs jobs. `userdata` is shared by all of them: put there what is dear to load."""
 
     userdata: dict[str, Any] = field(default_factory=dict)
+    is_settled: bool = False
+    """Its memory is set up for many calls (`server/memory.py`)."""
+
+    def settle(self) -> None:
+        """The first call's models are loaded: what is there now stays."""
+        if not self.is_settled:
+            self.is_settled = True
+            settle_memory()
 
 
 class JobContext:
@@ -120,6 +129,7 @@ class JobContext:
         for result in await asyncio.gather(*loads, return_exceptions=True):
             if isinstance(result, BaseException):
                 raise result
+        self.proc.settle()
 
     def started(self, session: AgentSession[Any]) -> None:
         """A session of this job runs. Sessions call this themselves, at the end of `start`."""
