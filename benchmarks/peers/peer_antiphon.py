@@ -1,7 +1,7 @@
 """Antiphon's adapter for the overhead benchmark: the shared fakes behind its LLM, STT, TTS, VAD and transport.
 
-The harness (`common`, with the workloads w1 to w7) runs one adapter for each framework on identical fake providers; copy this file
-beside them and add `"antiphon": "peer_antiphon"` to `PEERS`.
+The harness (`common`, with the workloads w1 to w7) runs one adapter for each framework on identical fake providers;
+copy this file beside them and add `"antiphon": "peer_antiphon"` to `PEERS`.
 """
 
 from __future__ import annotations
