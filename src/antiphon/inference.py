@@ -1,66 +1,161 @@
 """Models by "vendor/model" strings, without choosing a plugin: `inference.LLM("openai/gpt-4o-mini")`.
 
-Thin, over `antiphon.providers`. So far names with their contract: constructing one works without key and network.
+Thin, over `antiphon.providers`: each class is a provider's under another name, chosen by the string. A name without a
+vendor is OpenAI's for language models, Deepgram's for recognition, Cartesia's for voices.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from typing import Any
 
-from antiphon import llm, stt, tts
+from antiphon import stt, tts
+from antiphon.errors import ProviderError
+from antiphon.providers import cartesia, deepgram, openai
 from antiphon.providers.remote import RemoteProvider
 
 
-class LLM(llm.LLM, RemoteProvider):
-    """A language model. `extra_kwargs` go with every request, for example `{"parallel_tool_calls": False}`."""
+class LLM(openai.LLM):
+    """A language model: "openai/gpt-4.1-mini", or any name together with `base_url`, the endpoint that knows it.
 
-    key_variable = "OPENAI_API_KEY"
-    built = False
+    `extra_kwargs` go with every request, for example `{"parallel_tool_calls": False}`. Other options are those of
+    `openai.LLM`. A model of another vendor can be named, but not used: `unusable()` says so.
+    """
 
     def __init__(
-        self, model: str, *, extra_kwargs: Mapping[str, Any] | None = None, api_key: str | None = None
+        self, model: str, *, extra_kwargs: Mapping[str, Any] | None = None, base_url: str | None = None, **options: Any
     ) -> None:
+        vendor, name, _ = _parts(model, "openai")
+        self._absent = vendor != "openai" and base_url is None and "client" not in options
+        # An endpoint of yours may well have names with a slash in them.
+        name = name if vendor == "openai" else model
+        super().__init__(model=name, extra_kwargs=extra_kwargs, base_url=base_url, **options)
+
+    def unusable(self) -> str | None:
+        return _reason(self.model) if self._absent else super().unusable()
+
+    def require(self) -> str:
+        if self._absent:
+            vendor, name, _ = _parts(self.model, "")
+            raise ProviderError(
+                f"{self.label}: {_reason(self.model)}. Give base_url= of an endpoint that has it, or use"
+                f" antiphon.providers.pydantic_ai.LLM({f'{vendor}:{name}'!r}).",
+                provider=self.label,
+                retryable=False,
+            )
+        return super().require()
+
+
+class STT(RemoteProvider, stt.STT):
+    """A recogniser: "deepgram/nova-3", "openai/gpt-4o-mini-transcribe". "nova-3:de" names the language, too.
+
+    Options are those of the vendor's class.
+    """
+
+    def __init__(self, model: str = "deepgram/nova-3", *, language: str | None = None, **options: Any) -> None:
         self.model = model
-        self.extra_kwargs = dict(extra_kwargs or {})
-        if "parallel_tool_calls" in self.extra_kwargs:
-            self.parallel_tool_calls = bool(self.extra_kwargs["parallel_tool_calls"])
-        self._api_key = api_key
+        vendor, name, suffix = _parts(model, "deepgram")
+        if language := language or suffix:
+            options["language"] = language
+        self._behind: deepgram.STT | openai.STT | None = None
+        match vendor:
+            case "deepgram":
+                self._behind = deepgram.STT(model=name, **options)
+            case "openai":
+                self._behind = openai.STT(model=name, **options)
+        if self._behind is not None:
+            self.key_variable = self._behind.key_variable
 
-    async def _generate(self, request: llm.ChatRequest) -> AsyncGenerator[llm.ChatChunk, None]:
-        self.require()
-        yield llm.ChatChunk("")
+    @property
+    def behind(self) -> deepgram.STT | openai.STT:
+        """The vendor's recogniser. Raises `ProviderError` if nothing here speaks to that vendor."""
+        if self._behind is None:
+            raise _absent(self.label, self.model, "deepgram, openai")
+        return self._behind
 
+    def unusable(self) -> str | None:
+        return self._behind.unusable() if self._behind is not None else _reason(self.model)
 
-class STT(stt.STT, RemoteProvider):
-    """A speech recogniser."""
-
-    key_variable = "DEEPGRAM_API_KEY"
-    built = False
-
-    def __init__(self, model: str, *, language: str = "en", api_key: str | None = None) -> None:
-        self.model = model
-        self.language = language
-        self._api_key = api_key
+    def require(self) -> str:
+        return self.behind.require()
 
     def stream(self) -> stt.STTStream:
-        self.require()
-        raise NotImplementedError
+        return self.behind.stream()
+
+    async def prewarm(self) -> None:
+        if self._behind is not None:
+            await self._behind.prewarm()
+
+    async def aclose(self) -> None:
+        if self._behind is not None:
+            await self._behind.aclose()
 
 
-class TTS(tts.TTS, RemoteProvider):
-    """A voice."""
+class TTS(RemoteProvider, tts.TTS):
+    """A voice: "cartesia/sonic-3", "deepgram/aura-2-andromeda-en", "openai/tts-1". "sonic-3:<id>" names the voice.
 
-    key_variable = "CARTESIA_API_KEY"
-    built = False
+    Options are those of the vendor's class.
+    """
+
     sample_rate = 24_000
 
-    def __init__(self, model: str, *, voice: str = "", api_key: str | None = None) -> None:
+    def __init__(self, model: str = "cartesia/sonic-3", *, voice: str | None = None, **options: Any) -> None:
         self.model = model
-        self.voice = voice
-        self._api_key = api_key
+        vendor, name, suffix = _parts(model, "cartesia")
+        if vendor != "deepgram" and (voice := voice or suffix):  # whose models are its voices
+            options["voice"] = voice
+        self._behind: cartesia.TTS | deepgram.TTS | openai.TTS | None = None
+        match vendor:
+            case "cartesia":
+                self._behind = cartesia.TTS(model=name, **options)
+            case "openai":
+                self._behind = openai.TTS(model=name, **options)
+            case "deepgram":
+                self._behind = deepgram.TTS(model=name, **options)
+        if self._behind is not None:
+            self.key_variable = self._behind.key_variable
+            self.sample_rate = self._behind.sample_rate
+            self.streaming = self._behind.streaming
 
-    async def synthesize(self, text: str) -> AsyncIterator[tts.SynthesizedAudio]:
-        self.require()
-        return
-        yield
+    @property
+    def behind(self) -> cartesia.TTS | deepgram.TTS | openai.TTS:
+        """The vendor's voice. Raises `ProviderError` if nothing here speaks to that vendor."""
+        if self._behind is None:
+            raise _absent(self.label, self.model, "cartesia, deepgram, openai")
+        return self._behind
+
+    def unusable(self) -> str | None:
+        return self._behind.unusable() if self._behind is not None else _reason(self.model)
+
+    def require(self) -> str:
+        return self.behind.require()
+
+    def synthesize(self, text: str) -> AsyncIterator[tts.SynthesizedAudio]:
+        return self.behind.synthesize(text)
+
+    def stream(self, text: AsyncIterable[str]) -> AsyncIterator[tts.SynthesizedAudio]:
+        return self.behind.stream(text)
+
+    async def prewarm(self) -> None:
+        if self._behind is not None:
+            await self._behind.prewarm()
+
+    async def aclose(self) -> None:
+        if self._behind is not None:
+            await self._behind.aclose()
+
+
+def _parts(model: str, default: str) -> tuple[str, str, str | None]:
+    """Vendor, name, and what stands behind a colon."""
+    whole, _, suffix = model.partition(":")
+    vendor, _, name = whole.rpartition("/")
+    return vendor or default, name, suffix or None
+
+
+def _reason(model: str) -> str:
+    return f"no provider for {model!r}"
+
+
+def _absent(label: str, model: str, known: str) -> ProviderError:
+    text = f"{label}: {_reason(model)}. Use one of {known}."
+    return ProviderError(text, provider=label, retryable=False)

@@ -68,10 +68,14 @@ class Speaker:
 Use = Callable[[WebSocketDouble, TTS], Awaitable[Any]]
 
 
+def _options(double: WebSocketDouble) -> dict[str, Any]:
+    return {"api_key": "k", "base_url": double.url, "timeout": 2.0}
+
+
 def with_double(*services: Service, use: Use, refuse: tuple[int, ...] = (), **options: Any) -> WebSocketDouble:
     async def run() -> WebSocketDouble:
         async with WebSocketDouble(*services, refuse=refuse) as double:
-            tts = TTS(**({"api_key": "k", "base_url": double.url, "timeout": 2.0} | options))
+            tts = TTS(**(_options(double) | options))
             try:
                 async with asyncio.timeout(15):
                     await use(double, tts)

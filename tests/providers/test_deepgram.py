@@ -88,10 +88,14 @@ class Listener:
 Use = Callable[[WebSocketDouble, STT], Awaitable[Any]]
 
 
+def _options(double: WebSocketDouble) -> dict[str, Any]:
+    return {"api_key": "k", "base_url": double.url, "timeout": 2.0}
+
+
 def with_double(*services: Service, use: Use, refuse: tuple[int, ...] = (), **options: Any) -> WebSocketDouble:
     async def run() -> WebSocketDouble:
         async with WebSocketDouble(*services, refuse=refuse) as double:
-            stt = STT(**({"api_key": "k", "base_url": double.url, "timeout": 2.0} | options))
+            stt = STT(**(_options(double) | options))
             async with asyncio.timeout(15):
                 await use(double, stt)
         return double
@@ -148,7 +152,7 @@ def test_audio_of_another_rate_is_resampled() -> None:
 
     async def use(_: WebSocketDouble, stt: STT) -> None:
         async with stt.stream() as stream:
-            for _ in range(50):
+            for _frame in range(50):
                 stream.push(silence(0.02, 48_000))
             stream.end_input()
             [event async for event in stream]

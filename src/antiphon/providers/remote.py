@@ -16,7 +16,7 @@ from antiphon.errors import MissingKey, ProviderError
 class RemoteProvider:
     """A model behind a key. `key_variable` names the environment variable that is read at first use."""
 
-    key_variable: ClassVar[str]
+    key_variable: str = ""
     package: ClassVar[str] = ""
     """The module that speaks to the service, "" if none is needed."""
     extra: ClassVar[str] = ""
