@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from antiphon.core.commands import Record
 from tests.core.fuzz.fuzz import Failed, Session, check_journal, commands_of, fuzz, run_session, tell
-from tests.core.fuzz.journal import Journal, dump, load
+from tests.core.fuzz.journal import dump, load
 from tests.core.fuzz.mutate import stale
-from tests.core.fuzz.shadow import Violation
+from tests.core.fuzz.shadow import Shadow, Violation
 
 FACTS = int(os.environ.get("ANTIPHON_FUZZ_FACTS", "50000"))
 
@@ -70,21 +70,22 @@ def test_a_journal_survives_being_written_down(tmp_path: Path) -> None:
     assert [len(commands) for commands in commands_of(again)] == [len(commands) for commands in commands_of(journal)]
 
 
-def test_a_shadow_notices_a_history_that_was_tampered_with() -> None:
-    """The journal of a session with longer patience than the core had is a different session."""
-    session = _one_with("StopPlayout")
-    impatient = replace(session.journal.options, stall_timeout=0.05)
+def test_a_shadow_notices_what_is_recorded_twice() -> None:
+    session = _one_with(Record)
+    shadow = Shadow(session.journal.options)
 
-    with pytest.raises(Violation):
-        check_journal(Journal(session.journal.options, session.journal.entries), core_options=impatient)
+    with pytest.raises(Violation, match="twice"):
+        for (now, fact), commands in zip(session.journal.entries, session.commands, strict=True):
+            twice = [one for command in commands for one in ([command] * 2 if type(command) is Record else [command])]
+            shadow.observe(now, fact, twice, now + 1.0, idle=False)
 
 
-def _one_with(command: str) -> Session:
+def _one_with(kind: type) -> Session:
     for number in range(200):
         session = run_session(f"tests/{number}", Counter())
-        if any(type(one).__name__ == command for commands in session.commands for one in commands):
+        if any(type(one) is kind for commands in session.commands for one in commands):
             return session
-    raise AssertionError(f"no session with {command}")
+    raise AssertionError(f"no session with {kind.__name__}")
 
 
 def test_every_break_of_the_proof_still_applies_to_the_core() -> None:

@@ -28,7 +28,6 @@ from types import FrameType
 from antiphon.core import commands as do
 from antiphon.core import facts as f
 from antiphon.core.conversation import Conversation
-from antiphon.options import SessionOptions
 from tests.core.fuzz.journal import OPENERS, Journal, bare, dump, load
 from tests.core.fuzz.shadow import Shadow, Violation
 from tests.core.fuzz.world import World, draw_options, draw_temper
@@ -154,11 +153,9 @@ def _compare(session: Session) -> None:
             raise Violation(f"replay: entry {number} brings {commands} instead of {expected}")
 
 
-def commands_of(
-    journal: Journal, watch: Shadow | None = None, core_options: SessionOptions | None = None
-) -> Iterator[list[do.Command]]:
+def commands_of(journal: Journal, watch: Shadow | None = None) -> Iterator[list[do.Command]]:
     """Replay a journal; the commands of each entry. The first entry is `start`."""
-    conversation = Conversation(core_options or journal.options, agent=AGENT)
+    conversation = Conversation(journal.options, agent=AGENT)
     for number, (now, fact) in enumerate(journal.entries):
         if number == 0:
             conversation.start(now)
@@ -176,14 +173,11 @@ def commands_of(
         watch.at_rest(conversation.idle)
 
 
-def check_journal(journal: Journal, *, core_options: SessionOptions | None = None) -> Shadow:
-    """Replay a recorded journal under the eyes of a shadow. Raises `Violation`; gives the shadow.
-
-    `core_options`: what the core is told instead of the journal's options, to see that the shadow notices.
-    """
+def check_journal(journal: Journal) -> Shadow:
+    """Replay a recorded journal under the eyes of a shadow. Raises `Violation`; gives the shadow."""
     shadow = Shadow(journal.options, AGENT)
     with cpu_limit(CPU_LIMIT):
-        for commands in commands_of(journal, shadow, core_options):
+        for commands in commands_of(journal, shadow):
             if len(commands) > MAX_COMMANDS:
                 raise Violation(f"settle: {len(commands)} commands in answer to one fact")
     return shadow
@@ -294,6 +288,3 @@ def _replayed(path: Path) -> list[tuple[float, f.Fact | None]]:
         raise Failed(str(path), shown, violation) from violation
     print(tell(session, last=MAX_ENTRIES))
     return journal.entries
-
-
-__all__ = ["Failed", "SessionOptions", "check_journal", "fuzz", "main", "run_session"]

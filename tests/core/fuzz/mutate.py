@@ -168,8 +168,6 @@ BREAKS = (
           'GenerationFailed(gen, "no answer in time"), None)'),
     Break("handles: a refused speech is never done", "floor.py",
           '        self.emit("speech_done", speech=request.speech)\n', ""),
-    Break("end: closing takes its time", "closing.py",
-          "        self.deadline = floor.out.now + grace\n", "        self.deadline = floor.out.now + 5 * grace\n"),
     Break("end: closing waits for tools for ever", "closing.py",
           "if self.phase is Phase.CLOSING and (overdue or self._is_quiet(floor)):",
           "if self.phase is Phase.CLOSING and self._is_quiet(floor):"),
