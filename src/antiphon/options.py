@@ -85,8 +85,8 @@ TurnDetection: TypeAlias = Literal["vad", "stt", "manual", "realtime_llm"]
 class Endpointing:
     """How long silence must last before the caller's turn is over. Seconds."""
 
-    min_delay: float = 0.3
-    """When text and sound both say that the turn is complete."""
+    min_delay: float = 0.55
+    """When text and sound both say that the turn is complete. People leave half a second between two sentences."""
     max_delay: float = 1.2
     """When either says that more will come."""
     unlikely: float = 0.5

@@ -60,8 +60,8 @@ def test_a_spoken_turn_is_answered_aloud() -> None:
             await call.session.wait_for_idle()
             assert call.said == ["what time is it", "It is noon."]
             (caller,), (agent,) = call.microphone.sounds, call.speaker.sounds
-            # endpointing 0.3 + model 0.1 + voice, from the last sound of the caller
-            assert 0.4 <= agent.start - caller.end <= 0.7
+            # endpointing 0.55 + model 0.1 + voice, from the last sound of the caller
+            assert 0.65 <= agent.start - caller.end <= 0.95
 
     run_virtual(main())
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from antiphon import Agent, AgentSession
+from antiphon.options import Endpointing
 from antiphon.runtime.recognition import QUEUED_FRAMES, REMEMBERED, AudioMemory, FrameQueue
 from antiphon.stt import SpeechEvent, SpeechEventType
 from antiphon.testing import (
@@ -80,7 +81,7 @@ def test_a_turn_that_is_probably_not_over_waits_longer() -> None:
             return speaker.sounds[0].start - microphone.sounds[0].end
 
     sure, unsure = run_virtual(delay(0.9)), run_virtual(delay(0.1))
-    assert unsure - sure == pytest.approx(0.9, abs=0.1)
+    assert unsure - sure == pytest.approx(Endpointing().max_delay - Endpointing().min_delay, abs=0.1)
 
 
 def test_a_turn_detector_that_fails_is_told_and_the_turn_is_answered(caplog: pytest.LogCaptureFixture) -> None:

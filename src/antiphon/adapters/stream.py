@@ -37,6 +37,8 @@ _MAX_LAG = 2.0
 """Seconds. A mark further back was made on another clock than this stream's."""
 _MAX_LEAD = 0.3
 """Seconds by which a mark may be ahead: the detector may have been given the frame first."""
+_FADE = 0.06
+"""Seconds that the last sound of a word goes on after a detector has lost the voice."""
 _TYPICAL_LAG = 0.25
 """Seconds by which a mark on another clock is taken to be late."""
 
@@ -66,8 +68,9 @@ class PauseWatch(Protocol):
 class StreamOptions:
     """How an utterance is cut from the stream and when the engine is run. Seconds of audio."""
 
-    pre_roll: float = 0.3
-    """Sound before the voice that goes into the utterance: engines need it, and detectors are late on soft onsets."""
+    pre_roll: float = 0.5
+    """Sound before the voice that goes into the utterance: engines need it, and detectors are late on soft onsets,
+    telephone lines above all, by up to 0.35 s."""
     tail: float = 0.12
     """Sound after the voice that goes into the utterance."""
     pause: float = 0.06
@@ -224,7 +227,7 @@ class UtteranceStream(STTStream):
         self._utterances: deque[_Utterance] = deque()
         """Oldest first. Only the last may be open."""
         self._settled_until = 0.0
-        """Where the latest closed utterance ended: no sound is heard twice."""
+        """Where the voice of the latest closed utterance has faded: no word is heard twice."""
         self._run: _Run | None = None
         self._pace = 0.0
         """New sound that there must be at least between two interim transcripts, by how slow the engine is."""
@@ -317,7 +320,8 @@ class UtteranceStream(STTStream):
         if utterance is None:
             return
         utterance.voice_end = max(at, utterance.began)
-        self._settled_until = max(utterance.voice_end, utterance.heard_until)
+        # The silence after it may be heard twice. A voice that returns soon needs it as its beginning.
+        self._settled_until = utterance.voice_end + _FADE
         if self._run and self._run.utterance is utterance and self._run.until < utterance.voice_end - 0.02:
             self._abandon()
         self._wake.set()
@@ -325,7 +329,7 @@ class UtteranceStream(STTStream):
     def _cut(self, utterance: _Utterance, at: float) -> None:
         """Settle the open utterance here and begin the next one without a gap."""
         self._end(at)
-        self._begin(self._settled_until)
+        self._begin(at)
 
     def _want(self, utterance: _Utterance, until: float) -> None:
         """Have a run that reaches `until`, soon: it may turn out to be the final one."""

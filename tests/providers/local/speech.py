@@ -77,6 +77,15 @@ TURNS = [
     ("I need to cancel because", "", False),
     ("The code is R 1842.", "", True),
     ("So,", "", False),
+    ("What do you have between?", "", False),
+    ("Which of them is on the?", "", False),
+    ("Can you book me in for?", "", False),
+    ("How long will it be?", "", True),
+    ("Who am I speaking to?", "", True),
+    ("I guess I would take.", "Which of them works for you?", False),
+    ("I guess I would take the two.", "Which of them works for you?", True),
+    ("Do you have anything on Wednesday, too?", "", True),
+    ("I'd like to come on Wednesday, too.", "", True),
 ]
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -9,12 +10,16 @@ from antiphon.errors import UsageError
 from antiphon.providers.local import HibariTTS, MoonshineSTT, SileroVAD
 from antiphon.providers.local.stt import readable
 from antiphon.stt import SpeechEvent, SpeechEventType
+from antiphon.transports.wav import read_recording
 from tests.providers.local.models import needs_hibari, needs_moonshine, needs_silero
 from tests.providers.local.speech import SENTENCES, noise, telephone, words
+
+RECORDINGS = Path(__file__).parents[3] / "examples" / "recordings"
 
 
 def test_spelling_of_the_last_century_is_mended() -> None:
     assert readable("Can I come to-morrow at two p m?") == "Can I come tomorrow at two p.m.?"
+    assert readable("At half-past four p M. Good-by!") == "At half past four p.m. Goodbye!"
 
 
 def test_a_comma_at_the_end_is_dropped() -> None:
@@ -24,6 +29,13 @@ def test_a_comma_at_the_end_is_dropped() -> None:
 def test_words_said_four_times_over_are_an_invention_but_digits_are_not() -> None:
     assert readable("Here. Here. Here. Here. Here") == "Here"
     assert readable("five, five, five, five") == "five, five, five, five"
+
+
+def test_words_that_are_only_repeated_are_written_once_but_digits_are_not() -> None:
+    assert readable("Jack turner, Jack Turner. Jack turner") == "Jack turner"
+    assert readable("It's Jack. It's Jack Turner.") == "It's Jack Turner."
+    assert readable("five one five one") == "five one five one"
+    assert readable("Monday, or Monday week") == "Monday, or Monday week"
 
 
 def test_the_verb_am_is_no_time_of_day() -> None:
@@ -119,3 +131,21 @@ def test_the_event_loop_goes_on_while_the_model_works() -> None:
         return longest
 
     assert asyncio.run(main()) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("recording", "start", "heard"),
+    [("pause-02.wav", 0.2, "you have anything on"), ("pause-15.wav", 0.3, "number is five five five")],
+)
+@needs_moonshine
+def test_no_words_are_lost_where_the_sound_begins_in_the_middle_of_one(
+    recording: str, start: float, heard: str
+) -> None:
+    """The network by itself understands nothing of these sounds."""
+    speech = read_recording(RECORDINGS / recording)
+    data = speech.data[2 * round(start * 16000) : 2 * round((start + 1.6) * 16000)]
+
+    async def main() -> str:
+        return await MoonshineSTT().recognizer.recognize(AudioFrame(data, 16000))
+
+    assert heard in " ".join(words(asyncio.run(main())))

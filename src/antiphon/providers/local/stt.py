@@ -45,8 +45,13 @@ _QUIETEST = 10 ** (-55 / 20)
 """Full scale 1. What never gets louder than this is no speech, whatever the network reads into it."""
 _SHORTEST = 0.1
 """Seconds."""
+_LEAD = 0.2
+"""Seconds of silence put before a sound of which nothing was understood: the network falls silent over some sounds that
+begin in the middle of a word, and finds its words again after a moment of silence."""
 _STUTTER = re.compile(r"\b([^\W\d_]+)(?:\W+\1\b){3,}", re.IGNORECASE)
 """A word four times over: the network's invention, unless it is a digit."""
+_ECHO = re.compile(r"\b((?:[^\W\d_][\w']*\W+){1,7}[^\W\d_][\w']*)(?:\W+\1\b)+", re.IGNORECASE)
+"""Several words said twice over, as the network does with short turns in noise."""
 _DIGITS = frozenset("zero oh o one two three four five six seven eight nine".split())
 
 
@@ -94,7 +99,9 @@ class MoonshineRecognizer:
             samples = _at_model_rate(audio)
             if len(samples) < _SHORTEST * SAMPLE_RATE or abs(samples).max() < _QUIETEST:
                 return ""
-            return readable(_load(self._model, self._on_progress).transcribe(samples, ticket.check))
+            model = _load(self._model, self._on_progress)
+            text = model.transcribe(samples, ticket.check)
+            return readable(text or model.transcribe(_after_silence(samples), ticket.check))
 
         return await _worker.run(job)
 
@@ -110,17 +117,43 @@ class MoonshineRecognizer:
 
 
 def readable(text: str) -> str:
-    """The network's text in today's spelling.
+    """The network's text in today's spelling, without what it only repeats.
 
-    >>> readable("Can I come to-morrow at 3 p. m.?")
-    'Can I come tomorrow at 3 p.m.?'
+    >>> readable("Can I come to-morrow at half-past 3 p. m.? Good-by.")
+    'Can I come tomorrow at half past 3 p.m.? Goodbye.'
+    >>> readable("Jack Turner, Jack turner")
+    'Jack Turner'
     """
-    text = re.sub(r"\b(to)-(day|night|morrow)\b", r"\1\2", text, flags=re.IGNORECASE)
-    text = re.sub(r"\b([ap])(?:\. ?| )m\b\.?", r"\1.m.", text)
-    text = re.sub(r"(?<!\.)\.\.(?!\.)", ".", text)
-    text = _STUTTER.sub(lambda match: match.group() if match.group(1).lower() in _DIGITS else match.group(1), text)
+    for pattern, modern in _SPELLINGS:
+        text = pattern.sub(modern, text)
+    text = _STUTTER.sub(_once, text)
+    text = _ECHO.sub(_once, text)
     # A comma at the end only says that the sound broke off, which it always does.
     return re.sub(r"\s+", " ", text).strip().rstrip(",")
+
+
+_SPELLINGS = tuple(
+    (re.compile(pattern, re.IGNORECASE if ignore_case else 0), modern)
+    for pattern, modern, ignore_case in (
+        (r"\b(to)-(day|night|morrow)\b", r"\1\2", True),
+        (r"\b(good)-bye?\b", r"\1bye", True),
+        (r"\b(half|quarter)-(past|to)\b", r"\1 \2", True),
+        (r"\b([ap])(?:\. ?| )[mM]\b\.?", r"\1.m.", False),  # "I am" and "A.M." stay
+        (r"(?<!\.)\.\.(?!\.)", ".", False),
+    )
+)
+
+
+def _once(match: re.Match[str]) -> str:
+    """What is repeated, once; but digits are meant as often as they are said."""
+    repeated = match.group(1)
+    return match.group() if set(re.findall(r"\w+", repeated.lower())) <= _DIGITS else repeated
+
+
+def _after_silence(samples: NDArray[np.float32]) -> NDArray[np.float32]:
+    import numpy as np
+
+    return np.concatenate([np.zeros(round(_LEAD * SAMPLE_RATE), np.float32), samples])
 
 
 def _at_model_rate(audio: AudioFrame) -> NDArray[np.float32]:

@@ -40,8 +40,8 @@ class TextTurnDetector(TurnDetector):
 def probability(text: str, asked: str = "") -> float:
     """The probability that `text`, said after the agent's words `asked`, is a whole turn.
 
-    The transcriber's full stop counts for little, because it puts one at every pause; its comma, question mark and
-    ellipsis come from the tone of voice and count.
+    The transcriber's full stop counts for little, because it puts one at every pause, and its question mark for nothing
+    where the last word asks for another; its comma and ellipsis come from the tone of voice and count.
     """
     language = _language()
     words = _words(text)
@@ -58,7 +58,7 @@ def probability(text: str, asked: str = "") -> float:
     if _ends_in(words, language.finished):
         return 0.9
     question = text.rstrip().endswith("?")
-    if question and words[0] in language.openers:
+    if question and words[0] in language.openers and words[-1] not in language.never_last:
         return 0.9
     if _ends_in(words, language.unfinished_phrases):
         return 0.05
@@ -81,6 +81,7 @@ class _Language:
     whole_turns: frozenset[str]
     openings: frozenset[str]
     openers: frozenset[str]
+    never_last: frozenset[str]
     digits: Mapping[str, int]
     digit_words: Mapping[str, int]
     address: tuple[str, ...]
@@ -121,6 +122,7 @@ def _language() -> _Language:
         whole_turns=frozenset(data["finished"]["turns"].strip().splitlines()),
         openings=frozenset(data["unfinished"]["openings"].split()),
         openers=frozenset(data["questions"]["openers"].split()),
+        never_last=frozenset(data["questions"]["never_last"].split()),
         digits=expects["digits"],
         digit_words=data["digit_words"],
         address=tuple(expects["address"]),
