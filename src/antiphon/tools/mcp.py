@@ -286,7 +286,8 @@ class MCPToolset(Toolset):
 
     async def _connect(self) -> Connection:
         server = self._server
-        _require_sdk()
+        # In a thread: the first import takes a second, during which the caller shall not stutter.
+        await asyncio.to_thread(_require_sdk)
         connection = Connection(
             server.open_transport,
             name=server.label,
