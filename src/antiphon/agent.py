@@ -56,6 +56,7 @@ class Enrolment(Protocol):
     def model(self, kind: str) -> Any: ...
     def own_model(self, kind: str, own: Any) -> Any: ...
     def parallel_tool_calls(self) -> NotGivenOr[bool]: ...
+    def check_number_of(self, tools: Sequence[ToolLike]) -> None: ...
     def changed(self, item: AgentConfigUpdate | None) -> None: ...
 
 
@@ -179,12 +180,14 @@ class Agent:
 
         Of equal ids the last is kept.
 
-        Raises `ToolDefinitionError` for things that are no tools, and for two different tools of one name; nothing is
-        changed then.
+        Raises `ToolDefinitionError` for things that are no tools, for two different tools of one name, and for more
+        tools than the session's `max_tools`; nothing is changed then.
         """
         kept = dedupe_by_id(tools)
         table = ToolContext(kept)
         table.check()
+        if self._enrolment is not None:
+            self._enrolment.check_number_of(kept)
         before = ToolContext(self._tools).function_tools
         after = table.function_tools
         added = [name for name in after if name not in before]

@@ -59,6 +59,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger("antiphon")
 
 
+MANY_TOOLS = 10
+"""With more tools than this a model picks the wrong one more often: worth a warning."""
+
 _SESSION = ""
 """The owner of the session's own toolsets, where others are named by their agent."""
 
@@ -90,6 +93,10 @@ class Enrolled:
     def parallel_tool_calls(self) -> NotGivenOr[bool]:
         """What the session was told about parallel calls."""
         return self._application.parallel_tool_calls
+
+    def check_number_of(self, tools: Sequence[ToolLike]) -> None:
+        """Raise `ToolDefinitionError` if these are more tools than the session allows an agent."""
+        self._application.check_number_of(tools, self.id)
 
     def changed(self, item: AgentConfigUpdate | None) -> None:
         """Tell the core that the agent's instructions, tools or context changed."""
@@ -128,6 +135,7 @@ class Application:
         self.tools_version = 0
         self.parallel_tool_calls: NotGivenOr[bool] = NOT_GIVEN
         self.max_result_chars = 20_000
+        self.max_tools: int | None = None
         self.history: list[ChatItem] = []
         self.agent_state: AgentState = "initializing"
         self.user_state: UserState = "listening"
@@ -142,6 +150,8 @@ class Application:
         self._completions: dict[int, Callable[[], bool]] = {}
         """By the same number: whether the task has its result."""
         self._tables: dict[str, _Tools] = {}
+        self._complaints: set[tuple[str, str]] = set()
+        """What was said already about tools that are too many or that clash: agent id, and what about."""
         self._handles: dict[int, SpeechHandle] = {}
         self._by_item: dict[str, SpeechHandle] = {}
         """The speech that a message (by its id) or a round of calls (by its group) belongs to."""
@@ -169,6 +179,7 @@ class Application:
         while agent_id in self._agents:
             number += 1
             agent_id = f"{name}_{number}"
+        self.check_number_of(agent.tools, agent_id)
         agent.enrol(Enrolled(self, agent, agent_id))
         self._agents[agent_id] = agent
         if not self._frames:
@@ -239,23 +250,19 @@ class Application:
         version = (agent.tools_version, self.tools_version)
         known = self._tables.get(agent_id)
         if known is None or known.version != version or known.table.toolsets or mocked_tools(type(agent)):
-            known = self._tables[agent_id] = _Tools(version, self._table([*agent.tools, *self.tools], agent))
+            known = self._tables[agent_id] = _Tools(version, self._table([*agent.tools, *self.tools], agent, agent_id))
         return known.without_ignored if on_enter else known.table
 
-    def _table(self, tools: list[ToolLike], agent: Agent) -> ToolContext:
+    def _table(self, tools: list[ToolLike], agent: Agent, agent_id: str) -> ToolContext:
         try:
             table = ToolContext(tools)
-        except ToolDefinitionError as error:
+        except ToolDefinitionError:
             # Names that clash only now come from a toolset that computes its tools: the later one is left out.
-            self.failed(error, agent)
-            kept: list[ToolLike] = []
-            for tool in tools:
-                try:
-                    ToolContext([*kept, tool])
-                except ToolDefinitionError:
-                    continue
-                kept.append(tool)
-            table = ToolContext(kept)
+            table, left_out = ToolContext.leaving_out_clashes(tools)
+            for tool, error in left_out:
+                if self._is_news(agent_id, tool.id):
+                    self.failed(error, tool)
+        self._judge_number_of(table, agent_id)
         if shared := task_tools(table.flatten()):
             table = ToolContext([*table.tools, *(tool for tool in shared if tool.name not in table)])
         mocks = mocked_tools(type(agent))
@@ -264,6 +271,39 @@ class Application:
         return ToolContext(
             with_stand_ins(tool, mocks) if isinstance(tool, (FunctionTool, RawFunctionTool)) else tool
             for tool in table.flatten()
+        )
+
+    def _is_news(self, agent_id: str, what: str) -> bool:
+        """Whether this is the first complaint about `what`. Tables are made again for every request."""
+        told = (agent_id, what) in self._complaints
+        self._complaints.add((agent_id, what))
+        return not told
+
+    def _judge_number_of(self, table: ToolContext, agent_id: str) -> None:
+        """Say, once, that there are many tools, or more than allowed: some toolsets have theirs only after `setup`."""
+        if self.max_tools is not None and len(table) > self.max_tools and self._is_news(agent_id, "max_tools"):
+            self.failed(self._too_many(len(table), agent_id), self._agents[agent_id])
+        if len(table) > MANY_TOOLS and self._is_news(agent_id, "many tools"):
+            logger.warning(
+                "agent %r has %d tools; past %d a model picks the wrong one more often. Give it fewer, merge those that"
+                " overlap, or divide the work among agents.",
+                agent_id,
+                len(table),
+                MANY_TOOLS,
+            )
+
+    def check_number_of(self, tools: Sequence[ToolLike], agent_id: str) -> None:
+        """Raise `ToolDefinitionError` if an agent with these tools, and the session's, has more than `max_tools`."""
+        if self.max_tools is None:
+            return
+        number = len(ToolContext.leaving_out_clashes([*tools, *self.tools])[0])
+        if number > self.max_tools:
+            raise self._too_many(number, agent_id)
+
+    def _too_many(self, number: int, agent_id: str) -> ToolDefinitionError:
+        return ToolDefinitionError(
+            f"agent {agent_id!r} has {number} tools, the session allows {self.max_tools}: give it fewer, divide the"
+            " work among agents, or raise AgentSession(max_tools=...)"
         )
 
     def setup_toolsets(self, agent_id: str) -> asyncio.Future[None] | None:

@@ -72,7 +72,8 @@ class AgentSession(EventEmitter, Generic[Userdata]):
     """A call between a caller and agents.
 
     Models not given (or `...`) are those of the command line or the server that starts the session, if there is one.
-    Options that are not known are a `TypeError`.
+    Options that are not known are a `TypeError`. An agent with more than `max_tools` tools, the session's included, is
+    a `ToolDefinitionError` where it is started, handed to, or given the tools.
 
     Events (`session.on(name, callback)`): agent_state_changed, user_state_changed, user_input_transcribed,
     agent_output_transcribed, conversation_item_added, speech_created, function_tools_executed,
@@ -100,6 +101,7 @@ class AgentSession(EventEmitter, Generic[Userdata]):
         fallback_line: NotGivenOr[str] = NOT_GIVEN,
         failure_line: NotGivenOr[str] = NOT_GIVEN,
         max_result_chars: int = 20_000,
+        max_tools: int | None = None,
         close_grace: float = 1.0,
     ) -> None:
         super().__init__()
@@ -128,6 +130,7 @@ class AgentSession(EventEmitter, Generic[Userdata]):
         ToolContext(self._application.tools).check()
         self._application.parallel_tool_calls = parallel_tool_calls
         self._application.max_result_chars = max_result_chars
+        self._application.max_tools = max_tools
         self._driver: Driver | None = None
         self._closer: asyncio.Task[None] | None = None
         self._close_error: BaseException | None = None

@@ -282,7 +282,7 @@ def test_names_that_clash_after_setup_leave_the_later_toolset_out() -> None:
             await session.start(Agent(tools=[look, Computed(id="computed")]))
             await session.run(user_input="Look.")
         assert outputs(session) == ["mine"]
-        assert errors and "look" in str(errors[0].error)
+        assert [(event.source.id, "look" in str(event.error)) for event in errors] == [("computed", True)]
 
     run_virtual(main())
 

@@ -82,7 +82,7 @@ def test_serial_calls_are_asked_of_the_model_and_held_by_the_session() -> None:
 
     async def main() -> None:
         llm = (await run("parallel_tool_calls")).llm
-        assert isinstance(llm, LLM) and llm.model == "openai/gpt-4.1-mini"
+        assert isinstance(llm, LLM) and llm.model.endswith("gpt-4.1-mini")
         scripted = FakeLLM([Reply(calls=[("look", {"n": 1}), ("look", {"n": 2})]), "Done."])
         scripted.parallel_tool_calls = llm.parallel_tool_calls  # the model of the page needs a network
         session = await converse(Agent(tools=[look]), "Look twice.", llm=scripted)
