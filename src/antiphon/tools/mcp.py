@@ -250,6 +250,7 @@ class MCPToolset(Toolset):
         self._made: dict[str, tuple[RemoteTool, MCPToolOptions, RawFunctionTool[Any]]] = {}
         """By the server's name: a tool stays the same as long as its description does."""
         self._remote_tools: list[ToolLike] = []
+        self._warned: set[str] = set()
         self._connection: Connection | None = None
         self._changing = asyncio.Lock()
 
@@ -320,10 +321,20 @@ class MCPToolset(Toolset):
                 made[remote.name] = tool
         self._made = made
         self._remote_tools = [tool for _, _, tool in made.values()]
-        if offered and (unknown := self._options.keys() - {tool.name for tool in offered}):
-            names_of = ", ".join(sorted(unknown))
+        if offered:
+            self._warn_of_idle_options({tool.name for tool in offered})
+
+    def _warn_of_idle_options(self, offered: set[str]) -> None:
+        """Most likely a name is misspelt. Said once for each: the list may come often."""
+        idle = self._options.keys() - offered - self._warned
+        if idle:
+            self._warned |= idle
             logger.warning(
-                "toolset %r: tool_options for tools that %s does not have: %s", self.id, self._server.label, names_of
+                "toolset %r: tool_options for tools that %s does not have: %s; it has %s",
+                self.id,
+                self._server.label,
+                ", ".join(sorted(idle)),
+                ", ".join(sorted(offered)),
             )
 
     def _tool(self, remote: RemoteTool, name: str) -> tuple[RemoteTool, MCPToolOptions, RawFunctionTool[Any]] | None:

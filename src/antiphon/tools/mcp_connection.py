@@ -274,7 +274,7 @@ class Connection:
                 failure = await self._stay_connected()
                 if self._is_closing:
                     return
-                logger.warning("MCP server %s: connection lost: %s", self._name, _reason(failure))
+                logger.warning("MCP server %s: not connected: %s", self._name, failure)
                 if loop.time() - began > STEADY:
                     delay = FIRST_DELAY
                 await self._pause(delay)

@@ -161,6 +161,17 @@ class TestTools:
 
         run(test())
 
+    def test_options_for_a_tool_that_is_not_there_are_a_warning(
+        self, http: Shop, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def test() -> None:
+            async with open_toolset(http.http(), tool_options={"gret": MCPToolOptions()}) as toolset:
+                await toolset.setup(reload=True)
+
+        run(test())
+        warned = [record.getMessage() for record in caplog.records if record.name == "antiphon"]
+        assert ["does not have: gret; it has add" in text for text in warned] == [True]
+
     def test_a_new_tool_is_offered_when_the_server_says_so(self, tmp_path: Path) -> None:
         async def test() -> None:
             with shop(tmp_path, http=True) as own:
