@@ -248,7 +248,7 @@ class Floor:
         if speech.user_input is not None:
             self.history.say("user", speech.user_input, speech.agent)
             speech.user_input = None
-        offers = self.offers.in_frame(speech.frame)
+        offers = self.offers.in_frame(speech.frame) if self.offers else []
         speech.carried.extend(o.id for o in offers if o.id not in speech.carried)
         choice = speech.tool_choice if speech.rounds == 0 else None
         self.out.send(
