@@ -11,15 +11,13 @@ import pytest
 from antiphon import AgentSession
 from antiphon.providers.openai import LLM, TTS
 from antiphon.testing import FakeSpeaker, run_virtual
-from tests.providers.http_double import HTTPDouble
+from tests.providers.http_double import HTTPDouble, pieces
+from tests.providers.llama.test_real_model import needs_model, running_server
+from tests.providers.openai_double import delta, ending, sse
 from tests.seeds.documents import missing, run
 
 pytest.importorskip("openai", reason="needs the openai package: pip install 'antiphon[openai]'")
 pytestmark = pytest.mark.skipif(bool(missing), reason=missing)
-
-from tests.providers.llama.test_real_model import needs_model, running_server
-from tests.providers.openai_double import delta, ending, sse
-from tests.providers.test_openai_voice import sound
 
 EMOTION = {"voice_instructions": "warm and calm", "response": "All is well. Do not worry."}
 
@@ -33,8 +31,10 @@ async def converse(llm: LLM, voice: TTS) -> AgentSession[Any]:
         process_structured_output=types.process_structured_output,
     )
     session: AgentSession[Any] = AgentSession(llm=llm, tts=voice)
-    await session.start(block.Emotional(instructions="You console."), output=FakeSpeaker())
-    await session.generate_reply(user_input="Is everything all right?")
+    # Words for which also a very small model finds an answer.
+    agent = block.Emotional(instructions="You are a friendly assistant. Reply to the user in one sentence.")
+    await session.start(agent, output=FakeSpeaker())
+    await session.generate_reply(user_input="I lost my keys. Cheer me up!")
     await session.aclose()
     await llm.aclose()
     await voice.aclose()
@@ -47,7 +47,7 @@ def test_the_response_is_spoken_as_the_directive_says() -> None:
         chunks = [delta(content=written[at : at + 7]) for at in range(0, len(written), 7)]
         async with (
             HTTPDouble(sse(*chunks, *ending("stop"))) as chat,
-            HTTPDouble(sound(bytes(9_600))) as speech,
+            HTTPDouble(pieces(bytes(9_600), content_type="audio/pcm")) as speech,
         ):
             session = await converse(LLM(base_url=chat.url), TTS(base_url=speech.url))
         schema = chat.requests[0].json["response_format"]["json_schema"]
@@ -65,7 +65,7 @@ def test_the_response_is_spoken_as_the_directive_says() -> None:
 @needs_model
 def test_the_response_of_a_real_model_is_spoken() -> None:
     async def main(url: str) -> None:
-        async with HTTPDouble(sound(bytes(960))) as speech, asyncio.timeout(60):
+        async with HTTPDouble(pieces(bytes(960), content_type="audio/pcm")) as speech, asyncio.timeout(60):
             llm = LLM(model="smollm2", base_url=url, temperature=0.0, extra_kwargs={"max_tokens": 400})
             session = await converse(llm, TTS(base_url=speech.url))
         message = session.history.messages()[-1]
