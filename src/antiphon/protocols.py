@@ -101,6 +101,22 @@ class AudioRoom(Protocol):
     def audio_output(self) -> AudioOutput | None: ...
 
 
+@dataclass(slots=True, frozen=True)
+class DtmfReceived:
+    """The caller pressed a key of their telephone."""
+
+    digit: str
+    """One of 0 to 9, *, #, A to D."""
+
+
+@runtime_checkable
+class KeypadRoom(Protocol):
+    """A room that reports keys: callbacks of its event "dtmf" are called with `DtmfReceived`, on the event loop."""
+
+    def on(self, name: str, callback: Callable[..., object]) -> object: ...
+    def off(self, name: str, callback: Callable[..., object]) -> None: ...
+
+
 class Job(Protocol):
     """One call, as the server runs it."""
 

@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Callable
 
 from antiphon.events import EventEmitter
+from antiphon.protocols import DtmfReceived
 from antiphon.transport import AudioInput, AudioOutput
 
 _numbers = itertools.count(1)
@@ -18,7 +19,8 @@ _numbers = itertools.count(1)
 class Room:
     """Where caller and agent meet.
 
-    Callbacks registered with `on("disconnected", callback)` are called once, with the reason, when the room ends.
+    Callbacks registered with `on("disconnected", callback)` are called once, with the reason, when the room ends;
+    those registered with `on("dtmf", callback)` with a `DtmfReceived` for each key that the caller presses.
     """
 
     def __init__(
@@ -46,8 +48,16 @@ class Room:
         return self._ended is None
 
     def on(self, name: str, callback: Callable[..., object]) -> None:
-        """Call `callback(reason)` at the event `name`; "disconnected" is the only one so far."""
+        """Call `callback(reason)` at the event "disconnected", `callback(key)` at "dtmf"."""
         self._events.on(name, callback)
+
+    def off(self, name: str, callback: Callable[..., object]) -> None:
+        """Stop calling `callback`. No effect if it is not registered."""
+        self._events.off(name, callback)
+
+    def receive_dtmf(self, digit: str) -> None:
+        """The caller pressed a key. For the transport that hears it."""
+        self._events.emit("dtmf", DtmfReceived(digit))
 
     async def disconnect(self, reason: str = "disconnected") -> None:
         """End the room for everybody. Later calls do nothing."""

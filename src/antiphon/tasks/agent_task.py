@@ -62,6 +62,8 @@ class AgentTask(Agent, Generic[T]):
             raise UsageError(f"{self.id}: complete() was called already; a task has one result")
         self._completed = True
         self._outcome = result
+        if self._enrolment is not None:
+            self._enrolment.completed(result)
         if self._result is not None and not self._result.done():
             self._result.set_result(None)
 

@@ -1,0 +1,219 @@
+"""`CaptureTask`: ask for one value, check it, read it back, and have it confirmed. What the ready tasks share.
+
+Above: `name`, `email`, `phone`, `address`, `date_of_birth`, `dtmf`. Below: `AgentTask`. A model decides what the caller
+meant; code decides whether a value can be right, says the read-back, and knows whether the caller heard it.
+
+```
+asking --update--> read back --confirm (heard, and answered)--> complete
+   ^                  |  ^
+   |                  +--+ update: another value, read back anew
+   +-- decline: ToolError to whoever awaits the task
+```
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from antiphon.chat import ChatContext, ChatMessage
+from antiphon.run_context import RunContext
+from antiphon.speech_handle import SpeechHandle
+from antiphon.tasks.agent_task import AgentTask
+from antiphon.tools.function import AnyFunctionTool, ToolError, ToolFlag, ToolResult, function_tool
+from antiphon.tools.toolset import ToolLike
+from antiphon.vad import VAD
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True, frozen=True)
+class Words:
+    """How a task speaks of the value that it captures."""
+
+    tool: str
+    """Its part in tool names: "email_address" makes `confirm_email_address`."""
+    noun: str
+    """As in "What is your ...?"."""
+    question: str
+    """What the caller is asked first."""
+
+
+@dataclass(slots=True, frozen=True)
+class ReadBack(Generic[T]):
+    """A value on its way to the caller's ear."""
+
+    value: T
+    essence: str
+    """The words that the caller has to hear, at the beginning of what is said."""
+    handle: SpeechHandle
+
+    def heard(self) -> bool:
+        """True once the caller heard the value, though perhaps not the question after it."""
+        message = self.message()
+        if not self.handle.done() or message is None:
+            return False
+        return not message.interrupted or self.essence in (message.text_content or "")
+
+    def message(self) -> ChatMessage | None:
+        """What entered the history of it; None if nothing of it was heard."""
+        return next((item for item in self.handle.chat_items if isinstance(item, ChatMessage)), None)
+
+
+class CaptureTask(AgentTask[T]):
+    """Captures one value. Subclasses bring an update tool, which calls `captured`, and say how a value is read back.
+
+    `extra_instructions` are added to the task's own. `require_confirmation=False`: the first valid value is the result,
+    without read-back. `question` is what the caller is asked; the default is the task's. With a `chat_ctx`, in which
+    the answer may stand already, the model begins by itself instead. `tools` are added to the task's. The caller may
+    decline: `ToolError` is raised where the task is awaited.
+    """
+
+    words: Words
+    rules: str = ""
+    """What the model should know of this kind of value."""
+
+    def __init__(
+        self,
+        *,
+        extra_instructions: str = "",
+        require_confirmation: bool = True,
+        question: str | None = None,
+        chat_ctx: ChatContext | None = None,
+        tools: Sequence[ToolLike] | None = None,
+        stt: Any = None,
+        vad: VAD | None = None,
+        llm: Any = None,
+        tts: Any = None,
+    ) -> None:
+        own = [self._decline_tool()]
+        if require_confirmation:
+            own.append(self._confirm_tool())
+        super().__init__(
+            instructions=_instructions(self.words, self.rules, require_confirmation, extra_instructions),
+            chat_ctx=chat_ctx,
+            tools=[*own, *(tools or ())],
+            stt=stt,
+            vad=vad,
+            llm=llm,
+            tts=tts,
+        )
+        self.require_confirmation = require_confirmation
+        self.question = question or self.words.question
+        self._knows_more = chat_ctx is not None
+        self._read_back: ReadBack[T] | None = None
+
+    @property
+    def read_back(self) -> ReadBack[T] | None:
+        """The last read-back; None before the first value."""
+        return self._read_back
+
+    @abstractmethod
+    def essence(self, value: T) -> str:
+        """The value in words that can be checked by ear."""
+
+    async def on_enter(self) -> None:
+        if self._knows_more:
+            self.session.generate_reply(
+                instructions=f"Ask the user for their {self.words.noun}, unless they have given it already."
+            )
+        else:
+            self.session.say(self.question)
+
+    def captured(self, value: T) -> ToolResult:
+        """A valid value: read it back, or be done if nothing has to be confirmed. What an update tool returns."""
+        if not self.require_confirmation:
+            return self.finished(value)
+        self._read_back = self._say(value)
+        return ToolResult(
+            f"The user was told: {self._read_back.essence}. They were asked whether that is right. Offer to confirm the"
+            f" {self.words.noun}.",
+            reply_required=False,
+        )
+
+    def finished(self, value: T) -> ToolResult:
+        """End the task. What whoever awaits it makes of the value is what the caller hears next."""
+        if not self.done():
+            self.complete(value)
+        return ToolResult("Noted.", reply_required=False)
+
+    def _say(self, value: T) -> ReadBack[T]:
+        essence = self.essence(value)
+        return ReadBack(value, essence, self.session.say(f"{essence}. Is that right?"))
+
+    # -- tools
+
+    def _confirm_tool(self) -> AnyFunctionTool:
+        async def confirm(ctx: RunContext[Any]) -> ToolResult:
+            back = self._read_back
+            if back is None:
+                raise ToolError(f"There is nothing to confirm yet. Ask the user for their {self.words.noun}.")
+            if self._answered(back):
+                return self.finished(back.value)
+            if back.handle.done() and not back.heard():
+                # They answered before they could know what they were answering to.
+                self._read_back = self._say(back.value)
+                return ToolResult(
+                    "Not confirmed: the read-back was interrupted. It is being said again; wait for the user's answer.",
+                    reply_required=False,
+                )
+            raise ToolError("Not confirmed: the user has not answered the read-back yet. Wait for their answer.")
+
+        return function_tool(
+            confirm,
+            name=f"confirm_{self.words.tool}",
+            description=(
+                f"Confirm the {self.words.noun}. Call this only when it was read back to the user, nothing has changed"
+                " since, and the user has said yes to it. Do not call it when they correct anything."
+            ),
+        )
+
+    def _answered(self, back: ReadBack[T]) -> bool:
+        """Whether the caller heard it and has spoken since."""
+        message = back.message()
+        if message is None or not back.heard():
+            return False
+        items = self.session.history.items
+        at = next((n for n, item in enumerate(items) if item.id == message.id), len(items))
+        return any(isinstance(item, ChatMessage) and item.role == "user" for item in items[at + 1 :])
+
+    def _decline_tool(self) -> AnyFunctionTool:
+        async def decline(reason: str = "") -> ToolResult:
+            if not self.done():
+                why = f": {reason}" if reason else ""
+                self.complete(ToolError(f"The user did not give their {self.words.noun}{why}."))
+            return ToolResult("Noted.", reply_required=False)
+
+        return function_tool(
+            decline,
+            name=f"decline_{self.words.tool}",
+            description=(
+                f"The user declines: they refuse, or would rather not, or cannot give their {self.words.noun}.\n\n"
+                "Args:\n    reason: Why, in the user's words, if they said."
+            ),
+            flags=ToolFlag.IGNORE_ON_ENTER,
+        )
+
+
+def _instructions(words: Words, rules: str, require_confirmation: bool, extra: str) -> str:
+    update, confirm, decline = f"update_{words.tool}", f"confirm_{words.tool}", f"decline_{words.tool}"
+    confirming = (
+        f"The value is then read back to the user for you: do not repeat it yourself. When they say that it is right,"
+        f" call `{confirm}`. When they correct any part of it, call `{update}` with the whole corrected value. When"
+        " they only say that it is wrong, ask what is wrong. "
+        if require_confirmation
+        else ""
+    )
+    parts = [
+        f"You are on a call. Your only job now is to get the user's {words.noun}.",
+        f"Call `{update}` as soon as they have said it; never make up or complete what they did not say. {confirming}"
+        f"If they do not want to give it, call `{decline}`. If they speak of something else, say that you will come to"
+        " it after this.",
+        "What the user says was recognised from speech: expect words that were misheard, and letters, digits and marks"
+        " in words. A later spelling counts more than what was understood before.",
+        rules,
+        extra,
+    ]
+    return "\n".join(part for part in parts if part)

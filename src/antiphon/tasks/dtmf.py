@@ -1,0 +1,140 @@
+"""`GetDtmfTask`: digits, pressed on the telephone or said.
+
+Above: agents on a telephone line. Below: `CaptureTask`, and the room, which reports keys (`KeypadRoom`). Keys and words
+fill the same value; with the first key the agent stops speaking, as people expect of menus.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any
+
+from antiphon.errors import UsageError
+from antiphon.protocols import DtmfReceived, KeypadRoom
+from antiphon.tasks import spoken_forms
+from antiphon.tasks.capture import CaptureTask, Words
+from antiphon.tools.function import ToolError, ToolResult, function_tool
+
+__all__ = ["GetDtmfResult", "GetDtmfTask"]
+
+
+@dataclass(slots=True, frozen=True)
+class GetDtmfResult:
+    """What `GetDtmfTask` found out."""
+
+    user_input: str
+    """The keys in order, without the stop key: "0042"."""
+
+
+class GetDtmfTask(CaptureTask[GetDtmfResult]):
+    """Asks for `num_digits` digits. See `CaptureTask` for the other options.
+
+    The digits are complete when there are `num_digits`, when `dtmf_stop_event` is pressed, or when no key came for
+    `dtmf_input_timeout` seconds; too few are asked for again. `ask_for_confirmation`: they are read back, and the
+    caller says yes or presses the stop key. Without a keypad on the line they can only be said.
+
+    Raises `UsageError` if `num_digits` is not positive or the stop key is no key.
+    """
+
+    words = Words("digits", "digits", "Please enter the digits on your keypad, or say them.")
+    rules = 'Digits may come in words: "oh" is zero, "double five" is 55. Pass all of them on in order.'
+
+    def __init__(
+        self,
+        num_digits: int,
+        *,
+        ask_for_confirmation: bool = False,
+        dtmf_input_timeout: float = 4.0,
+        dtmf_stop_event: str = "#",
+        question: str | None = None,
+        **options: Any,
+    ) -> None:
+        if num_digits < 1:
+            raise UsageError(f"GetDtmfTask: expected num_digits of at least 1, got {num_digits}")
+        if len(dtmf_stop_event) != 1 or dtmf_stop_event not in "0123456789*#ABCD":
+            raise UsageError(f"GetDtmfTask: expected dtmf_stop_event to be a key like '#', got {dtmf_stop_event!r}")
+        question = question or f"Please enter the {num_digits} digits on your keypad, or say them."
+        super().__init__(require_confirmation=ask_for_confirmation, question=question, **options)
+        self.num_digits = num_digits
+        self.dtmf_input_timeout = dtmf_input_timeout
+        self.dtmf_stop_event = dtmf_stop_event
+        self._pressed = ""
+        self._timer: asyncio.TimerHandle | None = None
+        self._room: KeypadRoom | None = None
+
+    def __await__(self) -> Generator[Any, None, GetDtmfResult]:
+        try:
+            return (yield from super().__await__())
+        finally:
+            self._stop_timer()
+            if self._room is not None:
+                self._room.off("dtmf", self._on_key)
+
+    async def on_enter(self) -> None:
+        room = self.session.room
+        if isinstance(room, KeypadRoom):
+            self._room = room
+            room.on("dtmf", self._on_key)
+        await super().on_enter()
+
+    def essence(self, value: GetDtmfResult) -> str:
+        return f"I have {spoken_forms.say_digits(value.user_input)}"
+
+    @function_tool
+    async def update_digits(self, digits: str) -> ToolResult:
+        """Note the digits that the user says, or corrects.
+
+        Args:
+            digits: All the digits in order, for example a number code like "0042".
+        """
+        try:
+            said = spoken_forms.keys(digits).rstrip(self.dtmf_stop_event)
+        except ValueError as error:
+            raise ToolError(f"{error}. Ask the user for the {self.num_digits} digits, one by one.") from None
+        if len(said) != self.num_digits:
+            raise ToolError(
+                f"Got {len(said)} digits, but there should be {self.num_digits}. Ask the user for all"
+                f" {self.num_digits} digits."
+            )
+        self._forget_keys()
+        return self.captured(GetDtmfResult(said))
+
+    # -- keys
+
+    def _on_key(self, event: DtmfReceived) -> None:
+        if self.done():
+            return
+        if event.digit == self.dtmf_stop_event:
+            if self._pressed:
+                self._entered()
+            elif (back := self.read_back) is not None and back.heard():
+                self.finished(back.value)
+            return
+        if not self._pressed:
+            self.session.interrupt()
+        self._pressed += event.digit
+        self._stop_timer()
+        if len(self._pressed) == self.num_digits:
+            self._entered()
+        else:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(self.dtmf_input_timeout, self._entered)
+
+    def _entered(self) -> None:
+        pressed = self._pressed
+        self._forget_keys()
+        if len(pressed) == self.num_digits:
+            self.captured(GetDtmfResult(pressed))
+        else:
+            self.session.say(f"I got {len(pressed)} of {self.num_digits} digits. {self.question}")
+
+    def _forget_keys(self) -> None:
+        self._stop_timer()
+        self._pressed = ""
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

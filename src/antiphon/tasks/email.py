@@ -1,0 +1,59 @@
+"""`GetEmailTask`: an e-mail address, spelled back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from antiphon.errors import UsageError
+from antiphon.tasks import spoken_forms
+from antiphon.tasks.capture import CaptureTask, Words
+from antiphon.tools.function import ToolError, ToolResult, function_tool
+
+__all__ = ["GetEmailResult", "GetEmailTask"]
+
+
+@dataclass(slots=True, frozen=True)
+class GetEmailResult:
+    """What `GetEmailTask` found out."""
+
+    email_address: str
+    """In lower case, syntactically valid; whether it receives mail was not tried."""
+
+
+class GetEmailTask(CaptureTask[GetEmailResult]):
+    """Asks for an e-mail address. Needs the extra `tasks`. See `CaptureTask` for the options."""
+
+    words = Words("email_address", "email address", "What is your email address?")
+    rules = (
+        'Marks come as words: "dot", "at", "underscore", "dash", "plus". Do not guess a domain that was not said, and'
+        " do not put right what looks unusual."
+    )
+
+    def essence(self, value: GetEmailResult) -> str:
+        return f"I have {spoken_forms.spell_email(value.email_address)}"
+
+    @function_tool
+    async def update_email_address(self, email: str) -> ToolResult:
+        """Note the email address that the user gives, or corrects.
+
+        Args:
+            email: The whole email address, for example "john.doe@example.com". As the user said it, if unsure.
+        """
+        return self.captured(GetEmailResult(valid_email(email)))
+
+
+def valid_email(spoken: str) -> str:
+    """The address in its written form. Raises `ToolError`, for the model, if it cannot be one."""
+    try:
+        from email_validator import EmailNotValidError, validate_email
+    except ImportError as error:
+        raise UsageError(
+            "GetEmailTask needs the package email-validator; install it with: pip install 'antiphon[tasks]'"
+        ) from error
+    address = spoken_forms.email(spoken)
+    try:
+        # Test names are let through: what counts here is what the caller said.
+        checked = validate_email(address, check_deliverability=False, test_environment=True)
+    except EmailNotValidError:
+        raise ToolError(f"{address} is not a valid email address. Ask the user to spell it.") from None
+    return checked.normalized.lower()
