@@ -11,12 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from antiphon.providers.standin.fill import Fill
-from antiphon.providers.standin.slots import ToolView
+from antiphon.providers.standin.slots import SPECIFIC, ToolView
 from antiphon.providers.standin.understand import Kind, Utterance
 from antiphon.providers.standin.words import alike, thesaurus
-
-SPECIFIC = frozenset("cancel change refund report transfer pay renew price trace verify notify".split())
-"""Acts that, once named, rule out tools which do something else."""
 
 
 @dataclass(slots=True, frozen=True)

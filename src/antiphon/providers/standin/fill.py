@@ -52,20 +52,25 @@ def fill(tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: Situati
     """The slots of `tool` that an utterance fills. `known` holds what earlier turns gave."""
     out: dict[str, Fill] = {}
     used: set[int] = set()
+    counted: set[int] = set()
     for kind in (Kind.EMAIL, Kind.PHONE, Kind.CODE, Kind.PERSON, Kind.DATE, Kind.TIME, Kind.NUMBER):
         slots = [slot for slot in tool.slots if slot.kind is kind]
         if slots:
             for slot, mention in _assigned(slots, said, known, at):
                 out[slot.name] = _written(slot, mention.value, known, at)
                 used.update(range(mention.start, mention.end))
+                if kind is Kind.NUMBER:
+                    counted.update(range(mention.start, _noun_end(slot, mention, said)))
     for slot in tool.slots:
         if slot.kind is Kind.CHOICE and (choice := _choice(slot, said, at)) is not None:
             out[slot.name] = Fill(choice, at.turn)
+            words = {stem(w) for w in str(choice).lower().replace("_", " ").replace("-", " ").split()}
+            counted.update(k for k, t in enumerate(said.tokens) if stem(t.low) in words)
         elif slot.kind is Kind.FLAG and not slot.gate and (flag := _flag(slot, said, at)) is not None:
             out[slot.name] = Fill(flag, at.turn, flag)
         elif slot.kind is Kind.TIME and slot.name not in out and (clock := _offered_time(slot, said, at)) is not None:
             out[slot.name] = clock
-    _free_text(tool, said, known, at, out, used)
+    _free_text(tool, said, known, at, out, used | counted, counted)
     for name, fresh in out.items():
         before = known.get(name)
         if before is not None and isinstance(fresh.value, str) and str(before.value).lower() == fresh.value.lower():
@@ -78,6 +83,16 @@ def _written(slot: Slot, value: Value, known: Mapping[str, Fill], at: Situation)
         value = PersonName(respelled(str(known[slot.name].value), value.text))
     written = write(slot, value, at.today, at.offered_times)
     return Fill([written] if slot.many else written, at.turn, value)
+
+
+def _noun_end(slot: Slot, mention: Mention, said: Utterance) -> int:
+    """Past the noun that a number counts, where it is what the slot counts ("four people")."""
+    for k in range(mention.end, min(mention.end + 3, len(said.tokens))):
+        if said.tokens[k - 1].tail:
+            break
+        if any(alike(stem(said.tokens[k].low), one) >= 0.8 for one in slot.stems | slot.name_stems):
+            return k + 1
+    return mention.end
 
 
 # -- typed values
@@ -149,7 +164,7 @@ _UNITS = frozenset(
 
 def _number_fit(slot: Slot, mention: Mention, said: Utterance, at: Situation, *, alone: bool) -> float:
     """How well a number fits a slot, by the noun that follows it or the word before it."""
-    if not isinstance(mention.value, (int, float)):
+    if not isinstance(mention.value, (int, float)) or _in_address(said, mention.start):
         return 0.0
     before = [t.low for t in said.tokens[max(0, mention.start - 2) : mention.start]]
     noun = ""
@@ -192,6 +207,29 @@ def _number_fit(slot: Slot, mention: Mention, said: Utterance, at: Situation, *,
     ):
         return 1.0
     return 1.0 if alone and (at.addressed or len(said.tokens) <= 4) else 0.0
+
+
+_ENDS_ADDRESS = frozenset(phrases("ends an address"))
+_WHERE = frozenset(phrases("describes where"))
+
+
+def _in_address(said: Utterance, k: int) -> bool:
+    """True if the number at token k is of a house: "21 Hill Road"."""
+    for j in range(k + 1, min(k + 5, len(said.tokens))):
+        low = said.tokens[j].low
+        if said.tokens[j - 1].tail or (is_stop(low) and low not in ("on", "the", "of", "saint")):
+            return False
+        if low in _ENDS_ADDRESS:
+            return j > k + 1
+    return False
+
+
+def is_address(said: Utterance) -> bool:
+    """True if what was said looks like an address and like nothing else."""
+    lows = said.lows
+    numbered = any(_in_address(said, k) for k, low in enumerate(lows) if low.isdigit() or low in numbers.NUMBER_WORDS)
+    named = len(lows) > 1 and lows[-1] in _ENDS_ADDRESS and len(said.content) <= 4
+    return numbered or named or not _WHERE.isdisjoint(lows)
 
 
 _START = frozenset(
@@ -428,8 +466,15 @@ _TAILS = frozenset("please thanks thank you then instead too".split())
 
 
 def _free_text(
-    tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: Situation, out: dict[str, Fill], used: set[int]
+    tool: ToolView,
+    said: Utterance,
+    known: Mapping[str, Fill],
+    at: Situation,
+    out: dict[str, Fill],
+    used: set[int],
+    counted: set[int],
 ) -> None:
+    """`used`: the tokens that typed values took; `counted`: those of them that numbers and choices took."""
     slots = [s for s in tool.slots if s.kind in (Kind.PLACE, Kind.THING, Kind.NOTE)]
 
     if not slots or said.intent in (Intent.HELP, Intent.REPEAT, Intent.WAIT):
@@ -442,7 +487,7 @@ def _free_text(
     if all(k in used or is_stop(t.low) for k, t in enumerate(said.tokens)):
         return  # every word has its place already
     if asked and not out.keys() & {s.name for s in slots} and said.intent is not Intent.FAREWELL:
-        text = _whole_answer(asked[0], said, tool)
+        text = _whole_answer(asked[0], said, tool, counted)
         if text:
             out[asked[0].name] = _text_fill(asked[0], text, at)
             return
@@ -548,6 +593,9 @@ def _cued_text(slot: Slot, tool: ToolView, said: Utterance, at: Situation) -> st
         )
         return _prepositional(said, preps, "")
     if slot.kind is Kind.NOTE:
+        told = _told(said)
+        if told is not None:
+            return told
         for k, token in enumerate(said.tokens):
             if token.low in ("because", "saying", "cause") or (
                 token.low in ("is", "about") and k and stem(said.tokens[k - 1].low) in slot.name_stems
@@ -579,11 +627,46 @@ def _cued_text(slot: Slot, tool: ToolView, said: Utterance, at: Situation) -> st
     return None
 
 
+_TELLING = frozenset("tell ask remind let".split())
+
+
+def _told(said: Utterance) -> str | None:
+    """What somebody is to be told: "tell the driver to ring twice", "let them know that the gate is locked"."""
+    tokens = said.tokens
+    for k, token in enumerate(tokens[:-2]):
+        if token.low not in _TELLING or k + 1 in said.taken or tokens[k + 1].low in ("me", "you", "us"):
+            continue
+        for j in range(k + 2, min(k + 5, len(tokens) - 1)):
+            if tokens[j].low in ("to", "that", "not"):
+                start = j if tokens[j].low == "not" else j + 1
+                end = next((e + 1 for e in range(start, len(tokens)) if tokens[e].tail[:1] in tuple(".?!") and
+                            tokens[e].tail), len(tokens))  # fmt: skip
+                return _trim(tokens[start:end]) or None
+    return None
+
+
 def _part_of_title(said: Utterance, k: int) -> bool:
     return any(m.kind in (Kind.NUMBER, Kind.PERSON) and m.start <= k < m.end for m in said.mentions)
 
 
-def _whole_answer(slot: Slot, said: Utterance, tool: ToolView) -> str | None:
+def _rest(said: Utterance, counted: set[int]) -> list[Token]:
+    """The tokens of the clauses without numbers or choices that other slots took, else what is left of the clause."""
+    clauses: list[list[int]] = [[]]
+    for k, token in enumerate(said.tokens):
+        if token.low in ("and", "but") and clauses[-1]:
+            clauses.append([])
+        clauses[-1].append(k)
+        if token.tail[:1] in tuple(".,;!?") and token.tail:
+            clauses.append([])
+    free = [k for clause in clauses if counted.isdisjoint(clause) for k in clause]
+    if not any(not is_stop(said.tokens[k].low) for k in free):
+        free = [k for k in range(len(said.tokens)) if k not in counted]
+    if not any(not is_stop(said.tokens[k].low) for k in free):
+        return []
+    return [said.tokens[k] for k in free]
+
+
+def _whole_answer(slot: Slot, said: Utterance, tool: ToolView, counted: set[int]) -> str | None:
     """An answer to a question about a free slot: everything said, without lead-ins and thanks."""
     if said.polarity is not None and len(said.tokens) <= 2:
         return None
@@ -597,6 +680,8 @@ def _whole_answer(slot: Slot, said: Utterance, tool: ToolView) -> str | None:
         # A date or a name at the end belongs to another slot of the tool.
         if m.kind in others and m.kind not in (Kind.NUMBER, Kind.PERSON) and m.start > 0 and m.end >= len(tokens) - 1:
             cut = min(cut, m.start)
+    if counted and slot.kind is not Kind.NOTE:
+        tokens, cut = _rest(said, counted), len(said.tokens)
     tokens = tokens[:cut]
     while tokens and tokens[-1].low in ("on", "at", "for", "by", *_TAILS):
         tokens.pop()

@@ -29,6 +29,8 @@ class Offer(enum.Enum):
     """Offered to make the last call again."""
     TOOL = "tool"
     """Offered to use a tool (`State.offered_tool`)."""
+    ANOTHER = "another"
+    """Asked whether to do once more what is done already (`State.offered_tool`)."""
     CHANGE = "change"
     """Asked what to change in what was read back."""
 

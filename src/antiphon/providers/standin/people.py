@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from antiphon.providers.standin.words import Token, is_stop, phrases, thesaurus, title_case
+from antiphon.providers.standin.words import Token, acts_of, is_stop, phrases, thesaurus, title_case
 
 _PARTICLES = frozenset("de da di del della der den van von la le bin ibn al el st dos".split())
 _TITLES = frozenset("mr mrs ms miss dr professor prof sir madam".split())
@@ -78,6 +78,13 @@ def _run(tokens: Sequence[Token], i: int, *, cased: bool, taken: set[int], limit
         end += 1
         if tokens[end - 1].tail:
             break
+    if cased and sure and i < end < len(tokens) and not tokens[end - 1].tail and end - i < limit:
+        # Recognisers often write only the first of two names with a capital: "Jack turner".
+        lower = tokens[end]
+        closed = lower.tail or end + 1 == len(tokens) or tokens[end + 1].text[:1].isupper() or end + 1 in taken
+        if end - i == 1 and closed and end not in taken and _like_a_name(lower, False) and not acts_of([lower]):
+            end = _run(tokens, end + 1, cased=True, taken=taken, limit=limit, sure=True) if not lower.tail else end + 1
+            end = min(end, i + limit)
     while end > i and tokens[end - 1].low in _PARTICLES:
         end -= 1
     return end
@@ -88,6 +95,9 @@ def _name(tokens: Sequence[Token], i: int, end: int) -> PersonName:
     while parts and parts[0].lower() in ("mr", "mrs", "ms", "miss", "sir", "madam") and len(parts) > 1:
         parts.pop(0)
     parts[-1] = parts[-1].removesuffix("'s")
+    half = len(parts) // 2
+    if half and [p.lower() for p in parts[:half]] == [p.lower() for p in parts[half:]]:
+        parts = parts[:half]  # "Jack Turner Jack Turner": said, or recognised, twice
     return PersonName(" ".join(title_case(part) if part.lower() not in _PARTICLES else part for part in parts))
 
 

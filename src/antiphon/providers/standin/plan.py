@@ -12,9 +12,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from antiphon.providers.standin import moments, results, speak
-from antiphon.providers.standin.choose import SPECIFIC, Match, match
-from antiphon.providers.standin.fill import Fill, Situation, fill
+from antiphon.providers.standin import moments, redo, results, speak
+from antiphon.providers.standin.choose import Match, match
+from antiphon.providers.standin.fill import Fill, Situation, fill, is_address
 from antiphon.providers.standin.memory import (
     Called,
     Offer,
@@ -26,7 +26,7 @@ from antiphon.providers.standin.memory import (
     gated_by,
     related,
 )
-from antiphon.providers.standin.slots import Slot, ToolView, write
+from antiphon.providers.standin.slots import SPECIFIC, Slot, ToolView, write
 from antiphon.providers.standin.understand import Intent, Kind, Utterance, understand
 from antiphon.providers.standin.words import content_stems, phrases
 
@@ -51,6 +51,9 @@ def hear(state: State, text: str) -> Step:
     if early is not None:
         return early
     tool = _chosen(state, said, ranked, new)
+    if tool is None:
+        tool, said = _only(state, said, text, new)
+    requested = tool is not None and any(m.tool is tool and m.act >= 1.0 for m in ranked)
     if tool is not None and not (said.of(Kind.PERSON) and said.of(Kind.TIME)):
         # Now that it is known what is lacking, less is needed to recognise a name or a time.
         lacking = frozenset(s.kind for s in (*missing(state, tool), *(s for s in tool.slots if s.kind is Kind.NUMBER)))
@@ -79,7 +82,48 @@ def hear(state: State, text: str) -> Step:
         return answer
     if tool is None:
         return _lost(state, said)
+    if redo.would_repeat(state, tool, said, requested=requested):
+        return _once_more(state, tool, said, new)
     return pursue(state, tool, said)
+
+
+def _once_more(state: State, tool: ToolView, said: Utterance, new: dict[str, dict[str, Fill]]) -> Step:
+    """A correction, or a value, for what is done already: change it if there is a tool for that, else ask."""
+    for other in related(tool, list(state.tools.values())):
+        if "change" in other.acts and new.get(other.name):
+            return pursue(state, other, said)
+    changes = {k: f.value for k, f in redo.revised(state, tool).items()}
+    if not changes:
+        return Step(say=f"That's already done. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
+    return Step(say=speak.another(tool, changes), offer=Offer.ANOTHER, offered_tool=tool.name)
+
+
+def _only(
+    state: State, said: Utterance, text: str, new: dict[str, dict[str, Fill]]
+) -> tuple[ToolView | None, Utterance]:
+    """The one tool that does something, where a wish or a bare value can be for nothing else."""
+    doing = [t for t in state.tools.values() if not t.reads and not t.ends_call and not t.fallback and t.required]
+    if len(doing) != 1 or state.goal is not None or said.question and not said.wants_one:
+        return None, said
+    tool = doing[0]
+    if tool.name in state.spent or said.intent is not Intent.NONE or said.polarity or said.acts & SPECIFIC:
+        return None, said
+    evident = set(said.content) & (set(tool.vocabulary) | set(content_stems(state.instructions)))
+    if (said.wish or said.wants_one) and (evident or said.wants_one):
+        return tool, said
+    if new.get(tool.name) and len(state.tools) == 1:
+        return tool, said
+    slot = next((s for s in missing(state, tool) if s.kind in (Kind.PLACE, Kind.THING)), None)
+    if slot is None or not said.content or len(said.tokens) > 7:
+        return None, said
+    if (slot.kind is Kind.PLACE and is_address(said)) or (slot.kind is Kind.THING and len(said.tokens) <= 3 and not
+            said.mentions and len(state.tools) == 1):  # fmt: skip
+        state.asked = frozenset({slot.name})
+        said = understand(text, state.today, state.asked_kinds(), _open_kinds(state))
+        for name, other in state.tools.items():
+            new[name] = _fills(state, other, said, addressed=name == tool.name)
+        return tool, said
+    return None, said
 
 
 def _unsure(tool: ToolView) -> frozenset[Kind]:
@@ -149,10 +193,23 @@ def _conversational(
         offered_tool=state.offered_tool,
     )
     wanted = bool(ranked) and ranked[0].asked_for and ranked[0].act >= 1.0
+    if said.takes_back and (step := _taken_back(state, said, wanted=wanted)) is not None:
+        return step
+    if state.offer is Offer.ANOTHER and state.offered_tool in state.tools and not wanted:
+        tool = state.tools[state.offered_tool]
+        if said.consents:
+            del state.spent[tool.name]
+            return pursue(state, tool, said)
+        if said.polarity == "no" and not any(new.values()):
+            redo.keep_as_done(state, tool)
+            return Step(say=f"No problem, it stays as it is. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
+    if said.intent is Intent.SMALL_TALK:
+        return _again(keep, f"I'm doing well, thank you. {_open_question(state) or 'How can I help you?'}")
     if said.intent is Intent.REPEAT:
         return _again(keep, state.last_said or "How can I help you?")
     if said.intent is Intent.HELP and not wanted:
-        return _again(keep, speak.capabilities(list(state.tools.values())) + " What would you like to do?")
+        open_question = _open_question(state) or "What would you like to do?"
+        return _again(keep, f"{speak.capabilities(list(state.tools.values()))} {open_question}")
     if said.intent is Intent.WAIT:
         return _again(keep, "Of course, take your time.")
     if said.intent is Intent.RETRY or (state.offer is Offer.RETRY and said.polarity == "yes" and not said.mentions):
@@ -160,12 +217,38 @@ def _conversational(
         if last is not None and last.tool in state.tools and not any(new.values()):
             return pursue(state, state.tools[last.tool], said)
     if said.intent is Intent.GREETING and not said.mentions and not wanted:
-        return _again(keep, "Hello! How can I help you?")
+        return _again(keep, f"Hello! {_open_question(state) or 'How can I help you?'}")
     if state.offer is Offer.TOOL and said.polarity == "no" and not any(new.values()) and not wanted and not _firm(said):
         return Step(say=f"No problem. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
     if _is_farewell(state, said, wanted=wanted):
         return farewell(state, "you're welcome" if "thank" in " ".join(said.lows) else "")
     return None
+
+
+def _open_question(state: State) -> str:
+    """What the agent waits for, asked once more after other talk; "" if it waits for nothing."""
+    goal = state.tools.get(state.goal or "")
+    if goal is None:
+        return ""
+    if state.read_back is not None:
+        return speak.read_back(goal, arguments(state, goal))
+    slots = [s for s in goal.slots if s.name in state.asked]
+    return speak.question(slots[0]) if slots else ""
+
+
+def _taken_back(state: State, said: Utterance, *, wanted: bool) -> Step | None:
+    """A refusal closes the matter. What is asked for in the same breath is heard; else it is only acknowledged."""
+    was_open = state.goal is not None or state.read_back is not None or state.offer is not Offer.NOTHING
+    if state.offer is Offer.ANOTHER and state.offered_tool in state.tools:
+        redo.keep_as_done(state, state.tools[state.offered_tool])
+    state.goal, state.asked, state.read_back = None, frozenset(), None
+    state.offer, state.offered_tool = Offer.NOTHING, None
+    if (wanted and len(said.tokens) > 5 and said.acts - {"change", "cancel"}) or (said.question and said.mentions):
+        return None
+    text = "No problem, I've left everything as it is." if was_open else "No problem."
+    if _firm(said):
+        return farewell(state)
+    return Step(say=f"{text} {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
 
 
 def _again(keep: Step, text: str) -> Step:
@@ -369,12 +452,14 @@ def _answer_to_read_back(state: State, said: Utterance, new: dict[str, dict[str,
         if new.get(tool.name):
             return pursue(state, tool, said)
         return None
-    if said.polarity == "yes" and not said.acts & {"change", "cancel"} and back.heard:
+    if said.consents and not said.acts & ({"change", "cancel"} - tool.acts) and back.heard:
         return _call(tool, args, confirmed=True)
     if said.polarity == "yes":
         return pursue(state, tool, said)
-    if said.acts & {"cancel"}:
+    if said.acts & {"cancel"} - tool.acts:
         return None
+    if said.polarity == "no" and tool.acts & {"cancel", "refund"}:
+        return Step(say=f"No problem, I've left everything as it is. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
     if said.polarity == "no" or said.correction:
         return Step(say="Of course. What should I change?", goal=tool.name, offer=Offer.CHANGE, asked=frozenset(args))
     return None
@@ -443,6 +528,10 @@ def current(state: State, tool: ToolView, said: Utterance | None = None) -> dict
 
                 if not keep:
                     values.pop(slot.name, None)
+    if tool.reads and spent is not None and said is not None and _is_general(tool, said):
+        for slot in tool.slots:
+            if not slot.required and slot.name in values and values[slot.name].turn <= spent:
+                del values[slot.name]
     for slot in tool.slots:
         things = [f.turn for k, f in values.items() if (s := tool.slot(k)) is not None and s.kind is Kind.THING]
         if slot.kind is Kind.TIME and (slot.name not in values or values[slot.name].turn < max(things, default=0)):
@@ -456,6 +545,11 @@ def current(state: State, tool: ToolView, said: Utterance | None = None) -> dict
         ):
             values[slot.name] = found
     return values
+
+
+def _is_general(tool: ToolView, said: Utterance) -> bool:
+    """True for a question that names its topic anew ("what classes are there on ..."), unlike "and on Friday?"."""
+    return any(tool.vocabulary.get(word, 0.0) >= 0.9 for word in said.content)
 
 
 def _time_of_item(state: State, tool: ToolView, slot: Slot, values: dict[str, Fill]) -> Fill | None:

@@ -116,6 +116,8 @@ def _view(name: str, description: str, schema: str) -> ToolView:
     first, _, rest = description.partition(".")
     # A tool that is to be called "when the user asks about X" tells its topic there.
     acts = acts_of(name_tokens[:1]) or acts_of(name_tokens) or acts_of(tokenize(first))
+    if name_tokens and name_tokens[0].low in ("request", "make", "create", "start", "submit"):
+        acts = (acts_of(name_tokens[1:]) & SPECIFIC) or acts  # "request_callback" is about the callback
     if name_tokens and name_tokens[0].low in ("get", "lookup", "look", "fetch", "find"):
         acts = acts | (acts_of(name_tokens) - {"arrange", "obtain", "cancel", "change", "refund", "report", "add"})
         acts -= {"obtain"}
@@ -139,6 +141,8 @@ def _view(name: str, description: str, schema: str) -> ToolView:
     )
 
 
+SPECIFIC = frozenset("cancel change refund report transfer pay renew price trace verify notify".split())
+"""Acts that, once named, rule out tools which do something else."""
 _GATE_TEXT = re.compile(
     r"\b(?:after|once|until|before)\b[^.]*\b(?:read(?:ing)?\b[^.]*\bback|confirm(?:ed|s|ing|ation)?\b[^.]*\b(?:user|caller|customer|them|they|details))"
     r"|\b(?:after|once|until)\b[^.]*\b(?:user|caller|customer|they)\b[^.]*\bconfirm",

@@ -158,12 +158,31 @@ def ask(slots: Sequence[Slot], *, again: bool = False) -> str:
 
 def out_of_bounds(slot: Slot) -> str:
     """Says which numbers can be taken."""
-    what = slot.label
-
     if slot.low is not None and slot.high is not None:
-        return f"I'm sorry, I can only take between {slot.low:g} and {slot.high:g} for the {what}."
-    bound = f"up to {slot.high:g}" if slot.high is not None else f"{slot.low:g} or more"
-    return f"I'm sorry, I can only take {bound} for the {what}."
+        return f"I'm sorry, it has to be between {slot.low:g} and {slot.high:g}."
+    bound = f"at most {slot.high:g}" if slot.high is not None else f"at least {slot.low:g}"
+    return f"I'm sorry, it can be {bound}."
+
+
+def another(tool: ToolView, changes: Mapping[str, Any]) -> str:
+    """Says that it is done, and asks whether to do it once more, with what would be different."""
+    verb, _, thing = re.sub(r"(?<=[a-z\d])(?=[A-Z])", "_", tool.name).lower().replace("_", " ").partition(" ")
+    deed = f"{verb} another {thing}" if thing and not thing.endswith("s") else "do it again"
+    parts = []
+    for slot in tool.slots:
+        if slot.name in changes:
+            value = results.speakable(str(changes[slot.name])).replace("_", " ")
+            match slot.kind:
+                case Kind.DATE:
+                    parts.append(f"for {value}")
+                case Kind.TIME:
+                    parts.append(f"at {value}")
+                case Kind.PERSON:
+                    parts.append(f"for {value}")
+                case _:
+                    parts.append(f"with {value} as the {slot.label}")
+    told = f", {join_words(parts)}" if parts else ""
+    return f"That's already done, and I can't change it here. Shall I {deed}{told}?"
 
 
 def read_back(tool: ToolView, args: Mapping[str, Any]) -> str:

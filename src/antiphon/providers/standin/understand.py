@@ -71,6 +71,8 @@ class Intent(enum.Enum):
     """Asks for a moment."""
     RETRY = "retry"
     """Asks to try again."""
+    SMALL_TALK = "small talk"
+    """As in "how are you today?": wants nothing done."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -80,6 +82,10 @@ class Utterance:
     tokens: tuple[Token, ...]
     mentions: tuple[Mention, ...]
     polarity: Literal["yes", "no"] | None
+    consents: bool
+    """True for a yes that a read-back may be taken by: "ok thanks" only acknowledges."""
+    takes_back: bool
+    """As in "leave it as it is", "never mind": what was asked for is not wanted any more."""
     correction: bool
     """ "no, Wednesday", "actually make that", "I meant"."""
     question: bool
@@ -132,6 +138,8 @@ def understand(
         tokens=tokens,
         mentions=tuple(mentions),
         polarity=_polarity(lows),
+        consents=_polarity(lows) == "yes" and _consents(lows),
+        takes_back=_takes_back(lows),
         correction=_is_correction(lows),
         question=text.rstrip().endswith("?") or _asks(lows),
         acts=acts_of([t for i, t in enumerate(tokens) if i not in taken or _keeps_act(t.low)]),
@@ -378,6 +386,26 @@ def _polarity(lows: list[str]) -> Literal["yes", "no"] | None:
     return None
 
 
+_CONSENTS = frozenset(phrases("consents"))
+_TAKE_BACKS = phrases("takes back a request")
+
+
+def _consents(lows: list[str]) -> bool:
+    thanks = not {"thanks", "thank", "cheers"}.isdisjoint(lows)
+    return not thanks or not _CONSENTS.isdisjoint(lows) or any(p in " ".join(lows) for p in _YES_PHRASES)
+
+
+def _takes_back(lows: list[str]) -> bool:
+    """A phrase that takes a request back, unless it goes on to say where or how ("leave it with ...")."""
+    text = f" {' '.join(lows)} "
+    for phrase in _TAKE_BACKS:
+        at = text.find(f" {phrase} ")
+        follows = text[at + len(phrase) + 2 :].split()[:1] if at >= 0 else []
+        if at >= 0 and follows not in (["with"], ["at"], ["on"], ["in"], ["by"], ["outside"], ["behind"], ["to"]):
+            return True
+    return False
+
+
 _FIXES = phrases("corrections")
 
 
@@ -406,6 +434,7 @@ _REPEATS = phrases("asks to repeat")
 _HELPS = phrases("asks what can be done")
 _WAITS = phrases("asks to wait")
 _RETRIES = phrases("asks to try again")
+_SMALL_TALK = phrases("small talk")
 
 
 def _intent(lows: list[str], has_values: bool) -> Intent:
@@ -416,6 +445,9 @@ def _intent(lows: list[str], has_values: bool) -> Intent:
         return Intent.FAREWELL
     if any(p in text for p in _RETRIES):
         return Intent.RETRY
+    for phrase in _SMALL_TALK:
+        if f" {phrase} " in f" {text} " and all(is_stop(w) for w in f" {text} ".replace(f" {phrase} ", " ").split()):
+            return Intent.SMALL_TALK
     if any(p in text for p in _HELPS) and len(lows) <= 11 and not has_values:
         return Intent.HELP
     if any(text.startswith(p) or text.endswith(p) for p in _WAITS) and len(lows) <= 8 and not has_values:

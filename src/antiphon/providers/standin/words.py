@@ -32,6 +32,18 @@ _TOKEN = re.compile(
     r"|[^\W_]+(?:['\-/][^\W_]+)*"  # a word, also with apostrophes, hyphens or slashes inside
 )
 _TENS_HYPHEN = re.compile(r"\b(twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-(?=[a-z])", re.I)
+_HOURS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+_CLOCK_HYPHEN = re.compile(
+    rf"(?<=\bhalf)-(?=past\b)|(?<=\bquarter)-(?=(?:past|to)\b)|(?<=\bpast)-(?=(?:{_HOURS})\b)"
+    rf"|(?:(?<=one)|(?<=two)|(?<=six)|(?<=ten)|(?<=four)|(?<=five)|(?<=nine)|(?<=three)|(?<=seven)|(?<=eight)"
+    rf"|(?<=eleven)|(?<=twelve))-(?=(?:thirty|fifteen|forty|twenty|ten|fifty|oh|o'clock)\b)",
+    re.I,
+)
+"""The hyphens that some recognisers write inside a time of day: "half-past four", "eleven-thirty"."""
+_SPOKEN_MERIDIEM = re.compile(
+    rf"(?<=[a-z] )(?<!\bis )(?<!\bi )([ap])\s?\.?\s?M\b\.?(?<!am)(?<!pm)", re.I
+)
+"""Meridiems written as letters behind a time in words: "three p M."."""
 _MERIDIEM = re.compile(r"(?<=\d)\s?([ap])(?:\.\s?(m)\b\.?|\s?(m)\b)|(?<=\s)([ap])\.\s?(m)\b\.?", re.I)
 
 
@@ -39,7 +51,10 @@ def tidy(text: str) -> str:
     """Text with plain apostrophes, and with "2pm", "2 p.m." and "2 P M" all written "2 pm"."""
     text = text.replace("\u2019", "'").replace("\u2018", "'").replace("\u2013", "-").replace("\u2014", ", ")
     text = _MERIDIEM.sub(lambda m: " " + "".join(filter(None, m.groups())), text)
-    text = re.sub(r"\bto-(morrow|day|night)\b", r"to\1", text, flags=re.I)
+    text = re.sub(r"\b(to)-(morrow|day|night)\b", r"\1\2", text, flags=re.I)
+    text = re.sub(r"\b(good)(?:-bye?|[- ]by(?=[.!,]|$))", r"\1bye", text, flags=re.I)
+    text = _CLOCK_HYPHEN.sub(" ", text)
+    text = _SPOKEN_MERIDIEM.sub(lambda m: f"{m[1].lower()}m", text)
     text = re.sub(r"(?<=\d)(?=o'?clock)", " ", text, flags=re.I)
     text = _TENS_HYPHEN.sub(r"\1 ", text)
     # An initial, and titles, do not end a sentence.
