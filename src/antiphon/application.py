@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterable, Callable, Sequence
+from collections.abc import AsyncIterable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from antiphon.agent import Agent
@@ -98,6 +98,11 @@ class Enrolled:
         """Raise `ToolDefinitionError` if these are more tools than the session allows an agent."""
         self._application.check_number_of(tools, self.id)
 
+    def completed(self, outcome: Any) -> None:
+        """Tell those who test that a task has its result."""
+        if self._application.recorder is not None:
+            self._application.recorder.conclude(outcome)
+
     def changed(self, item: AgentConfigUpdate | None) -> None:
         """Tell the core that the agent's instructions, tools or context changed."""
         driver = self._application.driver
@@ -108,10 +113,11 @@ class Enrolled:
 class _Tools:
     """An agent's table of tools, as long as it stays true."""
 
-    __slots__ = ("table", "version", "without_ignored")
+    __slots__ = ("mocks", "table", "version", "without_ignored")
 
-    def __init__(self, version: tuple[int, int], table: ToolContext) -> None:
+    def __init__(self, version: tuple[int, int], table: ToolContext, mocks: Mapping[str, Callable[..., Any]]) -> None:
         self.version = version
+        self.mocks = mocks
         self.table = table
         shown = [tool for tool in table.flatten() if not _is_ignored(tool)]
         self.without_ignored = table if len(shown) == len(table) else ToolContext(shown)
@@ -249,11 +255,14 @@ class Application:
         agent = self._agents[agent_id]
         version = (agent.tools_version, self.tools_version)
         known = self._tables.get(agent_id)
-        if known is None or known.version != version or known.table.toolsets or mocked_tools(type(agent)):
-            known = self._tables[agent_id] = _Tools(version, self._table([*agent.tools, *self.tools], agent, agent_id))
+        mocks = mocked_tools(type(agent), self.session)
+        if known is None or known.version != version or known.table.toolsets or known.mocks != mocks:
+            known = self._tables[agent_id] = _Tools(
+                version, self._table([*agent.tools, *self.tools], agent_id, mocks), mocks
+            )
         return known.without_ignored if on_enter else known.table
 
-    def _table(self, tools: list[ToolLike], agent: Agent, agent_id: str) -> ToolContext:
+    def _table(self, tools: list[ToolLike], agent_id: str, mocks: Mapping[str, Callable[..., Any]]) -> ToolContext:
         try:
             table = ToolContext(tools)
         except ToolDefinitionError:
@@ -265,7 +274,6 @@ class Application:
         self._judge_number_of(table, agent_id)
         if shared := task_tools(table.flatten()):
             table = ToolContext([*table.tools, *(tool for tool in shared if tool.name not in table)])
-        mocks = mocked_tools(type(agent))
         if not mocks:
             return table
         return ToolContext(

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, TypeAlias, TypeVar, overload
+from weakref import WeakKeyDictionary
 
 from antiphon.chat import AgentHandoff, ChatContext, ChatItem, ChatMessage, ChatRole, FunctionCall, FunctionCallOutput
 from antiphon.errors import UsageError
@@ -68,6 +69,8 @@ class RunResult:
         self._events: list[RunEvent] = []
         self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._expect: RunAssert | None = None
+        self._outcomes: list[Any] = []
+        """Results of tasks that were completed; the last one counts."""
 
     @property
     def user_input(self) -> str | None:
@@ -85,6 +88,19 @@ class RunResult:
         if self._expect is None:
             self._expect = RunAssert(self._events)
         return self._expect
+
+    @property
+    def final_output(self) -> Any:
+        """The result of the `AgentTask` that was completed in this run, the last one if there were several.
+
+        Raises the exception that the task was completed with, and `UsageError` if none was completed.
+        """
+        if not self._outcomes:
+            raise UsageError("RunResult.final_output: no task was completed in this run; an AgentTask calls complete()")
+        outcome = self._outcomes[-1]
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     def done(self) -> bool:
         """True once the session was idle again, or closed."""
@@ -111,6 +127,10 @@ class RunResult:
                 self._events.append(AgentHandoffEvent(item, agents.get(item.new_agent_id), old))
             case _:
                 pass
+
+    def conclude(self, outcome: Any) -> None:
+        """A task was completed."""
+        self._outcomes.append(outcome)
 
     def finish(self) -> None:
         """The session is idle again."""
@@ -245,6 +265,14 @@ class ChatMessageAssert(EventAssert):
         return self
 
 
+_ASSERTS: dict[EventType, type[EventAssert]] = {
+    "message": ChatMessageAssert,
+    "function_call": FunctionCallAssert,
+    "function_call_output": FunctionCallOutputAssert,
+    "agent_handoff": AgentHandoffAssert,
+}
+
+
 class EventRangeAssert:
     """Some of the events."""
 
@@ -320,13 +348,25 @@ class RunAssert(EventRangeAssert):
             _fail(self._events, None, f"expected an event at {where}, there are {len(self._events)}")
         return EventAssert(self._events[at], self._events, at)
 
+    @overload
+    def next_event(self, *, type: None = None) -> EventAssert: ...
+    @overload
+    def next_event(self, *, type: Literal["message"]) -> ChatMessageAssert: ...
+    @overload
+    def next_event(self, *, type: Literal["function_call"]) -> FunctionCallAssert: ...
+    @overload
+    def next_event(self, *, type: Literal["function_call_output"]) -> FunctionCallOutputAssert: ...
+    @overload
+    def next_event(self, *, type: Literal["agent_handoff"]) -> AgentHandoffAssert: ...
+
     def next_event(self, *, type: EventType | None = None) -> EventAssert:
         """The next event; of that type if given, those before it are passed over."""
         while self._next < len(self._events):
             at = self._next
             self._next += 1
             if type is None or self._events[at].type == type:
-                return EventAssert(self._events[at], self._events, at)
+                kind = EventAssert if type is None else _ASSERTS[type]
+                return kind(self._events[at], self._events, at)
         _fail(self._events, None, f"expected another event{f' of type {type!r}' if type else ''}, there is none")
 
     def skip_next(self, count: int = 1) -> RunAssert:
@@ -375,27 +415,53 @@ class RunAssert(EventRangeAssert):
 
 # -- tools that are not run
 
-_mocks: dict[type[Any], dict[str, Callable[..., Any]]] = {}
+Mocks: TypeAlias = dict[type[Any], dict[str, Callable[..., Any]]]
+
+_mocks: Mocks = {}
+_mocks_of_sessions: WeakKeyDictionary[Any, Mocks] = WeakKeyDictionary()
 
 
-@contextmanager
-def mock_tools(agent_type: type[Any], mocks: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
-    """While the block runs, agents of this class call these functions instead of their tools'.
+class _MockedTools(AbstractContextManager[None]):
+    """Puts functions in the place of tools when it is entered, or at once for a session; leaving takes them away."""
+
+    def __init__(self, agent_type: type[Any], mocks: Mapping[str, Callable[..., Any]], session: Any) -> None:
+        self._agent_type = agent_type
+        self._new = mocks
+        self._all = _mocks if session is None else _mocks_of_sessions.setdefault(session, {})
+        self._before: dict[str, Callable[..., Any]] | None = None
+        self._active = False
+        if session is not None:
+            self.__enter__()
+
+    def __enter__(self) -> None:
+        if not self._active:
+            self._active = True
+            self._before = self._all.get(self._agent_type)
+            self._all[self._agent_type] = {**(self._before or {}), **self._new}
+
+    def __exit__(self, *_: object) -> None:
+        self._active = False
+        if self._before is None:
+            del self._all[self._agent_type]
+        else:
+            self._all[self._agent_type] = self._before
+
+
+def mock_tools(
+    agent_type: type[Any], mocks: Mapping[str, Callable[..., Any]], *, session: Any = None
+) -> AbstractContextManager[None]:
+    """Have agents of this class call these functions instead of their tools', while the block runs.
+
+    With `session` it counts for that session only, from now on; no block is needed.
 
     A function may be sync or async and may declare a part of the tool's parameters. What it raises, or an exception
     that it returns, is what the tool raised.
     """
-    before = _mocks.get(agent_type)
-    _mocks[agent_type] = {**(before or {}), **mocks}
-    try:
-        yield
-    finally:
-        if before is None:
-            del _mocks[agent_type]
-        else:
-            _mocks[agent_type] = before
+    return _MockedTools(agent_type, mocks, session)
 
 
-def mocked_tools(agent_type: type[Any]) -> Mapping[str, Callable[..., Any]]:
-    """The functions that stand in for the tools of an agent class now, by tool name."""
-    return _mocks.get(agent_type, {}) if _mocks else {}
+def mocked_tools(agent_type: type[Any], session: Any) -> Mapping[str, Callable[..., Any]]:
+    """The functions that stand in for the tools of an agent class in a session now, by tool name."""
+    if not _mocks and not _mocks_of_sessions:
+        return {}
+    return {**_mocks.get(agent_type, {}), **_mocks_of_sessions.get(session, {}).get(agent_type, {})}

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from antiphon import Agent, AgentSession, UsageError
+from antiphon import (
+    Agent,
+    AgentSession,
+    AgentTask,
+    RunContext,
+    ToolError,
+    UsageError,
+    function_tool,
+    mock_tools,
+)
 from antiphon.chat import AgentHandoff, ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.run_result import RunAssert, RunResult
-from antiphon.testing import FakeLLM, run_virtual
+from antiphon.testing import FakeLLM, Reply, now, run_virtual
 
 
 class Other(Agent):
@@ -100,4 +110,166 @@ def test_a_model_may_judge_a_message() -> None:
             await message.judge(FakeLLM(["NO\nIt is rude."]), intent="It is polite.")
 
     run_expect = run()
+    run_virtual(main())
+
+
+# -- in a session
+
+
+class Booking(Agent):
+    @function_tool
+    async def book(self, seats: int) -> str:
+        """Book."""
+        return f"really booked {seats}"
+
+
+BOOK = Reply(calls=[("book", {"seats": 2})])
+
+
+def booked(session: AgentSession[Any]) -> list[str]:
+    return [item.output for item in session.history.items if isinstance(item, FunctionCallOutput)]
+
+
+def test_the_next_event_of_a_type_can_be_looked_at_closely() -> None:
+    async def main() -> None:
+        async with AgentSession[Any](llm=FakeLLM([BOOK, "Two seats are booked."])) as session:
+            await session.start(Booking())
+            result = await session.run(user_input="Two.")
+        assert result.expect.next_event(type="function_call").event().item.name == "book"
+        assert result.expect.next_event(type="function_call_output").event().item.output == "really booked 2"
+        message = result.expect.next_event(type="message")
+        await message.judge(FakeLLM(["YES\nBooked."]), intent="It says that it is booked.")
+
+    run_virtual(main())
+
+
+def test_a_run_is_complete_when_the_background_has_nothing_to_tell_now() -> None:
+    class Slow(Agent):
+        @function_tool
+        async def book(self, ctx: RunContext) -> str:
+            """Book."""
+            await ctx.update("Booking.")
+            await asyncio.sleep(5.0)
+            return "booked"
+
+    async def main() -> None:
+        llm = FakeLLM([Reply(calls=[("book", {})]), "I am at it.", "Booked."])
+        async with AgentSession[Any](llm=llm) as session:
+            await session.start(Slow())
+            result = session.run(user_input="Two.")
+            assert not result.done()
+            await result
+            assert result.done() and now() < 5.0
+            result.expect.skip_next(2).next_event(type="message")
+            result.expect.no_more_events()
+
+    run_virtual(main())
+
+
+class Ask(AgentTask[str]):
+    @function_tool
+    async def answer(self, text: str) -> None:
+        """Take the answer."""
+        self.complete(text)
+
+
+class Asking(Agent):
+    @function_tool
+    async def register(self) -> str:
+        """Register."""
+        return f"registered {await Ask()}"
+
+
+@pytest.mark.parametrize("as_agent", [True, False])
+def test_the_result_of_a_task_is_the_runs_final_output(as_agent: bool) -> None:
+    async def main() -> None:
+        answer = Reply(calls=[("answer", {"text": "Ada"})])
+        llm = FakeLLM([answer] if as_agent else [Reply(calls=[("register", {})]), answer, "Welcome."])
+        async with AgentSession[Any](llm=llm) as session:
+            await session.start(Ask() if as_agent else Asking())
+            if not as_agent:
+                before = await session.run(user_input="Register me.")
+                with pytest.raises(UsageError, match="no task was completed"):
+                    _ = before.final_output
+            result = await session.run(user_input="Ada.")
+            assert result.final_output == "Ada"
+
+    run_virtual(main())
+
+
+def test_the_exception_of_a_task_is_raised_where_its_output_is_asked_for() -> None:
+    class Failing(AgentTask[str]):
+        @function_tool
+        async def give_up(self) -> None:
+            """Give up."""
+            self.complete(LookupError("no name"))
+
+    async def main() -> None:
+        async with AgentSession[Any](llm=FakeLLM([Reply(calls=[("give_up", {})])])) as session:
+            await session.start(Failing())
+            result = await session.run(user_input="I will not tell.")
+            with pytest.raises(LookupError, match="no name"):
+                _ = result.final_output
+
+    run_virtual(main())
+
+
+# -- tools that are not run
+
+
+def test_mocks_end_with_their_block_also_within_a_session() -> None:
+    async def main() -> None:
+        async with AgentSession[Any](llm=FakeLLM([BOOK, "One.", BOOK, "Two."])) as session:
+            await session.start(Booking())
+            with mock_tools(Booking, {"book": lambda: "mocked"}):
+                await session.run(user_input="a")
+            await session.run(user_input="b")
+            assert booked(session) == ["mocked", "really booked 2"]
+
+    run_virtual(main())
+
+
+def test_mocks_nest() -> None:
+    async def main() -> None:
+        async with AgentSession[Any](llm=FakeLLM([BOOK, "One.", BOOK, "Two."])) as session:
+            await session.start(Booking())
+            with mock_tools(Booking, {"book": lambda: "outer"}):
+                with mock_tools(Booking, {"book": lambda: "inner"}):
+                    await session.run(user_input="a")
+                await session.run(user_input="b")
+            assert booked(session) == ["inner", "outer"]
+
+    run_virtual(main())
+
+
+def test_mocks_of_a_session_last_as_long_as_it_and_touch_no_other() -> None:
+    async def main() -> None:
+        mocked, other = (AgentSession[Any](llm=FakeLLM([BOOK, "One."])) for _ in range(2))
+        mock_tools(Booking, {"book": lambda: "mocked"}, session=mocked)
+        for session in (mocked, other):
+            async with session:
+                await session.start(Booking())
+                await session.run(user_input="a")
+        assert (booked(mocked), booked(other)) == (["mocked"], ["really booked 2"])
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize(
+    ("mock", "output", "is_error"),
+    [
+        (lambda: "sync", "sync", False),
+        (lambda seats: f"{seats} seats", "2 seats", False),
+        (lambda: ToolError("Full."), "Full.", True),
+        (lambda: RuntimeError("secret"), "An internal error occurred", True),
+    ],
+)
+def test_a_mock_does_what_a_tool_may_do(mock: Callable[..., Any], output: str, is_error: bool) -> None:
+    async def main() -> None:
+        async with AgentSession[Any](llm=FakeLLM([BOOK, "Well."])) as session:
+            await session.start(Booking())
+            with mock_tools(Booking, {"book": mock}):
+                result = await session.run(user_input="a")
+        result.expect.contains_function_call_output(output=output, is_error=is_error)
+
     run_virtual(main())
