@@ -185,6 +185,23 @@ def test_a_reply_that_is_stopped_is_cancelled_at_the_service_and_does_not_sound_
     assert lengths == [pytest.approx(0.3)]
 
 
+def test_a_connection_can_be_had_ahead() -> None:
+    async def use(double: WebSocketDouble, tts: TTS) -> None:
+        await tts.prewarm()
+        assert len(double.attempts) == 1
+        [audio async for audio in tts.synthesize("Hello.")]
+
+    assert len(with_double(Speaker(), use=use).attempts) == 1
+
+
+def test_a_service_that_cannot_be_had_ahead_may_be_there_when_it_is_needed() -> None:
+    async def use(_: WebSocketDouble, tts: TTS) -> None:
+        await tts.prewarm()
+        assert [audio async for audio in tts.synthesize("Hello.")]
+
+    with_double(Speaker(), use=use, refuse=(503,))
+
+
 def test_new_options_hold_from_the_next_reply_on() -> None:
     speaker = Speaker()
 

@@ -179,9 +179,9 @@ def test_a_long_history_is_rendered_once() -> None:
         items += [said("user", f"q{n}"), said("assistant", f"a{n}"), *pair(f"c{n}")]
     first = wire(*items)
     context = ChatContext(items)
-    began = time.perf_counter()
+    began = time.thread_time()
     again = wire_messages(context)
-    assert time.perf_counter() - began < 0.05, "2,000 items are collected in about a millisecond"
+    assert time.thread_time() - began < 0.05, "2,000 items are collected in about a millisecond"
     assert again == first
     assert all(a is b for a, b in zip(first, again, strict=True) if a["role"] in ("user", "tool"))
 

@@ -101,9 +101,13 @@ class TTS(RemoteProvider, tts.TTS):
         return self._speak(_sentences(text))
 
     async def prewarm(self) -> None:
-        """Open a connection, so that the first reply need not wait for it. Does nothing without a key."""
+        """Open a connection, so that the first reply need not wait for it. Does nothing without a key.
+
+        Nor does it fail if the service cannot be had: that may have passed until there is something to say.
+        """
         if self.unusable() is None:
-            await self._pool.give_back(await self._pool.take())
+            with contextlib.suppress(ProviderError):
+                await self._pool.give_back(await self._pool.take())
 
     async def aclose(self) -> None:
         await self._pool.aclose()
