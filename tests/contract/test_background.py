@@ -213,6 +213,34 @@ def test_only_for_a_final_result_may_the_model_call_tools() -> None:
     run_virtual(main())
 
 
+@pytest.mark.parametrize(
+    ("effect", "line"),
+    [
+        ("unsaid", "error work: `work` did not answer within 600 seconds and was stopped."),
+        ("writes", "error work: It is unknown whether `work` happened; do not repeat it."),
+    ],
+)
+def test_work_in_the_background_has_ten_minutes(effect: Any, line: str) -> None:
+    @function_tool(effect=effect)
+    async def work(ctx: RunContext) -> str:
+        """Work."""
+        await ctx.update("Working.")
+        await asyncio.sleep(10_000.0)
+        return "done"
+
+    async def main() -> None:
+        async with AgentSession[Any](llm=FakeLLM([WORK, "I am at it.", "It did not work."])) as session:
+            await session.start(Agent(tools=[work]))
+            await session.run(user_input="Go.")
+            await asyncio.sleep(590.0)
+            assert line not in transcript(session.history)
+            await asyncio.sleep(20.0)
+            await session.wait_for_idle()
+            assert transcript(session.history)[-2:] == [line, "assistant: It did not work."]
+
+    run_virtual(main())
+
+
 # -- duplicates
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from antiphon import Agent, AgentSession, EndCallTool, RunContext, function_tool
-from antiphon.testing import FakeLLM, FakeTTS, Reply, now, run_virtual, transcript
+from antiphon.testing import FakeLLM, FakeTTS, Reply, now, run_virtual, transcript, wait_until
 from antiphon.testing.fakes import Turn
 from tests.calls import VoiceCall
 
@@ -28,8 +28,7 @@ async def ending(
         call.session.on("close", lambda _: closed.append(now()))
         await call.begin(Agent(tools=[tool or EndCallTool()]))
         await call.microphone.speak(0.8)
-        while not call.speaker.sounds:
-            await asyncio.sleep(0.01)
+        await wait_until(lambda: bool(call.speaker.sounds))
         began = now()
         for at, _ in speaks:
             await asyncio.sleep(began + at - now())
