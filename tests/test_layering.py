@@ -38,7 +38,7 @@ LAYERS: dict[int, frozenset[str]] = {
 LAYER = {part: layer for layer, parts in LAYERS.items() for part in parts}
 
 SHELLS: dict[str, frozenset[str]] = {
-    "cli": frozenset({"server", "transports", "providers"}),
+    "cli": frozenset({"server", "transports", "providers", "compat"}),
     "server": frozenset({"cli"}),  # `server.run()` is the command line's front door
     "plugins": frozenset({"providers"}),
     "inference": frozenset({"providers"}),

@@ -2,16 +2,18 @@
 
 A file may hold an `AgentServer` with an entrypoint, or an `Agent` at module level, or one `Agent` subclass that needs
 no arguments; whichever it is, what comes out is an `AgentServer`. Everything that can be wrong with the file is an
-`AgentFileError`, one line long.
+`AgentFileError`, one line long. A file written for LiveKit may name its entrypoint in `if __name__ == "__main__":`
+only, so that block is run too, where nothing else says what to serve.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,9 +28,23 @@ from antiphon.tasks import AgentTask
 _EXAMPLE = "Write `agent = Agent(instructions=...)` at module level, or an AgentServer with an entrypoint."
 
 
-def load_agent_file(path: Path) -> AgentServer:
-    """The server that a file defines, or one made for the agent in it. Raises `AgentFileError`."""
-    module = _import(path)
+def load_agent_file(path: Path, *, livekit: bool = False) -> AgentServer:
+    """The server that a file defines, or one made for the agent in it. Raises `AgentFileError`.
+
+    `livekit`: the file is written for LiveKit; what it imports from there is ours from now on.
+    """
+    if not livekit:
+        return _server_in(path, _import(path))
+    from antiphon.compat.livekit import install
+    from antiphon.compat.livekit.servers import collecting
+
+    install()
+    with collecting() as served:
+        module = _import(path, until_served=served)
+    return served[-1] if served else _server_in(path, module)
+
+
+def _server_in(path: Path, module: ModuleType) -> AgentServer:
     servers = [value for value in _distinct(module) if isinstance(value, AgentServer)]
     ready = [server for server in servers if server.entrypoint is not None]
     if len(ready) > 1:
@@ -42,7 +58,8 @@ def load_agent_file(path: Path) -> AgentServer:
     return _serve(_agent_factory(path, module))
 
 
-def _import(path: Path) -> ModuleType:
+def _import(path: Path, *, until_served: Sequence[AgentServer] | None = None) -> ModuleType:
+    """The module. `until_served`: run its main block, too, unless there is something in here already."""
     if not path.is_file():
         raise AgentFileError(f"no such agent file: {path}. Give the path of a Python file.")
     name = f"_agent_file_{path.stem}"
@@ -56,6 +73,8 @@ def _import(path: Path) -> ModuleType:
     token = loading.set(True)
     try:
         spec.loader.exec_module(module)
+        if until_served is not None and not until_served:
+            _run_main_block(path, module)
     except SyntaxError as error:
         raise AgentFileError(f"{error.filename or path}:{error.lineno}: syntax error: {error.msg}.") from error
     except (Exception, SystemExit) as error:
@@ -63,6 +82,18 @@ def _import(path: Path) -> ModuleType:
     finally:
         loading.reset(token)
     return module
+
+
+def _run_main_block(path: Path, module: ModuleType) -> None:
+    """What the file does when it is run as a program, in the module that it has become."""
+    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    blocks = [node for node in tree.body if isinstance(node, ast.If) and _is_main_guard(node.test)]
+    for block in blocks:
+        exec(compile(ast.Module(block.body, []), str(path), "exec", dont_inherit=True), vars(module))
+
+
+def _is_main_guard(test: ast.expr) -> bool:
+    return ast.unparse(test) in ("__name__ == '__main__'", "'__main__' == __name__")
 
 
 def describe(error: BaseException) -> str:

@@ -68,6 +68,7 @@ def _parser(program: str, *, with_file: bool) -> argparse.ArgumentParser:
     for command in (console, call):
         if with_file:
             command.add_argument("file", type=Path, help="the agent file")
+            command.add_argument("--livekit", action="store_true", help="the file is written for LiveKit Agents")
         _add_models(command)
     turns = call.add_mutually_exclusive_group(required=True)
     turns.add_argument("--caller", nargs="+", type=Path, metavar="WAV", help="recorded turns, one file each")
@@ -180,7 +181,7 @@ async def _console(options: argparse.Namespace, server: AgentServer | None) -> N
     from antiphon.cli.screen import Screen
 
     screen = Screen()
-    server = server or _load(options.file)
+    server = server or _load(options.file, livekit=options.livekit)
     models = ModelChoice(named=_named(options), strict=options.strict_models, voice=False, notice=screen.notice)
     await chat(server, models=models, screen=screen)
 
@@ -191,7 +192,7 @@ async def _call(options: argparse.Namespace, server: AgentServer | None) -> None
     aside = contextlib.redirect_stdout(sys.stderr) if options.json else contextlib.nullcontext()
     out: TextIO = sys.stdout
     with aside:
-        call, recording = await _make_call(options, server or _load(options.file), name)
+        call, recording = await _make_call(options, server or _load(options.file, livekit=options.livekit), name)
     if options.json:
         json.dump(call.report.to_json(), out, ensure_ascii=False, indent=2)
         out.write("\n")
@@ -233,10 +234,10 @@ async def _make_call(options: argparse.Namespace, server: AgentServer, name: str
     return call, recording
 
 
-def _load(path: Path) -> AgentServer:
+def _load(path: Path, *, livekit: bool = False) -> AgentServer:
     from antiphon.cli.agent_file import load_agent_file
 
-    return load_agent_file(path)
+    return load_agent_file(path, livekit=livekit)
 
 
 def _named(options: argparse.Namespace) -> Mapping[ModelKind, str]:

@@ -41,6 +41,9 @@ class AgentServer:
     ```
     """
 
+    context_class: type[JobContext] = JobContext
+    """What entrypoints are given."""
+
     def __init__(self) -> None:
         self.proc = JobProcess()
         self._handler: Callable[..., Awaitable[None]] | None = None
@@ -82,7 +85,7 @@ class AgentServer:
         """
         if self._handler is None:
             raise UsageError("AgentServer: no entrypoint. Decorate a coroutine function with @server.rtc_session.")
-        context = JobContext(room, proc=self.proc)
+        context = self.context_class(room, proc=self.proc)
         tokens = current_job.set(context), model_resolver.set(models)
         handler = asyncio.create_task(self._enter(self._handler, context), name=f"{context.job.id} entrypoint")
         try:

@@ -1,0 +1,1 @@
+"""Other frameworks' programs on this one."""

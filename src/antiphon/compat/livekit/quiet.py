@@ -1,0 +1,143 @@
+"""Objects that agent files construct as a matter of course, and that do nothing here: each tells so once."""
+
+from __future__ import annotations
+
+import enum
+import logging
+from dataclasses import dataclass, field
+from typing import Any
+
+from antiphon.compat.livekit.notices import notice
+
+logger = logging.getLogger("antiphon.livekit")
+
+# -- background sound
+
+
+class BuiltinAudioClip(enum.Enum):
+    """Sounds that LiveKit brings along. There are none here."""
+
+    CITY_AMBIENCE = "city-ambience"
+    FOREST_AMBIENCE = "forest-ambience"
+    OFFICE_AMBIENCE = "office-ambience"
+    CROWDED_ROOM = "crowded-room"
+    KEYBOARD_TYPING = "keyboard-typing"
+    KEYBOARD_TYPING2 = "keyboard-typing2"
+    HOLD_MUSIC = "hold-music"
+
+
+@dataclass
+class AudioConfig:
+    """A sound and how it is played."""
+
+    source: Any
+    volume: float = 1.0
+    probability: float = 1.0
+    fade_in: float = 0.0
+    fade_out: float = 0.0
+
+
+class PlayHandle:
+    """A sound that is over before it began."""
+
+    def done(self) -> bool:
+        """Always."""
+        return True
+
+    def stop(self) -> None:
+        """Nothing to stop."""
+
+    async def wait_for_playout(self) -> None:
+        """Returns at once."""
+
+
+class BackgroundAudioPlayer:
+    """Silent here. What callers hear while a tool works is what the tool says."""
+
+    def __init__(self, *, ambient_sound: Any = None, thinking_sound: Any = None, **_: Any) -> None:
+        self.ambient_sound = ambient_sound
+        self.thinking_sound = thinking_sound
+        notice("BackgroundAudioPlayer: no background sound here; say(...) in the tool while it works")
+
+    async def start(self, **_: Any) -> None:
+        """Returns at once."""
+
+    def play(self, audio: Any, *, loop: bool = False) -> PlayHandle:
+        """Plays nothing."""
+        return PlayHandle()
+
+    async def aclose(self) -> None:
+        """Returns at once."""
+
+
+# -- noise cancellation
+
+
+class _NoiseCancellation:
+    def __init__(self, **_: Any) -> None:
+        notice(f"noise_cancellation.{type(self).__name__}: no noise cancellation here; audio is heard as it comes")
+
+
+class NC(_NoiseCancellation):
+    """Would take noise away."""
+
+
+class BVC(_NoiseCancellation):
+    """Would take noise and other voices away."""
+
+
+class BVCTelephony(_NoiseCancellation):
+    """The same, for telephones."""
+
+
+# -- metrics
+
+
+@dataclass
+class UsageSummary:
+    """What calls have cost. Not counted here."""
+
+    llm_prompt_tokens: int = 0
+    llm_prompt_cached_tokens: int = 0
+    llm_completion_tokens: int = 0
+    llm_total_tokens: int = 0
+    tts_characters_count: int = 0
+    tts_audio_duration: float = 0.0
+    stt_audio_duration: float = 0.0
+
+
+@dataclass
+class AgentMetrics:
+    """One measurement. None are made here."""
+
+    type: str = ""
+    label: str = ""
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+class UsageCollector:
+    """Adds up measurements: those of the fields of `UsageSummary` that they have."""
+
+    def __init__(self) -> None:
+        self._summary = UsageSummary()
+
+    def __call__(self, metrics: Any) -> None:
+        self.collect(metrics)
+
+    def collect(self, metrics: Any) -> None:
+        """Add one."""
+        summary = self._summary
+        summary.llm_prompt_tokens += getattr(metrics, "prompt_tokens", 0)
+        summary.llm_prompt_cached_tokens += getattr(metrics, "prompt_cached_tokens", 0)
+        summary.llm_completion_tokens += getattr(metrics, "completion_tokens", 0)
+        summary.llm_total_tokens += getattr(metrics, "total_tokens", 0)
+        summary.tts_characters_count += getattr(metrics, "characters_count", 0)
+
+    def get_summary(self) -> UsageSummary:
+        """The sums so far."""
+        return self._summary
+
+
+def log_metrics(metrics: Any, *, logger: logging.Logger = logger) -> None:
+    """Log one."""
+    logger.info("%s", metrics)

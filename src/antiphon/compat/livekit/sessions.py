@@ -1,0 +1,337 @@
+"""`AgentSession` with the options of LiveKit's, the options objects, and events with LiveKit's fields.
+
+What is not built is accepted and told once; what nobody knows is a `TypeError`, as everywhere.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, NoReturn, TypeVar
+
+from antiphon import events
+from antiphon import session as native
+from antiphon.agent import Agent
+from antiphon.chat import ChatMessage
+from antiphon.compat.livekit.agents import mcp_toolsets
+from antiphon.compat.livekit.models import model_for
+from antiphon.compat.livekit.notices import notice, without_effect
+from antiphon.compat.livekit.quiet import UsageSummary
+from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice, TurnHandling, is_given
+from antiphon.run_result import RunResult
+from antiphon.speech_handle import SpeechHandle
+from antiphon.tools.toolset import ToolLike
+
+Userdata = TypeVar("Userdata")
+
+SESSION_OPTIONS_WITHOUT_EFFECT = (
+    "agent_false_interruption_timeout",
+    "aec_warmup_duration",
+    "conn_options",
+    "discard_audio_if_uninterruptible",
+    "expressive",
+    "false_interruption_timeout",
+    "ivr_detection",
+    "keyterms_options",
+    "loop",
+    "min_consecutive_speech_delay",
+    "min_interruption_duration",
+    "min_interruption_words",
+    "preemptive_generation",
+    "preemptive_tts",
+    "resume_false_interruption",
+    "session_close_transcript_timeout",
+    "stt_context_options",
+    "tool_handling",
+    "transcription_timeout",
+    "tts_text_transforms",
+    "use_tts_aligned_transcript",
+    "user_away_timeout",
+    "video_sampler",
+)
+"""Options of `AgentSession` that are accepted, told, and not used."""
+
+START_OPTIONS_WITHOUT_EFFECT = (
+    "record",
+    "room_input_options",
+    "room_options",
+    "room_output_options",
+    "session_host",
+)
+"""Options of `AgentSession.start` that are accepted, told, and not used: the room is in this process."""
+
+ROUNDS_BEYOND = 1
+"""LiveKit lets the model call tools once more after `max_tool_steps` rounds; so do we here."""
+
+_ABSENT = {
+    "input": "give start(input=) a microphone of your own, or interrupt()/clear_user_turn()/commit_user_turn()",
+    "output": "give start(output=) a loudspeaker of your own",
+    "room_io": "session.room is the room of the call",
+    "amd": "there is no detection of answering machines",
+    "keyterms": "give them to the STT: deepgram.STT(keyterms=[...])",
+}
+"""Attributes that LiveKit's sessions have and these do not, and what to use instead."""
+
+
+# -- options
+
+
+class OptionGroup(dict[str, Any]):
+    """Options under one name, as keywords or as a dict."""
+
+
+class EndpointingOptions(OptionGroup):
+    """`min_delay` and `max_delay` are used."""
+
+
+class InterruptionOptions(OptionGroup):
+    """`enabled`, `min_words` and `false_interruption_timeout` are used."""
+
+
+class PreemptiveGenerationOptions(OptionGroup):
+    """Not used: a turn is answered when it is over."""
+
+
+class UserTurnLimitOptions(OptionGroup):
+    """Not used."""
+
+
+class TurnHandlingOptions(OptionGroup):
+    """`turn_detection`, `endpointing` and `interruption` are used."""
+
+
+class RoomOption:
+    """Options of a room: kept, and without effect on a room in this process."""
+
+    def __init__(self, **options: Any) -> None:
+        self.__dict__.update(options)
+
+
+class RoomInputOptions(RoomOption):
+    """How the caller would be heard: `noise_cancellation`, `audio_enabled`, ..."""
+
+
+class RoomOutputOptions(RoomOption):
+    """How the agent would be heard: `transcription_enabled`, `audio_enabled`, ..."""
+
+
+class RoomOptions(RoomOption):
+    """Both: `audio_input`, `audio_output`, `text_input`, ..."""
+
+
+class AudioInputOptions(RoomOption):
+    """Part of `RoomOptions`."""
+
+
+class AudioOutputOptions(RoomOption):
+    """Part of `RoomOptions`."""
+
+
+class TextInputOptions(RoomOption):
+    """Part of `RoomOptions`."""
+
+
+class TextOutputOptions(RoomOption):
+    """Part of `RoomOptions`."""
+
+
+class VideoInputOptions(RoomOption):
+    """Part of `RoomOptions`."""
+
+
+# -- events
+
+
+@dataclass(slots=True, kw_only=True)
+class UserInputTranscribedEvent(events.UserInputTranscribedEvent):
+    """Words of the caller were understood. There is one caller, so nobody is named."""
+
+    speaker_id: str | None = None
+    item_id: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class FunctionToolsExecutedEvent(events.FunctionToolsExecutedEvent):
+    """All tools of one model response have ended."""
+
+    @property
+    def has_tool_reply(self) -> bool:
+        """Whether the model answers to the outputs."""
+        return any(output.reply_required for output in self.function_call_outputs)
+
+    def cancel_tool_reply(self) -> NoReturn:
+        """Not possible here: return `ToolResult(output, reply_required=False)`, or raise `StopResponse`, in the tool.
+
+        Raises `NotImplementedError`.
+        """
+        raise NotImplementedError("cancel_tool_reply: return ToolResult(output, reply_required=False) in the tool")
+
+
+@dataclass(slots=True, kw_only=True)
+class MetricsCollectedEvent:
+    """Never given here."""
+
+    metrics: Any
+    created_at: float = field(default_factory=time.time)
+    type: Literal["metrics_collected"] = "metrics_collected"
+
+
+@dataclass(slots=True, kw_only=True)
+class SessionUsageUpdatedEvent:
+    """Never given here."""
+
+    usage: Any
+    created_at: float = field(default_factory=time.time)
+    type: Literal["session_usage_updated"] = "session_usage_updated"
+
+
+_WITH_MORE_FIELDS: dict[type[Any], type[Any]] = {
+    events.UserInputTranscribedEvent: UserInputTranscribedEvent,
+    events.FunctionToolsExecutedEvent: FunctionToolsExecutedEvent,
+}
+
+
+def livekit_event(event: Any) -> Any:
+    """The event with the fields that LiveKit's has."""
+    kind = _WITH_MORE_FIELDS.get(type(event))
+    return event if kind is None else kind(**{f.name: getattr(event, f.name) for f in fields(event)})
+
+
+# -- the session
+
+
+class AgentSession(native.AgentSession[Userdata]):
+    """`antiphon.AgentSession`, with the options of LiveKit's.
+
+    Models may be named ("deepgram/nova-3"); `mcp_servers` become toolsets. `SESSION_OPTIONS_WITHOUT_EFFECT` are told
+    once; other options are a `TypeError`. After `max_tool_steps` rounds of calls there may be one more.
+    """
+
+    def __init__(
+        self,
+        *,
+        stt: Any = NOT_GIVEN,
+        vad: Any = NOT_GIVEN,
+        llm: Any = NOT_GIVEN,
+        tts: Any = NOT_GIVEN,
+        turn_detection: Any = NOT_GIVEN,
+        turn_handling: Any = NOT_GIVEN,
+        tools: Sequence[ToolLike] | None = None,
+        userdata: NotGivenOr[Userdata] = NOT_GIVEN,
+        max_tool_steps: int = 3,
+        mcp_servers: Any = None,
+        **options: Any,
+    ) -> None:
+        turns, detection = _turn_handling(turn_handling)
+        super().__init__(
+            stt=model_for("stt", stt),
+            vad=vad,
+            llm=model_for("llm", llm),
+            tts=model_for("tts", tts),
+            turn_detection=_detection(turn_detection if is_given(turn_detection) else detection),
+            turn_handling=turns,
+            tools=[*(tools or ()), *mcp_toolsets(mcp_servers)],
+            userdata=userdata,
+            max_tool_steps=max_tool_steps + ROUNDS_BEYOND,
+            **without_effect("AgentSession", options, SESSION_OPTIONS_WITHOUT_EFFECT),
+        )
+
+    async def start(self, agent: Agent, *, room: Any = None, **options: Any) -> RunResult | None:
+        """Begin the call with `agent` in charge. Takes the models, too."""
+        given = without_effect("session.start", options, START_OPTIONS_WITHOUT_EFFECT)
+        for kind in ("stt", "llm", "tts"):
+            if kind in given:
+                given[kind] = model_for(kind, given[kind])
+        return await super().start(agent, room=room, **given)
+
+    def generate_reply(
+        self,
+        *,
+        user_input: str | ChatMessage | None = None,
+        instructions: Any = None,
+        tool_choice: NotGivenOr[ToolChoice] = NOT_GIVEN,
+        allow_interruptions: NotGivenOr[bool] = NOT_GIVEN,
+        **options: Any,
+    ) -> SpeechHandle:
+        """Have the model speak. `tools`, `chat_ctx` and `input_modality` are told, and not used."""
+        given = {name: value for name, value in options.items() if is_given(value)}
+        unknown = without_effect("session.generate_reply", given, ("tools", "chat_ctx", "input_modality"))
+        if unknown:
+            raise TypeError(f"generate_reply: unknown option {next(iter(unknown))!r}")
+        text = user_input.text_content if isinstance(user_input, ChatMessage) else user_input
+        return super().generate_reply(
+            user_input=text if is_given(text) else None,
+            instructions=str(instructions) if is_given(instructions) and instructions is not None else None,
+            tool_choice=tool_choice,
+            allow_interruptions=allow_interruptions,
+        )
+
+    def run(self, *, user_input: str, input_modality: str = "text", **options: Any) -> RunResult:
+        """Give the agent a turn of the caller in text. There is no `output_type`."""
+        if any(is_given(value) and value is not None for value in options.values()):
+            raise TypeError(f"session.run: there is no {next(iter(options))}; use a tool that takes the result")
+        return super().run(user_input=user_input)
+
+    def commit_user_turn(self, **options: Any) -> None:
+        """The caller's turn ends now."""
+        without_effect("session.commit_user_turn", options, options)
+        super().commit_user_turn()
+
+    def update_options(self, **options: Any) -> None:
+        """Told, and not done: options are those of the constructor."""
+        without_effect("session.update_options", options, options)
+
+    @property
+    def usage(self) -> UsageSummary:
+        """What the call has cost. Not counted here: all zero."""
+        return UsageSummary()
+
+    def emit(self, name: str, *arguments: Any) -> None:
+        super().emit(name, *(livekit_event(argument) for argument in arguments))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        hint = f": {_ABSENT[name]}" if name in _ABSENT else ""
+        raise AttributeError(f"AgentSession has no attribute {name!r} here{hint}", name=name, obj=self)
+
+
+def _detection(given: Any) -> Any:
+    if given == "realtime_llm":
+        notice("AgentSession: turn_detection='realtime_llm' has no effect here; the VAD and the transcript decide")
+        return NOT_GIVEN
+    return NOT_GIVEN if given is None else given
+
+
+def _turn_handling(given: Any) -> tuple[Any, Any]:
+    """What of LiveKit's options there is here, and the turn detection among them."""
+    if not is_given(given) or given is None:
+        return None, NOT_GIVEN
+    if isinstance(given, TurnHandling):
+        return given, NOT_GIVEN
+    turns: dict[str, Any] = {}
+    endpointing = dict(_used("endpointing", given, {"min_delay": "min_delay", "max_delay": "max_delay"}))
+    interruption = dict(
+        _used(
+            "interruption",
+            given,
+            {"enabled": "enabled", "min_words": "min_words", "false_interruption_timeout": "false_after"},
+        )
+    )
+    if endpointing:
+        turns["endpointing"] = endpointing
+    if interruption:
+        # A sound alone pauses the agent; only words cut it, so there is nothing below one.
+        if "min_words" in interruption:
+            interruption["min_words"] = max(1, interruption["min_words"])
+        turns["interruption"] = interruption
+    others = [name for name in given if name not in ("turn_detection", "endpointing", "interruption")]
+    without_effect("turn_handling", given, others)
+    return turns or None, given.get("turn_detection", NOT_GIVEN)
+
+
+def _used(group: str, given: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    options = given.get(group) or {}
+    without_effect(f"turn_handling[{group!r}]", options, [name for name in options if name not in names])
+    for name, value in options.items():
+        if name in names and value is not None:
+            yield names[name], value

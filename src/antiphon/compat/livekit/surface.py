@@ -1,0 +1,459 @@
+"""LiveKit's public names, one by one: what stands behind each here, and what to use where nothing does.
+
+The finder answers imports from this table, and `page` renders it as documentation; a test keeps both in step with the
+code. "supported": the same meaning. "different": the name works, and the note says what differs. "absent": importing
+it is an `ImportError` that carries the note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal, TypeAlias
+
+Status: TypeAlias = Literal["supported", "different", "absent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A public name of one of LiveKit's modules."""
+
+    name: str
+    status: Status
+    home: str
+    """Where the object is, "module:attribute"; "" if there is none."""
+    note: str = ""
+    """What differs, or what to use instead."""
+
+    def load(self) -> Any:
+        """The object."""
+        module, _, attribute = self.home.partition(":")
+        return getattr(import_module(module), attribute)
+
+
+def find(module: str, name: str) -> Name | None:
+    """What the table says of a name."""
+    return _BY_NAME.get((module, name))
+
+
+def refusal(module: str, name: str) -> str:
+    """Why `from module import name` does not work, and what does."""
+    found = find(module, name)
+    if found is not None:
+        return f"{module}.{name} is not available on Antiphon: {found.note}"
+    near = [other.name for other in MODULES.get(module, ()) if other.home]
+    hint = f"; there are {', '.join(near)}" if 0 < len(near) <= 12 else ""
+    return f"{module} has no {name!r} on Antiphon{hint}. docs/livekit.md lists what there is."
+
+
+# -- the table
+
+
+def _same(home: str, *names: str) -> list[Name]:
+    """Names of `antiphon.<home>` that mean the same."""
+    return [Name(name, "supported", f"antiphon.{home}:{name}") for name in " ".join(names).split()]
+
+
+def _as(name: str, home: str, note: str = "") -> Name:
+    """A name that is another one here. It differs if there is a note."""
+    return Name(name, "different" if note else "supported", f"antiphon.{home}", note)
+
+
+def _ours(home: str, names: str, note: str = "") -> list[Name]:
+    """Names that are made for this layer, in `antiphon.compat.livekit.<home>`."""
+    return [_as(name, f"compat.livekit.{home}:{name}", note) for name in names.split()]
+
+
+def _not(note: str, names: str) -> list[Name]:
+    return [Name(name, "absent", "", note) for name in names.split()]
+
+
+_TOOLS = [
+    *_same(
+        "tools.function",
+        "FunctionTool RawFunctionTool Tool ToolError ToolFlag ToolResult StopResponse function_tool ProviderTool",
+        "find_function_tools is_function_tool is_raw_function_tool",
+    ),
+    *_same("tools.toolset", "ToolContext Toolset"),
+    *_same("options", "ToolChoice"),
+    *_not(
+        "a tool knows its name, description and schema: tool.name, tool.description, tool.spec",
+        "get_function_info get_raw_function_info get_fnc_tool_names FunctionToolInfo RawFunctionToolInfo",
+    ),
+]
+
+_CHAT = [
+    *_same(
+        "chat",
+        "ChatContext ChatItem ChatMessage ChatRole ChatContent FunctionCall FunctionCallOutput AgentHandoff",
+        "AgentConfigUpdate ImageContent",
+    ),
+    *_ours("agents", "Instructions"),
+    *_not("messages hold text and images", "AudioContent CacheBreakpoint"),
+]
+
+_DUPLICATES = [
+    Name("DuplicateMode", "supported", "antiphon.options:DuplicateMode"),
+    Name("DuplicateScope", "supported", "antiphon.options:DuplicateScope"),
+]
+
+_BACKGROUND = [
+    *_ours("agents", "AsyncToolset", "tool_handling= is told and not used; texts about progress are fixed"),
+    *_same("toolkit.background", "AsyncRunContext"),
+]
+
+_EVENTS = [
+    *_same(
+        "events",
+        "AgentEvent AgentStateChangedEvent UserStateChangedEvent AgentFalseInterruptionEvent",
+        "ConversationItemAddedEvent SpeechCreatedEvent ToolExecutionUpdatedEvent",
+        "ToolCallStarted ToolCallUpdated ToolCallEnded CloseEvent CloseReason",
+    ),
+    _as("ErrorEvent", "events:ErrorEvent", "error is the exception itself; the session goes on after it"),
+    *_ours("sessions", "UserInputTranscribedEvent", "speaker_id and item_id are None: there is one caller"),
+    *_ours(
+        "sessions", "FunctionToolsExecutedEvent", "cancel_tool_reply() raises: return ToolResult(reply_required=False)"
+    ),
+    *_ours("sessions", "MetricsCollectedEvent SessionUsageUpdatedEvent", "never given"),
+    *_not(
+        "there is no such event; a recogniser that fails gives an error event",
+        "UserTranscriptionTimeoutEvent OverlappingSpeechEvent",
+    ),
+    *_not("there is no limit on the caller's turn; interrupt from a timer of yours", "UserTurnExceededEvent"),
+    *_not("listen to conversation_item_added: replies for updates are messages like others", "ToolReplyUpdated"),
+]
+
+_RUN_CONTEXT = _as(
+    "RunContext",
+    "run_context:RunContext",
+    "with_filler() and foreground() are absent: say() in the tool, or function_tool(filler=)",
+)
+
+_RUN_RESULT = [
+    *_same(
+        "run_result",
+        "RunResult RunAssert RunEvent EventAssert EventRangeAssert ChatMessageEvent FunctionCallEvent",
+        "FunctionCallOutputEvent AgentHandoffEvent",
+    ),
+    _as("mock_tools", "run_result:mock_tools", "a context manager only; there is no session="),
+]
+
+_AGENTS = [
+    *_ours("agents", "Agent AgentTask", "turns are the session's business: turn options of an agent are told"),
+    *_same("options", "ModelSettings"),
+]
+
+_TURN_OPTIONS = [
+    *_ours("sessions", "TurnHandlingOptions", "preemptive_generation and user_turn_limit are told"),
+    *_ours("sessions", "EndpointingOptions", "min_delay and max_delay count; the defaults are 0.3 and 1.2 s"),
+    *_ours(
+        "sessions",
+        "InterruptionOptions",
+        "enabled, min_words (at least 1) and false_interruption_timeout count: a sound pauses the agent, words cut it",
+    ),
+    *_ours("sessions", "PreemptiveGenerationOptions UserTurnLimitOptions", "accepted and not used"),
+]
+
+_ROOM_OPTIONS = _ours(
+    "sessions",
+    "RoomInputOptions RoomOutputOptions RoomOptions AudioInputOptions AudioOutputOptions TextInputOptions "
+    "TextOutputOptions VideoInputOptions",
+    "accepted and not used: the room is in this process",
+)
+
+_SESSION = _ours(
+    "sessions",
+    "AgentSession",
+    "options without effect are told once (listed below); input, output, room_io and amd are absent",
+)
+
+_BACKGROUND_AUDIO = _ours("quiet", "BackgroundAudioPlayer AudioConfig BuiltinAudioClip PlayHandle", "silent")
+
+_SPEECH_HANDLE = _same("speech_handle", "SpeechHandle")
+
+_NOT_GIVEN = [
+    *_same("options", "NotGiven NotGivenOr NOT_GIVEN"),
+    *_ours(
+        "utilities",
+        "APIConnectOptions DEFAULT_API_CONNECT_OPTIONS",
+        "accepted and not used: models have timeout= and max_retries= of their own",
+    ),
+    *_ours("utilities", "LanguageCode"),
+]
+
+_ERRORS = [
+    _as("APIError", "errors:ProviderError", "to be caught; made with provider= and retryable="),
+    _as("APIConnectionError", "errors:ProviderConnectionError", "to be caught"),
+    _as("APIStatusError", "errors:ProviderStatusError", "to be caught"),
+    _as("APITimeoutError", "errors:ProviderTimeout", "to be caught"),
+    *_not("jobs are not assigned, they are calls; there is nothing to wait for", "AssignmentTimeoutError"),
+    *_not("catch ToolError or ProviderError", "UnexpectedModelBehavior"),
+    *_not("make a ProviderStatusError (antiphon.errors)", "create_api_error_from_http"),
+]
+
+_JOBS = [
+    *_ours("servers", "AgentServer WorkerOptions", "scaling, load and dispatch options are told: one process"),
+    *_ours("servers", "WorkerType WorkerPermissions JobExecutorType AutoSubscribe", "accepted and not used"),
+    *_ours("servers", "JobContext", "ctx.api raises: there is no LiveKit server; one caller, there from the start"),
+    *_same("server.job", "JobProcess"),
+    *_same("protocols", "get_job_context"),
+    *_ours("servers", "JobRequest", "for annotations: each call is a job, nobody asks"),
+]
+
+_WORKFLOWS = [
+    *_ours("agents", "TaskGroup", "summarize_chat_ctx= is told and not used"),
+    *_same("tasks.task_group", "TaskCompletedEvent TaskGroupResult"),
+    *_not(
+        "write an AgentTask with a tool that takes the value and calls self.complete(value)",
+        "GetEmailTask GetEmailResult GetAddressTask GetAddressResult GetNameTask GetNameResult GetPhoneNumberTask "
+        "GetPhoneNumberResult GetDOBTask GetDOBResult GetDtmfTask GetDtmfResult",
+    ),
+    *_not(
+        "card numbers should not pass through a model; take them by a payment provider's own line",
+        "GetCreditCardTask GetCreditCardResult GetCardNumberTask GetSecurityCodeTask GetExpirationDateTask",
+    ),
+    *_not(
+        "there is no telephone to transfer to; hand off to another Agent",
+        "WarmTransferTask WarmTransferResult TwilioConnectorWarmTransferTask",
+    ),
+    *_not("give an AgentTask instructions=", "WorkflowInstructions"),
+]
+
+_BETA_TOOLS = [
+    *_same("toolkit.end_call", "EndCallTool"),
+    *_same("toolkit.dtmf", "send_dtmf_events"),
+]
+
+_TOOLSETS = [
+    *_BACKGROUND,
+    _as(
+        "ToolSearchToolset",
+        "tools.search:ToolSearchToolset",
+        "one way of ranking, and found tools stay; no search_strategy=",
+    ),
+    _as("ToolProxyToolset", "tools.search:ToolProxyToolset", "calls keep the policies of the tools"),
+    *_not("there is one way of ranking; leave search_strategy= out", "BM25SearchStrategy KeywordSearchStrategy"),
+]
+
+_STREAM_ADAPTER = "recognisers hear pauses themselves: antiphon.adapters.stream.StreamAdapter over a Recognizer"
+_FALLBACK = "give one model; openai.LLM(max_retries=) tries again"
+_TOKENIZE = "voices cut text into sentences themselves; put your own cut into tts_node"
+
+UNBUILT_VENDORS: Mapping[str, str] = {
+    "anthropic": "LLM",
+    "assemblyai": "STT",
+    "aws": "LLM STT TTS",
+    "azure": "STT TTS",
+    "baseten": "LLM STT TTS",
+    "cerebras": "LLM",
+    "clova": "STT",
+    "elevenlabs": "STT TTS",
+    "fal": "STT",
+    "fireworksai": "LLM STT",
+    "gladia": "STT",
+    "google": "LLM STT TTS",
+    "groq": "LLM STT TTS",
+    "hume": "TTS",
+    "inworld": "TTS",
+    "lmnt": "TTS",
+    "mistralai": "LLM STT",
+    "neuphonic": "TTS",
+    "playai": "TTS",
+    "resemble": "TTS",
+    "rime": "TTS",
+    "sarvam": "STT TTS",
+    "smallestai": "TTS",
+    "soniox": "STT",
+    "speechmatics": "STT TTS",
+    "spitch": "STT TTS",
+}
+"""Vendors whose models have a name only: a local one takes their place, with a line that says so."""
+
+MODULES: Mapping[str, list[Name]] = {
+    "livekit": [],
+    "livekit.agents": [
+        *_JOBS,
+        *(n for n in _TOOLS if n.name in ("FunctionTool", "function_tool", "ProviderTool", "ToolContext", "ToolError")),
+        *(n for n in _TOOLS if n.name in ("ToolResult", "StopResponse")),
+        _RUN_CONTEXT,
+        *(n for n in _CHAT if n.name in ("ChatContext", "ChatItem", "ChatMessage", "ChatRole", "ChatContent")),
+        *(n for n in _CHAT if n.name in ("FunctionCall", "FunctionCallOutput", "AgentHandoff", "AgentConfigUpdate")),
+        *_AGENTS,
+        *_SESSION,
+        *_not("there are no recordings by option; antiphon call --out writes one", "RecordingOptions"),
+        *_not("use a tool that takes the result", "RunOutputOptions"),
+        *_not("write in the instructions how to speak", "ExpressiveOptions NonverbalOptions SpeechSteeringOptions"),
+        *_not("override Agent.stt_node", "AudioRecognition"),
+        *_EVENTS,
+        *_TURN_OPTIONS,
+        *_not(
+            "name the words in the recogniser: deepgram.STT(keyterms=[...])",
+            "KeytermsOptions KeytermDetectionOptions STTContextOptions",
+        ),
+        *(n for n in _ROOM_OPTIONS if n.name in ("RoomInputOptions", "RoomOutputOptions")),
+        *_not("session.start(room=ctx.room) does what is needed", "RoomIO"),
+        *_not("session.start takes input= and output= (AudioInput, AudioOutput)", "io"),
+        *_not("there is no picture of the agent", "avatar"),
+        *_not("override Agent.tts_node; markup is taken out before speech", "text_transforms"),
+        *_BACKGROUND_AUDIO,
+        *_not("there is no detection of answering machines", "AMD AMDCategory AMDPredictionEvent"),
+        *_RUN_RESULT,
+        *_ERRORS,
+        *_NOT_GIVEN,
+        *_not("end the text of a node where the segment ends", "FlushSentinel"),
+        *_not("write tests with session.run() and mock_tools", "Scenario ScenarioGroup Simulation SimulationContext"),
+        *_not("jobs run in this process", "ipc"),
+    ],
+    "livekit.agents.llm": [
+        *_TOOLS,
+        *_CHAT,
+        *_DUPLICATES,
+        *_BACKGROUND,
+        *_same("llm", "LLM LLMStream ChatChunk ChoiceDelta FunctionToolCall CompletionUsage"),
+        *_not(_FALLBACK, "FallbackAdapter RealtimeModelFallbackAdapter"),
+        *_not("give an LLM with an STT and a TTS", "RealtimeModel RealtimeSession RealtimeCapabilities"),
+        *_not("tools run in sessions; call tool.prepare() and tool.call()", "execute_function_call FunctionCallResult"),
+        *_not("AsyncToolset(on_duplicate_call=) and function_tool(on_duplicate=)", "ToolHandlingOptions"),
+    ],
+    "livekit.agents.llm.tool_context": [*_TOOLS, *_DUPLICATES],
+    "livekit.agents.llm.chat_context": _CHAT,
+    "livekit.agents.llm.async_toolset": _BACKGROUND,
+    "livekit.agents.voice": [
+        *_AGENTS,
+        *_SESSION,
+        _RUN_CONTEXT,
+        *_EVENTS,
+        *_SPEECH_HANDLE,
+        *_TURN_OPTIONS,
+        *_BACKGROUND_AUDIO,
+        *_not("override Agent.stt_node", "AudioRecognition"),
+        *_not("session.start takes input= and output= (AudioInput, AudioOutput)", "io"),
+    ],
+    "livekit.agents.voice.agent": _AGENTS,
+    "livekit.agents.voice.agent_session": _SESSION,
+    "livekit.agents.voice.events": [_RUN_CONTEXT, *_EVENTS],
+    "livekit.agents.voice.speech_handle": _SPEECH_HANDLE,
+    "livekit.agents.voice.background_audio": _BACKGROUND_AUDIO,
+    "livekit.agents.voice.room_io": [
+        *_ROOM_OPTIONS,
+        *_not("session.start(room=ctx.room) does what is needed", "RoomIO"),
+    ],
+    "livekit.agents.voice.run_result": _RUN_RESULT,
+    "livekit.agents.room_io": [
+        *_ROOM_OPTIONS,
+        *_not("session.start(room=ctx.room) does what is needed", "RoomIO"),
+    ],
+    "livekit.agents.beta": [*_BETA_TOOLS, *_ours("agents", "Instructions"), *_TOOLSETS],
+    "livekit.agents.beta.tools": _BETA_TOOLS,
+    "livekit.agents.beta.toolsets": _TOOLSETS,
+    "livekit.agents.beta.workflows": _WORKFLOWS,
+    "livekit.agents.cli": [*_ours("servers", "run_app", "commands console and call; start, dev and connect are not")],
+    "livekit.agents.job": _JOBS,
+    "livekit.agents.worker": _JOBS,
+    "livekit.agents.inference": [
+        _as("LLM", "compat.livekit.models:inference_LLM", "without LiveKit's gateway: by the vendor's own key"),
+        _as("STT", "compat.livekit.models:inference_STT", "without LiveKit's gateway: by the vendor's own key"),
+        _as("TTS", "compat.livekit.models:inference_TTS", "without LiveKit's gateway: by the vendor's own key"),
+        _as("TurnDetector", "compat.livekit.models:TurnDetector", "judges the words, in this process"),
+    ],
+    "livekit.agents.mcp": [
+        _as("MCPServerHTTP", "tools.mcp:MCPServerHTTP", "no tool_result_resolver=; texts and pictures are told"),
+        _as("MCPServerStdio", "tools.mcp:MCPServerStdio", "no tool_result_resolver="),
+        *_same("tools.mcp", "MCPServer MCPToolset MCPToolOptions"),
+    ],
+    "livekit.agents.metrics": [
+        *_ours("quiet", "UsageCollector UsageSummary", "nothing is measured here by itself: all zero"),
+        *_ours("quiet", "log_metrics"),
+        *_ours("quiet", "AgentMetrics", "never given"),
+        *_not(
+            "nothing is measured by the session; antiphon call --json has the latency of a call",
+            "LLMMetrics STTMetrics TTSMetrics EOUMetrics VADMetrics RealtimeModelMetrics ModelUsageCollector",
+        ),
+    ],
+    "livekit.agents.stt": [
+        _as("STT", "stt:STT", "a subclass has stream(), which is pushed frames and marks"),
+        *_same("stt", "SpeechEvent SpeechEventType SpeechData"),
+        *_not(_STREAM_ADAPTER, "StreamAdapter"),
+        *_not(_FALLBACK, "FallbackAdapter"),
+        *_not("subclass STTStream (antiphon.stt)", "RecognizeStream SpeechStream STTCapabilities"),
+    ],
+    "livekit.agents.tts": [
+        _as("TTS", "tts:TTS", "a subclass has synthesize(text), an async iterator"),
+        *_same("tts", "SynthesizedAudio"),
+        *_not("voices speak sentence by sentence by themselves", "StreamAdapter"),
+        *_not(_FALLBACK, "FallbackAdapter"),
+        *_not("write synthesize(text) as an async generator", "ChunkedStream SynthesizeStream AudioEmitter"),
+    ],
+    "livekit.agents.vad": [
+        _as("VAD", "vad:VAD", "a subclass has stream(), which is pushed frames"),
+        *_same("vad", "VADStream VADEvent"),
+        *_not("events are SpeechStarted and SpeechEnded (antiphon.vad)", "VADEventType"),
+    ],
+    "livekit.agents.tokenize": _not(_TOKENIZE, "basic blingfire SentenceTokenizer WordTokenizer"),
+    "livekit.agents.types": _NOT_GIVEN,
+    "livekit.agents.utils": [
+        *_ours("utilities", "shortuuid wait_for_participant"),
+        *_same("options", "is_given"),
+        *_not("antiphon.audio has Resampler and AudioFrame", "audio AudioBuffer combine_frames merge_frames"),
+        *_not("use ImageContent with an image's bytes or URL", "images"),
+    ],
+    "livekit.agents.utils.aio": [
+        *_ours("utilities", "cancel_and_wait gracefully_cancel"),
+        *_not("use asyncio.Queue", "Chan ChanClosed"),
+        *_not("use asyncio.create_task", "duplex_unix tee itertools"),
+    ],
+    "livekit.agents.utils.misc": [*_same("options", "is_given"), *_ours("utilities", "shortuuid")],
+    "livekit.agents.utils.http_context": _ours("utilities", "http_session"),
+    "livekit.agents.testing": _not("session.start() needs no job in tests", "fake_job_context"),
+    "livekit.rtc": [
+        _as("AudioFrame", "audio:AudioFrame", "made of data, sample_rate and num_channels"),
+        *_ours("rooms", "Room", "of one caller, in this process"),
+        *_ours("rooms", "Participant RemoteParticipant LocalParticipant", "nothing that is sent arrives anywhere"),
+        *_ours("rooms", "ParticipantKind ConnectionState RpcInvocationData"),
+        *_not("there are no tracks; session.start(input=, output=) takes audio of your own", "AudioSource AudioStream"),
+        *_not("there are no tracks", "Track LocalAudioTrack RemoteAudioTrack TrackKind TrackSource VideoStream"),
+    ],
+    "livekit.api": _not(
+        "there is no LiveKit server to ask; ctx.delete_room() and ctx.shutdown() end a call",
+        "LiveKitAPI AccessToken VideoGrants CreateRoomRequest DeleteRoomRequest CreateSIPParticipantRequest "
+        "TransferSIPParticipantRequest RoomParticipantIdentity",
+    ),
+    "livekit.plugins": [],
+    "livekit.plugins.openai": [
+        _as("LLM", "compat.livekit.models:openai_LLM", "options that it does not know are told"),
+        _as("STT", "compat.livekit.models:openai_STT", "options that it does not know are told"),
+        _as("TTS", "compat.livekit.models:openai_TTS", "options that it does not know are told"),
+        *_not("give openai.LLM with an STT and a TTS", "realtime"),
+        *_not("use openai.LLM", "responses"),
+    ],
+    "livekit.plugins.deepgram": [
+        _as("STT", "compat.livekit.models:deepgram_STT", "options that it does not know are told"),
+        _as("TTS", "compat.livekit.models:deepgram_TTS", "options that it does not know are told"),
+        *_not("use deepgram.STT", "STTv2"),
+    ],
+    "livekit.plugins.cartesia": [
+        _as("TTS", "compat.livekit.models:cartesia_TTS", "options that it does not know are told"),
+        *_not("use deepgram.STT", "STT"),
+    ],
+    "livekit.plugins.silero": [
+        _as("VAD", "compat.livekit.models:VAD", "its options are its own; those of load() are told")
+    ],
+    "livekit.plugins.turn_detector": [],
+    "livekit.plugins.turn_detector.multilingual": [
+        _as("MultilingualModel", "compat.livekit.models:TurnDetector", "judges the words, in English, without a model")
+    ],
+    "livekit.plugins.turn_detector.english": [
+        _as("EnglishModel", "compat.livekit.models:TurnDetector", "judges the words, without a model")
+    ],
+    "livekit.plugins.noise_cancellation": _ours("quiet", "NC BVC BVCTelephony", "audio is heard as it comes"),
+    **{
+        f"livekit.plugins.{vendor}": [
+            _as(kind, f"compat.livekit.models:{vendor}_{kind}", "not built yet: a local model takes its place")
+            for kind in kinds.split()
+        ]
+        for vendor, kinds in UNBUILT_VENDORS.items()
+    },
+}
+
+_BY_NAME = {(module, name.name): name for module, names in MODULES.items() for name in names}
