@@ -87,8 +87,8 @@ class Endpointing:
 
     min_delay: float = 0.55
     """When text and sound both say that the turn is complete. People leave half a second between two sentences."""
-    max_delay: float = 1.2
-    """When either says that more will come."""
+    max_delay: float = 1.4
+    """When either says that more will come. Detectors take a pause for up to 0.4 s longer than it is."""
     unlikely: float = 0.5
     """A probability of turn end below this counts as "more will come"."""
 

@@ -33,7 +33,8 @@ from antiphon.options import Effect, Endpointing, SessionOptions, ToolPolicy, Tu
 C = TypeVar("C", bound=Command)
 
 SILENCE = 0.3
-"""The `min_delay` of dialogues that set no endpointing of their own."""
+UNFINISHED = 1.2
+"""`min_delay` and `max_delay` of dialogues that set no endpointing of their own."""
 
 
 class Dialogue:
@@ -42,7 +43,7 @@ class Dialogue:
     def __init__(self, *, hooks: bool = True, **options: Any) -> None:
         turns: TurnHandling = options.pop("turns", TurnHandling())
         if turns.endpointing == Endpointing():
-            turns = replace(turns, endpointing=Endpointing(min_delay=SILENCE))
+            turns = replace(turns, endpointing=Endpointing(SILENCE, UNFINISHED))
         self.core = Conversation(SessionOptions(turns=turns, **options), "a")
         self.now = 0.0
         self.answers_hooks = hooks

@@ -157,7 +157,7 @@ def draw_options(rng: Random) -> SessionOptions:
     return SessionOptions(
         turns=TurnHandling(
             detection=detection,  # type: ignore[arg-type]
-            endpointing=Endpointing(min_delay=0.3),
+            endpointing=Endpointing(min_delay=0.3, max_delay=1.2),
             interruption=Interruption(
                 enabled=rng.random() < 0.95,
                 min_words=rng.choice((1, 1, 1, 2)),
