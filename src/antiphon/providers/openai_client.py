@@ -12,7 +12,6 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -96,6 +95,7 @@ class OpenAIEndpoint(RemoteProvider):
     @contextmanager
     def translated_errors(self) -> Iterator[None]:
         """Errors of the SDK become `ProviderError`s that name this provider."""
+        import httpx2
         import openai
 
         try:
@@ -111,9 +111,9 @@ class OpenAIEndpoint(RemoteProvider):
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise self.broken(f"it sent what is no JSON ({error})") from error
         # While a body is read, the SDK lets the errors of its HTTP library through.
-        except _http().TimeoutException as error:
+        except httpx2.TimeoutException as error:
             raise self._too_late() from error
-        except (_http().HTTPError, _http().StreamError) as error:
+        except (httpx2.HTTPError, httpx2.StreamError) as error:
             raise self.broken(error) from error
 
     def broken(self, why: object) -> ProviderConnectionError:
@@ -149,14 +149,6 @@ class OpenAIEndpoint(RemoteProvider):
 def _import_sdk() -> None:
     import openai
     import openai.resources.chat  # noqa: F401 - imported lazily by the SDK, and slow
-
-
-def _http() -> Any:
-    """The HTTP library of the SDK: another one before release 3."""
-    try:
-        return import_module("httpx2")
-    except ImportError:
-        return import_module("httpx")
 
 
 def _is_near(url: str) -> bool:
