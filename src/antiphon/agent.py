@@ -57,6 +57,8 @@ class Enrolment(Protocol):
     def own_model(self, kind: str, own: Any) -> Any: ...
     def parallel_tool_calls(self) -> NotGivenOr[bool]: ...
     def check_number_of(self, tools: Sequence[ToolLike]) -> None: ...
+    async def set_up_new(self, tools: Sequence[ToolLike]) -> None: ...
+    def close_absent(self, tools: Sequence[ToolLike]) -> None: ...
     def completed(self, outcome: Any) -> None: ...
     def changed(self, item: AgentConfigUpdate | None) -> None: ...
 
@@ -179,24 +181,26 @@ class Agent:
     async def update_tools(self, tools: Sequence[ToolLike]) -> None:
         """Replace *all* tools, those defined as methods included, from the next response on.
 
-        Of equal ids the last is kept.
+        Of equal ids the last is kept. While the agent is at work, toolsets that it did not have are set up first, which
+        this waits for, and those that it has no more are closed.
 
         Raises `ToolDefinitionError` for things that are no tools, for two different tools of one name, and for more
         tools than the session's `max_tools`; nothing is changed then.
         """
         kept = dedupe_by_id(tools)
-        table = ToolContext(kept)
-        table.check()
+        ToolContext(kept).check()
         if self._enrolment is not None:
             self._enrolment.check_number_of(kept)
-        before = ToolContext(self._tools).function_tools
-        after = table.function_tools
+            await self._enrolment.set_up_new(kept)
+        before, after = _names(self._tools), _names(kept)
         added = [name for name in after if name not in before]
         removed = [name for name in before if name not in after]
         self._tools = kept
         self.tools_version += 1
         item = AgentConfigUpdate(tools_added=added or None, tools_removed=removed or None) if added or removed else None
         self._changed(item)
+        if self._enrolment is not None:
+            self._enrolment.close_absent(kept)
 
     async def update_chat_ctx(self, chat_ctx: ChatContext, *, exclude_invalid_function_calls: bool = True) -> None:
         """Replace what it knows of the conversation. The session's history stays as it is.
@@ -357,6 +361,11 @@ def dedupe_tools(tools: Iterable[ToolLike]) -> list[ToolLike]:
     kept = list(dict.fromkeys(tools))
     ToolContext(kept)
     return kept
+
+
+def _names(tools: Sequence[ToolLike]) -> dict[str, object]:
+    """Names of what the model may call, without toolsets whose names clash."""
+    return dict(ToolContext.leaving_out_clashes(tools)[0].function_tools)
 
 
 def _missing(agent: Agent, kind: str, found: Any) -> UsageError:

@@ -45,12 +45,13 @@ from antiphon.run_result import RunResult, mocked_tools
 from antiphon.runtime.driver import Driver
 from antiphon.runtime.host import SaySource
 from antiphon.runtime.tool_runner import Run
+from antiphon.runtime.toolsets import OpenToolsets
 from antiphon.speech_handle import SpeechHandle
 from antiphon.stt import STT
 from antiphon.toolkit.background import task_tools
 from antiphon.tools.function import FunctionTool, RawFunctionTool, ToolFlag
 from antiphon.tools.proxy import with_stand_ins
-from antiphon.tools.toolset import ToolContext, ToolLike, Toolset
+from antiphon.tools.toolset import ToolContext, ToolLike
 from antiphon.tts import TTS
 
 if TYPE_CHECKING:
@@ -97,6 +98,14 @@ class Enrolled:
     def check_number_of(self, tools: Sequence[ToolLike]) -> None:
         """Raise `ToolDefinitionError` if these are more tools than the session allows an agent."""
         self._application.check_number_of(tools, self.id)
+
+    async def set_up_new(self, tools: Sequence[ToolLike]) -> None:
+        """Start the toolsets that the agent did not have, and wait for them."""
+        await self._application.toolsets.add(self.id, tools)
+
+    def close_absent(self, tools: Sequence[ToolLike]) -> None:
+        """Close the toolsets that the agent has no more."""
+        self._application.toolsets.retain(self.id, tools)
 
     def completed(self, outcome: Any) -> None:
         """Tell those who test that a task has its result."""
@@ -163,9 +172,7 @@ class Application:
         """The speech that a message (by its id) or a round of calls (by its group) belongs to."""
         self._sources: dict[int, tuple[SaySource, AsyncIterable[AudioFrame] | None]] = {}
         self._idle_waiters: list[asyncio.Future[None]] = []
-        self._open_toolsets: dict[str, tuple[list[Toolset], asyncio.Future[None]]] = {}
-        """By agent id, or `_SESSION`: the toolsets that were started, and when they are ready."""
-        self._closings: set[asyncio.Task[None]] = set()
+        self.toolsets = OpenToolsets(self.failed)
 
     @property
     def running(self) -> Driver:
@@ -263,14 +270,11 @@ class Application:
         return known.without_ignored if on_enter else known.table
 
     def _table(self, tools: list[ToolLike], agent_id: str, mocks: Mapping[str, Callable[..., Any]]) -> ToolContext:
-        try:
-            table = ToolContext(tools)
-        except ToolDefinitionError:
-            # Names that clash only now come from a toolset that computes its tools: the later one is left out.
-            table, left_out = ToolContext.leaving_out_clashes(tools)
-            for tool, error in left_out:
-                if self._is_news(agent_id, tool.id):
-                    self.failed(error, tool)
+        # Names that clash only now come from a toolset that computes its tools: the later one is left out.
+        table, left_out = ToolContext.leaving_out_clashes(tools)
+        for tool, error in left_out:
+            if self._is_news(agent_id, tool.id):
+                self.failed(error, tool)
         self._judge_number_of(table, agent_id)
         if shared := task_tools(table.flatten()):
             table = ToolContext([*table.tools, *(tool for tool in shared if tool.name not in table)])
@@ -316,65 +320,15 @@ class Application:
 
     def setup_toolsets(self, agent_id: str) -> asyncio.Future[None] | None:
         """Start an agent's toolsets. The result is done when they are ready; None: there are none."""
-        return self._set_up(agent_id, self._agents[agent_id].tools)
+        return self.toolsets.open(agent_id, self._agents[agent_id].tools, self.running.spawn)
 
     def setup_session_toolsets(self) -> None:
         """Start the session's own toolsets."""
-        self._set_up(_SESSION, self.tools)
-
-    def _set_up(self, owner: str, tools: Sequence[ToolLike]) -> asyncio.Future[None] | None:
-        toolsets = [tool for tool in tools if isinstance(tool, Toolset)]
-        if not toolsets:
-            return None
-        ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._open_toolsets[owner] = (toolsets, ready)
-        self.running.spawn(self._set_up_all(toolsets, ready), f"toolsets of {owner or 'the session'}")
-        return ready
-
-    async def _set_up_all(self, toolsets: list[Toolset], ready: asyncio.Future[None]) -> None:
-        try:
-            for toolset in toolsets:
-                try:
-                    await toolset.setup()
-                except Exception as error:
-                    logger.exception("toolset %r could not be set up; the agent runs without it", toolset.id)
-                    self.failed(error, toolset)
-        finally:
-            if not ready.done():
-                ready.set_result(None)
+        self.toolsets.open(_SESSION, self.tools, self.running.spawn)
 
     def close_toolsets(self, agent_id: str) -> None:
         """The agent has ended: its toolsets close, while the conversation goes on."""
-        if agent_id in self._open_toolsets:
-            closing = asyncio.get_running_loop().create_task(self._close_all(agent_id), name=f"closing {agent_id}")
-            self._closings.add(closing)
-            closing.add_done_callback(self._closings.discard)
-
-    async def close_all_toolsets(self, timeout: float) -> None:
-        """Close every toolset that is still open, and wait for those that are closing, at most `timeout` seconds."""
-        for owner in list(self._open_toolsets):
-            self.close_toolsets(owner)
-        if not self._closings:
-            return
-        _, deaf = await asyncio.wait(set(self._closings), timeout=timeout)
-        for task in deaf:
-            logger.warning("%s: the toolsets did not close within %s s and were abandoned", task.get_name(), timeout)
-            task.cancel()
-
-    async def _close_all(self, owner: str) -> None:
-        toolsets, _ = self._open_toolsets.pop(owner)
-        for toolset in reversed(toolsets):
-            try:
-                await toolset.aclose()
-            except Exception as error:
-                logger.exception("toolset %r could not be closed", toolset.id)
-                self.failed(error, toolset)
-
-    async def wait_for_setups(self, timeout: float) -> None:
-        """Until the toolsets that are starting are ready, or `timeout` seconds."""
-        starting = [ready for _, ready in self._open_toolsets.values()]
-        if starting:
-            await asyncio.wait(starting, timeout=timeout)
+        self.toolsets.close(agent_id)
 
     # -- models
 

@@ -186,7 +186,7 @@ class AgentSession(EventEmitter, Generic[Userdata]):
         result = self._application.recorder = RunResult() if capture_run else None
         self._application.setup_session_toolsets()
         driver.start(agent_id)
-        await self._application.wait_for_setups(SETUP_PATIENCE)
+        await self._application.toolsets.wait_ready(SETUP_PATIENCE)
         if result is not None:
             if driver.idle:
                 self._application.recorder = None
@@ -490,7 +490,7 @@ class AgentSession(EventEmitter, Generic[Userdata]):
         application = self._application
         application.end_speeches()
         await driver.aclose(CANCELLED_TASKS_GRACE)
-        await application.close_all_toolsets(self._options.close_grace)
+        await application.toolsets.close_all(self._options.close_grace)
         self.emit("close", CloseEvent(reason=_close_reason(reason), error=self._close_error))
 
     async def __aenter__(self) -> Self:

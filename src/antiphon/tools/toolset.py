@@ -8,6 +8,7 @@ tools keep what their authors said about them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self, TypeAlias
@@ -176,6 +177,9 @@ class ToolContext:
 
         For names that are known only after `Toolset.setup`: of two that clash, the later is left out, a toolset whole.
         """
+        tools = list(tools)
+        with suppress(ToolDefinitionError):
+            return cls(tools), []
         kept: list[ToolLike] = []
         left_out: list[tuple[ToolLike, ToolDefinitionError]] = []
         context = cls()

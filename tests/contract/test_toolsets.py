@@ -1,0 +1,139 @@
+"""Toolsets: tools that come and go together, set up and closed with the agent that has them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from antiphon import Agent, AgentSession, Toolset, function_tool
+from antiphon.testing import FakeLLM, Reply, run_virtual
+from tests.calls import outputs
+
+
+class Calendar(Toolset):
+    """A toolset that has to connect before it knows its tools."""
+
+    def __init__(self, log: list[str], *, id: str = "calendar", delay: float = 1.0, fails: bool = False) -> None:
+        super().__init__(id=id)
+        self.log = log
+        self.delay = delay
+        self.fails = fails
+
+    async def setup(self) -> Calendar:
+        await asyncio.sleep(self.delay)
+        if self.fails:
+            raise ConnectionError("no calendar")
+
+        @function_tool(name=f"{self.id}_events")
+        async def events() -> str:
+            """List events."""
+            return "none"
+
+        self._tools = [events]
+        self.log.append(f"{self.id} set up")
+        return self
+
+    async def aclose(self) -> None:
+        self.log.append(f"{self.id} closed")
+
+
+def offered(llm: FakeLLM, request: int) -> list[str]:
+    return [tool.id for tool in llm.requests[request].tools]
+
+
+def test_a_toolset_that_a_tool_adds_is_ready_for_the_same_turns_next_request() -> None:
+    log: list[str] = []
+
+    class Assistant(Agent):
+        @function_tool
+        async def connect(self) -> str:
+            """Connect."""
+            await self.update_tools([*self.tools, Calendar(log)])
+            return "connected"
+
+    async def main() -> None:
+        llm = FakeLLM([Reply(calls=[("connect", {})]), Reply(calls=[("calendar_events", {})]), "Nothing today."])
+        agent = Assistant()
+        async with AgentSession[Any](llm=llm) as session:
+            await session.start(agent)
+            await session.run(user_input="What is on today?")
+            assert outputs(session) == ["connected", "none"]
+            change = next(item for item in agent.chat_ctx.items if item.type == "agent_config_update")
+            assert change.tools_added == ["calendar_events"]
+        assert log == ["calendar set up", "calendar closed"]
+
+    run_virtual(main())
+
+
+def test_a_toolset_that_is_removed_closes_and_one_that_stays_does_not() -> None:
+    log: list[str] = []
+
+    async def main() -> None:
+        one, two, three = (Calendar(log, id=name) for name in ("one", "two", "three"))
+        agent = Agent(tools=[one, two])
+        llm = FakeLLM(["One.", "Two."])
+        async with AgentSession[Any](llm=llm) as session:
+            await session.start(agent)
+            await session.run(user_input="a")
+            await agent.update_tools([two, three])
+            await session.run(user_input="b")
+            assert log == ["one set up", "two set up", "three set up", "one closed"]
+        assert sorted(log[4:]) == ["three closed", "two closed"]
+        assert offered(llm, 0) == ["one_events", "two_events"]
+        assert offered(llm, 1) == ["two_events", "three_events"]
+
+    run_virtual(main())
+
+
+def test_a_toolset_given_to_an_agent_that_is_not_at_work_waits_for_its_turn() -> None:
+    log: list[str] = []
+
+    async def main() -> None:
+        second = Agent(id="second")
+        await second.update_tools([Calendar(log)])
+        async with AgentSession[Any](llm=FakeLLM(["One."])) as session:
+            await session.start(Agent(id="first"))
+            assert log == []
+            session.update_agent(second)
+            await session.wait_for_idle()
+            await asyncio.sleep(2.0)
+            assert log == ["calendar set up"]
+
+    run_virtual(main())
+
+
+def test_a_toolset_that_cannot_be_added_is_told_and_the_others_work() -> None:
+    errors: list[Any] = []
+
+    async def main() -> None:
+        agent = Agent()
+        llm = FakeLLM(["One."])
+        async with AgentSession[Any](llm=llm) as session:
+            session.on("error", errors.append)
+            await session.start(agent)
+            await agent.update_tools([Calendar([], id="bad", fails=True), Calendar([], id="good")])
+            await session.run(user_input="a")
+        assert [event.source.id for event in errors] == ["bad"]
+        assert offered(llm, 0) == ["good_events"]
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("delay", [0.5, 3.0, 30.0])
+def test_an_agent_that_leaves_before_its_toolset_is_ready_closes_it_after(delay: float) -> None:
+    log: list[str] = []
+
+    async def main() -> None:
+        first = Agent(id="first")
+        async with AgentSession[Any](llm=FakeLLM()) as session:
+            await session.start(first)
+            adding = asyncio.ensure_future(first.update_tools([Calendar(log, delay=delay)]))
+            await asyncio.sleep(0.1)
+            session.update_agent(Agent(id="second"))
+            await adding
+            await asyncio.sleep(1.0)
+        assert log == ["calendar set up", "calendar closed"]
+
+    run_virtual(main())
