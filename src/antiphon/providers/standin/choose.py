@@ -86,6 +86,11 @@ def _match(tool: ToolView, tools: Sequence[ToolView], said: Utterance, new: Mapp
         and not any(_weight(tool, w) > 0 for w in topics)
     ):
         act *= 0.3  # "do you have parking": asks for something, but for nothing that this tool is about
+    kin = thesaurus().kin
+    others = [t for t in tools if t is not tool and any(a in t.acts or (a, b) in kin for a in said.acts for b in t.acts)]
+    if topics and act > 0.8 and not any(_weight(tool, w) > 0 for w in topics) and any(
+            _weight(t, w) >= 0.9 for t in others for w in topics):  # fmt: skip
+        act *= 0.4  # "order a ...": what is named is another tool's matter
     if any(slot.kind is Kind.THING and slot.required for slot in tool.slots) and _has_foreign(tools, said):
         values += 0.5
     covered = sum(1 for word in said.content if _weight(tool, word) > 0)

@@ -63,7 +63,7 @@ def fill(tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: Situati
                     counted.update(range(mention.start, _noun_end(slot, mention, said)))
     for slot in tool.slots:
         if slot.kind is Kind.CHOICE and (choice := _choice(slot, said, at)) is not None:
-            out[slot.name] = Fill(choice, at.turn)
+            out[slot.name] = Fill([choice] if slot.many else choice, at.turn)
             words = {stem(w) for w in str(choice).lower().replace("_", " ").replace("-", " ").split()}
             counted.update(k for k, t in enumerate(said.tokens) if stem(t.low) in words)
         elif slot.kind is Kind.FLAG and not slot.gate and (flag := _flag(slot, said, at)) is not None:
@@ -492,7 +492,8 @@ def _free_text(
             out[asked[0].name] = _text_fill(asked[0], text, at)
             return
     places = [s for s in tool.slots if s.kind is Kind.PLACE]
-    if at.addressed and len(places) == 1 and places[0] in open_slots and not _role(places[0]) and len(slots) == 1:
+    if (tool.reads and at.addressed and len(places) == 1 and places[0] in open_slots and not _role(places[0])
+            and len(slots) == 1):  # fmt: skip
         text = _object(places[0], tool, said, out)
         if text:
             out[places[0].name] = _text_fill(places[0], text, at)

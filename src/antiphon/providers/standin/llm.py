@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import logging
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,11 @@ NOTICE = (
     " and cannot converse freely. Give llm= a real model for that."
 )
 """The line that the command line prints when this engine runs in the place of a model."""
+
+
+FAULT = "I'm sorry, something went wrong on my side. Could you say that again, please?"
+"""What the caller hears when the engine itself fails."""
+logger = logging.getLogger("antiphon")
 
 
 class StandInLLM(LLM):
@@ -62,7 +68,12 @@ class StandInLLM(LLM):
                 provider=self.label,
                 retryable=False,
             )
-        step = respond(request, self._now().date())
+        try:
+            step = respond(request, self._now().date())
+        except Exception:
+            # Silence would leave the caller alone with a fault that is ours.
+            logger.exception("the stand-in failed to answer; it apologises instead")
+            step = Step(say=FAULT)
         chunk_id = new_id("standin")
         for word in _deltas(step.say):
             yield ChatChunk(id=chunk_id, delta=ChoiceDelta(content=word))

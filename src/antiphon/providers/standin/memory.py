@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon.providers.standin.fill import Fill
+from antiphon.providers.standin.results import is_running
 from antiphon.providers.standin.slots import ToolView
 from antiphon.providers.standin.understand import Kind
 
@@ -48,6 +49,8 @@ class Called:
     said: tuple[str, ...] = ()
     """What the tool itself spoke while it ran."""
     call_id: str = ""
+    after: tuple[str, ...] = ()
+    """What the agent said since it returned."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -106,6 +109,8 @@ class State:
     calls: list[Called] = field(default_factory=list)
     spent: dict[str, int] = field(default_factory=dict)
     """By tool: the turn in which it last did its work, so that a new request starts afresh."""
+    heard: str = ""
+    """The caller's last turn."""
     last_said: str = ""
     misses: int = 0
     offered_times: tuple[tuple[int, int], ...] = ()
@@ -139,6 +144,11 @@ class State:
         self.offer = step.offer
         self.offered_tool = step.offered_tool
         self.misses = self.misses + 1 if step.missed else 0
+
+    def running(self) -> list[Called]:
+        """The calls that have only reported progress so far."""
+        ended = {c.call_id.partition("/")[0] for c in self.calls if c.output and not is_running(c.output)}
+        return [c for c in self.calls if c.output and is_running(c.output) and c.call_id not in ended]
 
     @property
     def last_call(self) -> Called | None:

@@ -28,8 +28,10 @@ from antiphon.providers.standin.memory import (
 )
 from antiphon.providers.standin.slots import SPECIFIC, Slot, ToolView, write
 from antiphon.providers.standin.understand import Intent, Kind, Utterance, understand
-from antiphon.providers.standin.words import content_stems, phrases
+from antiphon.providers.standin.words import content_stems, is_stop, phrases, stem
 
+SEARCH = "tool_search"
+"""The tool that finds further tools: used where no other fits."""
 IDENTITY = (Kind.PERSON, Kind.EMAIL, Kind.PHONE)
 """What belongs to the caller and not to one request."""
 
@@ -40,13 +42,14 @@ IDENTITY = (Kind.PERSON, Kind.EMAIL, Kind.PHONE)
 def hear(state: State, text: str) -> Step:
     """Understand a caller's turn, note its values, and decide what to do."""
     state.turn += 1
+    state.heard = text
     said = understand(text, state.today, state.asked_kinds(), _open_kinds(state))
     if said.correction and not state.asked and len(said.tokens) <= 5 and not said.of(Kind.DATE):
         # "hmm, actually six": what was given last is what is taken back.
         state.asked = _recent(state)
         said = understand(text, state.today, state.asked_kinds(), _open_kinds(state))
     new = {name: _fills(state, tool, said, addressed=False) for name, tool in state.tools.items()}
-    ranked = match(list(state.tools.values()), said, new)
+    ranked = match([t for t in state.tools.values() if t.name != SEARCH], said, new)
     early = _conversational(state, said, ranked, new)
     if early is not None:
         return early
@@ -80,6 +83,13 @@ def hear(state: State, text: str) -> Step:
     answer = _answer_to_read_back(state, said, new)
     if answer is not None:
         return answer
+    if tool is None and (said.acts & {"change"} or said.correction):
+        tool = _settled(state, said, new)
+        if tool is not None:
+            return _once_more(state, tool, said, new)
+    if tool is None and SEARCH in state.tools and said.content and said.intent is Intent.NONE:
+        query = state.tools[SEARCH].required[:1]
+        return Step(calls=(PlannedCall(SEARCH, {slot.name: text for slot in query}),))
     if tool is None:
         return _lost(state, said)
     if redo.would_repeat(state, tool, said, requested=requested):
@@ -98,6 +108,13 @@ def _once_more(state: State, tool: ToolView, said: Utterance, new: dict[str, dic
     return Step(say=speak.another(tool, changes), offer=Offer.ANOTHER, offered_tool=tool.name)
 
 
+def _settled(state: State, said: Utterance, new: dict[str, dict[str, Fill]]) -> ToolView | None:
+    """What was done last and would be done again with the values just said."""
+    last = next((c for c in reversed(state.calls) if c.output is not None and c.tool in state.spent), None)
+    tool = state.tools.get(last.tool) if last is not None else None
+    return tool if tool is not None and redo.commits(tool) and (new.get(tool.name) or said.mentions) else None
+
+
 def _only(
     state: State, said: Utterance, text: str, new: dict[str, dict[str, Fill]]
 ) -> tuple[ToolView | None, Utterance]:
@@ -108,7 +125,8 @@ def _only(
     tool = doing[0]
     if tool.name in state.spent or said.intent is not Intent.NONE or said.polarity or said.acts & SPECIFIC:
         return None, said
-    evident = set(said.content) & (set(tool.vocabulary) | set(content_stems(state.instructions)))
+    known = set(tool.vocabulary) | set(content_stems(state.instructions))
+    evident = any(w in known or any(len(w) > 4 and w[:4] == k[:4] for k in known) for w in said.content)
     if (said.wish or said.wants_one) and (evident or said.wants_one):
         return tool, said
     if new.get(tool.name) and len(state.tools) == 1:
@@ -220,6 +238,9 @@ def _conversational(
         return _again(keep, f"Hello! {_open_question(state) or 'How can I help you?'}")
     if state.offer is Offer.TOOL and said.polarity == "no" and not any(new.values()) and not wanted and not _firm(said):
         return Step(say=f"No problem. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
+    last = _conclusion(state, said)
+    if last is not None:
+        return pursue(state, last, said)
     if _is_farewell(state, said, wanted=wanted):
         return farewell(state, "you're welcome" if "thank" in " ".join(said.lows) else "")
     return None
@@ -283,12 +304,27 @@ def _is_farewell(state: State, said: Utterance, *, wanted: bool) -> bool:
     return state.goal is None and state.read_back is None and (state.turn > 1 or "bye" in text) and text != "no"
 
 
+def _conclusion(state: State, said: Utterance) -> ToolView | None:
+    """The tool to conclude with when the caller has nothing to add: there is something to conclude, and it was not."""
+    finished = (said.intent is Intent.FAREWELL and "bye" not in " ".join(said.lows)) or (
+        state.offer is Offer.ANYTHING_ELSE and said.polarity == "no"
+    )
+    if not finished or state.goal is not None or said.mentions:
+        return None
+    for tool in state.tools.values():
+        worked = [n for n in state.spent if n in state.tools and n != tool.name and not state.tools[n].reads]
+        if tool.finishes and worked and state.spent.get(tool.name, -1) < max(state.spent[n] for n in worked):
+            return tool
+    return None
+
+
 def farewell(state: State, courtesy: str = "") -> Step:
     """Close the call: with the tool for it, if there is one."""
     for tool in state.tools.values():
         if tool.ends_call:
             return Step(calls=(PlannedCall(tool.name, {}),))
-    return Step(say=speak.WELCOME if courtesy else speak.GOODBYE)
+    # A goodbye may have been misheard: what was under way can still be gone on with.
+    return Step(say=speak.WELCOME if courtesy else speak.GOODBYE, goal=state.goal, asked=state.asked)
 
 
 def _chosen(state: State, said: Utterance, ranked: Sequence[Match], new: dict[str, dict[str, Fill]]) -> ToolView | None:
@@ -297,6 +333,8 @@ def _chosen(state: State, said: Utterance, ranked: Sequence[Match], new: dict[st
     if state.offer is Offer.TOOL and state.offered_tool in state.tools and said.polarity == "yes":
         if not (ranked and ranked[0].act >= 2.0 and ranked[0].tool.name != state.offered_tool):
             return state.tools[state.offered_tool]
+    if _takes_offer(state, said, new):
+        return state.tools[state.offered_tool or ""]
     best = _best(state, said, ranked, new)
     changing = _instead(state, said, new)
     if changing is not None:
@@ -326,6 +364,15 @@ def _chosen(state: State, said: Utterance, ranked: Sequence[Match], new: dict[st
         return None
     found = _by_values(state, said, ranked, new) if any(new.values()) else None
     return found or _another(state, said)
+
+
+def _takes_offer(state: State, said: Utterance, new: dict[str, dict[str, Fill]]) -> bool:
+    """True for a value that the tool just offered still lacks: "spin, please"."""
+    tool = state.tools.get(state.offered_tool or "")
+    if tool is None or state.offer is not Offer.TOOL or said.question or said.polarity == "no" or said.acts & SPECIFIC:
+        return False
+    lacking = {slot.name for slot in missing(state, tool)}
+    return bool(lacking & new.get(tool.name, {}).keys())
 
 
 def _instead(state: State, said: Utterance, new: dict[str, dict[str, Fill]]) -> ToolView | None:
@@ -473,6 +520,8 @@ def _lost(state: State, said: Utterance) -> Step:
     thanks = len(said.lows) <= 5 and bool({"thanks", "thank", "cheers"} & set(said.lows))
     if said.intent is Intent.FAREWELL or (thanks and not said.mentions):
         return Step(say=f"You're welcome. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
+    if state.goal is None and not said.question and _has_all(state, said):
+        return Step(say=f"Thank you, I have that already. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
     keep = Step(
         goal=state.goal,
         asked=state.asked,
@@ -482,7 +531,12 @@ def _lost(state: State, said: Utterance) -> Step:
     )
     goal = state.tools.get(state.goal or "")
     slots = [s for s in goal.slots if s.name in state.asked][:2] if goal is not None else []
-    if state.read_back is not None and goal is not None and state.misses == 0:
+    if state.running() and goal is None:
+        text = "I'm still working on that. Is there anything else I can help you with in the meantime?"
+        return Step(say=text, offer=Offer.ANYTHING_ELSE)
+    if state.turn == 1 and not state.last_said and said.acts & {"transfer"}:
+        text = speak.greeting(state.instructions)  # just handed over to this agent
+    elif state.read_back is not None and goal is not None and state.misses == 0:
         text = "Sorry, I didn't get that. " + speak.read_back(goal, arguments(state, goal))
     elif said.polarity == "yes" and goal is None:
         text = "Sure. What would you like to do?"
@@ -498,6 +552,13 @@ def _lost(state: State, said: Utterance) -> Step:
         say=text, goal=keep.goal, asked=keep.asked, read_back=keep.read_back, offer=keep.offer,
         offered_tool=keep.offered_tool, missed=True,
     )  # fmt: skip
+
+
+def _has_all(state: State, said: Utterance) -> bool:
+    """True if all that was said went into a call that was made: the caller repeats it."""
+    used = {word for c in state.calls for v in c.args.values() for word in content_stems(str(v))}
+    topics = [stem(low) for low in said.lows if not is_stop(low)]
+    return bool(topics) and all(topic in used for topic in topics)
 
 
 # -- working towards a call
@@ -729,6 +790,13 @@ def _call(tool: ToolView, args: dict[str, Any], *, confirmed: bool = False) -> S
 def answer(state: State, calls: Sequence[Called]) -> Step:
     """Speak about calls that have just returned, and go on."""
     digests = [results.digest(c.output or "", said=c.said) for c in calls]
+    if calls and calls[-1].tool == SEARCH and not calls[-1].is_error:
+        return _searched(state)
+    if calls and all(results.is_running(c.output or "") for c in calls):
+        for call in calls:
+            state.spent[call.tool] = call.turn
+        text = " ".join(part for d in digests for part in (*d.facts, *d.questions))
+        return Step(say=text or "I'm working on it.", goal=state.goal if state.goal != calls[-1].tool else None)
     for call, digest in zip(calls, digests, strict=True):
         tool = state.tools.get(call.tool)
         if tool is not None and digest.wants_read_back:
@@ -765,6 +833,35 @@ def answer(state: State, calls: Sequence[Called]) -> Step:
         say=" ".join([*said, ahead.say]).strip(), goal=ahead.goal, asked=ahead.asked, read_back=ahead.read_back,
         offer=ahead.offer, offered_tool=ahead.offered_tool,
     )  # fmt: skip
+
+
+def _searched(state: State) -> Step:
+    """Tools were searched for: what the caller said is heard again, now with those found."""
+    said = understand(state.heard, state.today)
+    new = {name: _fills(state, tool, said, addressed=True) for name, tool in state.tools.items()}
+    ranked = match([t for t in state.tools.values() if t.name != SEARCH], said, new)
+    best = _best(state, said, ranked, new)
+    if best is None or not (best.asked_for or best.words > 0.3 or new[best.tool.name]):
+        return _lost(state, said)
+    state.learn(best.tool.name, new[best.tool.name])
+    return pursue(state, best.tool, said)
+
+
+def deliver(state: State, calls: Sequence[Called]) -> Step:
+    """Tell results of background calls that were not told yet; say nothing if all were."""
+    fresh = [call for call in calls if untold(call)]
+    if not fresh:
+        return Step(goal=state.goal, asked=state.asked, read_back=state.read_back, offer=state.offer,
+                    offered_tool=state.offered_tool)  # fmt: skip
+    return answer(state, fresh)
+
+
+def untold(call: Called) -> str:
+    """What of a result nobody has said yet, as speech."""
+    digest = results.digest(call.output or "", said=(*call.said, *call.after))
+    if call.is_error and digest.facts:
+        return speak.apology(digest.facts)
+    return " ".join((*digest.facts, *digest.remarks))
 
 
 def _settle(state: State, call: Called, digest: results.Digest) -> None:
@@ -823,6 +920,18 @@ def _next(state: State, call: Called, digest: results.Digest, *, spoken: bool) -
             ),
             None,
         )
+        known = state.values(other).get(slot.name) if slot is not None else None
+        if slot is not None and slot.kind is Kind.TIME and known is not None and known.turn == state.turn and digest.times:
+            when = results.speakable(str(known.value))
+            if set(moments.times_in(str(known.value))) <= set(digest.times):
+                question = f"{when} is free. Shall I go ahead with that?"
+                return Step(say=question, offer=Offer.TOOL, offered_tool=other.name)
+            return Step(
+                say=f"{when} isn't among them, I'm afraid. Would any of those work for you?",
+                asked=frozenset({slot.name}),
+                offer=Offer.TOOL,
+                offered_tool=other.name,
+            )
         if slot is not None and (len(digest.times) > 1 or len(digest.items) > 1):
             return Step(
                 say="Would any of those work for you?",

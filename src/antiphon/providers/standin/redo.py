@@ -37,7 +37,11 @@ def would_repeat(state: State, tool: ToolView, said: Utterance | None, *, reques
 
     `requested`: what was said asks for this tool by itself ("book a table for Sunday").
     """
-    if tool.name not in state.spent or said is None or not commits(tool) or wants_more(said):
+    if tool.name not in state.spent or said is None or wants_more(said):
+        return False
+    if said.correction and "add" in tool.acts:
+        return True  # another item may follow at any time, but a correction does not ask for one
+    if not commits(tool):
         return False
     if said.correction:
         return True

@@ -27,21 +27,32 @@ def replay(items: Sequence[ChatItem], tools: Sequence[ToolView], today: dt.date)
 
     keys = _keys(items, hash((instructions, today, *(t.fingerprint for t in tools))))
     reader, start = _Reader(State(tools=by_name, instructions=instructions, today=today)), 0
-    for k in range(len(items) - 1, -1, -1):
+    body = len(items)
+    while body and (last := items[body - 1]) and isinstance(last, ChatMessage) and last.role in ("system", "developer"):
+        body -= 1  # notes for this request only
+    for k in range(body - 1, -1, -1):
         kept = items[k].wire.get(_WIRE)
         if kept is not None and kept[0] == keys[k]:
             reader, start = kept[1].copy(by_name), k + 1
             del items[k].wire[_WIRE]  # one place to go on from is enough
             break
-    for item in items[start:]:
+    for item in items[start:body]:
         reader.read(item)
-    if items:
-        items[-1].wire[_WIRE] = (keys[-1], reader.copy(by_name))
+    if body:
+        items[body - 1].wire[_WIRE] = (keys[body - 1], reader.copy(by_name))
+    for item in items[max(start, body) :]:
+        reader.read(item)
     return reader.state, reader.due()
 
 
+_NEW_RESULTS = re.compile(r"New results came in from calls\b[^(]*\(call ids: ([^)]*)\)")
+_UNHEARD = re.compile(r"The user has not heard the results of these calls yet \(call ids: ([^)]*)\)")
+_RETRY = re.compile(r"Your last response was empty\b")
+"""The session's notes about one request, by their first words."""
 _HOUSEKEEPING = frozenset({"get_running_tasks", "cancel_task"})
 """The session's own tools, of use only while something runs in the background."""
+_RECENT = 6
+"""The number of latest calls of which it is kept whether they were told."""
 _WIRE = "standin"
 """Where the reading of a history is kept on its last item, so that the next request goes on from there."""
 
@@ -78,6 +89,10 @@ class _Reader:
         self.user: list[str] = []
         self.returned: list[Called] = []
         self.instruction = ""
+        self.delivery: tuple[str, ...] | None = None
+        """The ids of the calls whose results this request is made to tell."""
+        self.unheard: tuple[str, ...] = ()
+        """The ids of calls whose results are still to be told, beside the answer."""
         self.spoken: list[str] = []
         """Agent's words since the last caller's turn or result: what a tool says of itself comes before its call."""
 
@@ -129,13 +144,20 @@ class _Reader:
             self._said(text, interrupted=item.interrupted)
         elif item.id == INSTRUCTIONS_ID or (not self.seen_instructions and text == self.state.instructions):
             self.seen_instructions = True
-        else:
+        elif noted := _NEW_RESULTS.match(text):
+            self.delivery = tuple(noted[1].split(", "))
+        elif noted := _UNHEARD.match(text):
+            self.unheard = tuple(noted[1].split(", "))
+        elif not _RETRY.match(text):
             self._flush()
             self.instruction = text
 
     def _said(self, text: str, *, interrupted: bool) -> None:
         self.spoken.append(text)
         self.state.last_said = text
+        for call in self.state.calls[-_RECENT:]:
+            if call.output is not None:
+                call.after = (*call.after, text)
         back = self.state.read_back
         if back is not None and not back.heard and not interrupted:
             self.state.read_back = replace(back, heard=True)
@@ -168,10 +190,21 @@ class _Reader:
 
     def due(self) -> Step:
         """The step for whatever the history leaves open."""
+        if self.delivery is not None:
+            self.returned = []
+            return plan.deliver(self.state, self._named(self.delivery))
         step = self._plan()
+        if step is not None and step.say and not step.calls:
+            told = [text for call in self._named(self.unheard) if (text := plan.untold(call)) and text not in step.say]
+            if told and step.missed:
+                return replace(step, say=" ".join([*told, speak.ANYTHING_ELSE]), offer=Offer.ANYTHING_ELSE)
+            return replace(step, say=" ".join([*told, step.say]))
         if step is None:
             return Step(say=speak.greeting(self.state.instructions) if self.state.turn == 0 else speak.ANYTHING_ELSE)
         return step
+
+    def _named(self, ids: Sequence[str]) -> list[Called]:
+        return [call for call in self.state.calls if call.call_id in ids and call.output]
 
 
 def _closed(text: str) -> str:

@@ -79,6 +79,11 @@ class ToolView:
     """True if the tool is for when something else has failed ("when the first choice is full")."""
 
     @property
+    def finishes(self) -> bool:
+        """True for the tool that concludes: "when the caller has nothing to add"."""
+        return not self.reads and bool(_FINISHES.search(self.description))
+
+    @property
     def required(self) -> tuple[Slot, ...]:
         """The slots to be filled before a call, without gates."""
         return tuple(slot for slot in self.slots if slot.required and not slot.gate)
@@ -141,6 +146,11 @@ def _view(name: str, description: str, schema: str) -> ToolView:
     )
 
 
+_FINISHES = re.compile(
+    r"\b(?:when|once|after)\b[^.]*\b(?:nothing (?:more|else|to add)|finished|is done|are done|complete|that(?:'s| is) all"
+    r"|no more|has everything|final)",
+    re.I,
+)
 SPECIFIC = frozenset("cancel change refund report transfer pay renew price trace verify notify".split())
 """Acts that, once named, rule out tools which do something else."""
 _GATE_TEXT = re.compile(
@@ -195,6 +205,9 @@ def _slot(name: str, schema: dict[str, Any], required: bool, *, tool: tuple[str,
     choices = tuple(item.get("enum", ()))
     if not choices and item.get("type", "string") == "string":
         choices = _spelled_choices(description)
+    if not choices and many:
+        # A tool that takes some of what its description lists, line by line: "- address: asks for the address".
+        choices = tuple(re.findall(r"^\s*- ([\w-]+): ", tool[1], re.M))
     plain = str(item.get("type", "string"))
     if name.lower() in _NAMELESS and not description:
         # "set_email(value)": what the value is, the tool's own name tells.
