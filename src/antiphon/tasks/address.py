@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from antiphon.run_context import RunContext
 from antiphon.tasks import spoken_forms
 from antiphon.tasks.capture import CaptureTask, Words
 from antiphon.tools.function import ToolError, ToolResult, function_tool
@@ -17,18 +18,8 @@ __all__ = ["GetAddressResult", "GetAddressTask"]
 class GetAddressResult:
     """What `GetAddressTask` found out."""
 
-    street_address: str
-    locality: str
-    """The city, with state, region and postal code as far as they were said."""
-    unit_number: str = ""
-    """The flat, suite or floor."""
-    country: str = ""
-    """"" if it was not said."""
-
-    @property
-    def address(self) -> str:
-        """All of it in one line."""
-        return ", ".join(p for p in (self.street_address, self.unit_number, self.locality, self.country) if p)
+    address: str
+    """In one line, its parts separated by commas: street with house number, city, and what else was said."""
 
 
 class GetAddressTask(CaptureTask[GetAddressResult]):
@@ -37,10 +28,11 @@ class GetAddressTask(CaptureTask[GetAddressResult]):
     `verify_spelling`: the read-back also spells the street's name. Whether there is such an address is not looked up.
     """
 
-    words = Words("address", "address", "What is your address, with the street, the number and the city?")
+    words = Words("address", "address", "What is your address, with the street, the house number and the city?")
     rules = (
-        "House numbers and postal codes may come in words: write them in digits. Ask for the street with its number and"
-        " for the city if either was not said. Do not ask for the country or a flat; note them if they are given."
+        "House numbers and postal codes may come in words: write them in digits. Separate the street, the flat and the"
+        " city by commas. Ask for the street or the city if it was not said. Do not ask for the country or a flat; note"
+        " them if they are given."
     )
 
     def __init__(self, *, verify_spelling: bool = False, **options: Any) -> None:
@@ -48,29 +40,27 @@ class GetAddressTask(CaptureTask[GetAddressResult]):
         self.verify_spelling = verify_spelling
 
     def essence(self, value: GetAddressResult) -> str:
-        said = f"I have {re.sub(r'[0-9]+', lambda n: spoken_forms.say_digits(n[0]), value.address)}"
+        said = f"I have {re.sub(r'[0-9]+', lambda number: spoken_forms.say_digits(number[0]), value.address)}"
         if not self.verify_spelling:
             return said
-        street = re.sub(r"^[\d\W]+|\s+\d.*$", "", value.street_address)
+        street = re.sub(r"^[\d\W]+|\s+\d.*$", "", value.address.partition(",")[0])
         return f"{said}, with the street spelled {spoken_forms.spell(street)}"
 
     @function_tool
-    async def update_address(
-        self, street_address: str, locality: str, unit_number: str = "", country: str = ""
-    ) -> ToolResult:
+    async def update_address(self, ctx: RunContext[Any], address: str) -> ToolResult:
         """Note the address that the user gives, or corrects.
 
         Args:
-            street_address: The street with the house number, for example "450 South Main Street".
-            locality: The city, with state or region and postal code if they were said: "Salt Lake City, Utah 84101".
-            unit_number: The flat, apartment, suite or floor, for example "Apartment 4B". Empty if there is none.
-            country: The country, only if the user said it.
+            ctx: The call.
+            address: The whole address in one line: street and house number, city, and what else the user said.
         """
-        street = spoken_forms.house_number(street_address)
-        if not re.search(r"[^\W\d]", street):
-            raise ToolError(f"{street_address!r} is no street. Ask the user for their street and house number.")
-        if not re.search(r"\d", street):
-            raise ToolError(f"{street} lacks the house number. Ask the user for their street and house number.")
-        if not re.search(r"[^\W\d]", locality):
-            raise ToolError("The city is missing. Ask the user for their city.")
-        return self.captured(GetAddressResult(street, locality.strip(), unit_number.strip(), country.strip()))
+        parts = [" ".join(part.split()) for part in address.split(",")]
+        parts = [spoken_forms.house_number(part) for part in parts if part]
+        if not any(re.search(r"[^\W\d]", part) for part in parts):
+            raise ToolError(f"{address!r} is not an address. Ask the user for their address.")
+        if len(parts) < 2:
+            raise ToolError(
+                "The street or the city is missing from the address (a comma separates them). Ask the user for their"
+                " address with the street and the city."
+            )
+        return self.captured(ctx, GetAddressResult(", ".join(parts)))

@@ -1,12 +1,13 @@
 """`CaptureTask`: ask for one value, check it, read it back, and have it confirmed. What the ready tasks share.
 
 Above: `name`, `email`, `phone`, `address`, `date_of_birth`, `dtmf`. Below: `AgentTask`. A model decides what the caller
-meant; code decides whether a value can be right, says the read-back, and knows whether the caller heard it.
+meant; code decides whether a value can be right, words the read-back, and knows whether the caller heard it. The reply
+to an update is that read-back, not the model's: `llm_node` gives it.
 
 ```
 asking --update--> read back --confirm (heard, and answered)--> complete
    ^                  |  ^
-   |                  +--+ update: another value, read back anew
+   |                  +--+ update: another value, read back anew; confirm too early: the same, read back again
    +-- decline: ToolError to whoever awaits the task
 ```
 """
@@ -15,10 +16,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from antiphon.chat import ChatContext, ChatMessage
+from antiphon.chat import ChatContext, ChatMessage, FunctionCallOutput
+from antiphon.options import ModelSettings
 from antiphon.run_context import RunContext
 from antiphon.speech_handle import SpeechHandle
 from antiphon.tasks.agent_task import AgentTask
@@ -47,19 +49,22 @@ class ReadBack(Generic[T]):
 
     value: T
     essence: str
-    """The words that the caller has to hear, at the beginning of what is said."""
+    """The words that the caller has to hear: the beginning of `text`."""
+    text: str
     handle: SpeechHandle
+    """The speech that it is a part of."""
+
+    def message(self) -> ChatMessage | None:
+        """What entered the history of it; None if nothing of it was heard."""
+        for item in reversed(self.handle.chat_items):
+            if isinstance(item, ChatMessage) and item.text_content and self.text.startswith(item.text_content.strip()):
+                return item
+        return None
 
     def heard(self) -> bool:
         """True once the caller heard the value, though perhaps not the question after it."""
         message = self.message()
-        if not self.handle.done() or message is None:
-            return False
-        return not message.interrupted or self.essence in (message.text_content or "")
-
-    def message(self) -> ChatMessage | None:
-        """What entered the history of it; None if nothing of it was heard."""
-        return next((item for item in self.handle.chat_items if isinstance(item, ChatMessage)), None)
+        return message is not None and self.essence in (message.text_content or "")
 
 
 class CaptureTask(AgentTask[T]):
@@ -104,6 +109,8 @@ class CaptureTask(AgentTask[T]):
         self.question = question or self.words.question
         self._knows_more = chat_ctx is not None
         self._read_back: ReadBack[T] | None = None
+        self._unread: str | None = None
+        """The call whose output is to be answered by the read-back."""
 
     @property
     def read_back(self) -> ReadBack[T] | None:
@@ -122,16 +129,28 @@ class CaptureTask(AgentTask[T]):
         else:
             self.session.say(self.question)
 
-    def captured(self, value: T) -> ToolResult:
+    def llm_node(self, chat_ctx: ChatContext, tools: list[Any], model_settings: ModelSettings) -> Any:
+        if self._read_back is not None and self._unread in _calls_to_answer(chat_ctx):
+            self._unread = None
+            return self._read_back.text
+        return super().llm_node(chat_ctx, tools, model_settings)
+
+    def captured(self, ctx: RunContext[Any], value: T) -> ToolResult:
         """A valid value: read it back, or be done if nothing has to be confirmed. What an update tool returns."""
         if not self.require_confirmation:
             return self.finished(value)
-        self._read_back = self._say(value)
-        return ToolResult(
-            f"The user was told: {self._read_back.essence}. They were asked whether that is right. Offer to confirm the"
-            f" {self.words.noun}.",
-            reply_required=False,
-        )
+        essence, text = self._wording(value)
+        self._read_back = ReadBack(value, essence, text, ctx.speech_handle)
+        self._unread = ctx.function_call.call_id
+        return ToolResult(f"The user hears now: {text} {self._offer()}")
+
+    def read_aloud(self, value: T) -> None:
+        """A valid value that came without the model: read it back, or be done if nothing has to be confirmed."""
+        if not self.require_confirmation:
+            self.finished(value)
+            return
+        essence, text = self._wording(value)
+        self._read_back = ReadBack(value, essence, text, self.session.say(text))
 
     def finished(self, value: T) -> ToolResult:
         """End the task. What whoever awaits it makes of the value is what the caller hears next."""
@@ -139,9 +158,12 @@ class CaptureTask(AgentTask[T]):
             self.complete(value)
         return ToolResult("Noted.", reply_required=False)
 
-    def _say(self, value: T) -> ReadBack[T]:
+    def _wording(self, value: T) -> tuple[str, str]:
         essence = self.essence(value)
-        return ReadBack(value, essence, self.session.say(f"{essence}. Is that right?"))
+        return essence, f"{essence}. Is that {self.words.noun} right?"
+
+    def _offer(self) -> str:
+        return f"Offer to confirm the {self.words.noun}."
 
     # -- tools
 
@@ -150,16 +172,16 @@ class CaptureTask(AgentTask[T]):
             back = self._read_back
             if back is None:
                 raise ToolError(f"There is nothing to confirm yet. Ask the user for their {self.words.noun}.")
-            if self._answered(back):
+            if back.handle is ctx.speech_handle or self._nothing_said_since(back):
+                raise ToolError("Not confirmed: the user has not answered the read-back yet. Wait for their answer.")
+            if back.heard() and self._is_answer_to(back):
                 return self.finished(back.value)
-            if back.handle.done() and not back.heard():
-                # They answered before they could know what they were answering to.
-                self._read_back = self._say(back.value)
-                return ToolResult(
-                    "Not confirmed: the read-back was interrupted. It is being said again; wait for the user's answer.",
-                    reply_required=False,
-                )
-            raise ToolError("Not confirmed: the user has not answered the read-back yet. Wait for their answer.")
+            self._read_back = replace(back, handle=ctx.speech_handle)
+            self._unread = ctx.function_call.call_id
+            return ToolResult(
+                "Not confirmed: the read-back was interrupted, or something else was said since. The user hears it"
+                f" again now: {back.text} {self._offer()}"
+            )
 
         return function_tool(
             confirm,
@@ -170,14 +192,23 @@ class CaptureTask(AgentTask[T]):
             ),
         )
 
-    def _answered(self, back: ReadBack[T]) -> bool:
-        """Whether the caller heard it and has spoken since."""
-        message = back.message()
-        if message is None or not back.heard():
-            return False
+    def _nothing_said_since(self, back: ReadBack[T]) -> bool:
+        """Whether the read-back was the last word between the two."""
+        messages = self._messages()
+        return bool(messages) and messages[-1] is back.message()
+
+    def _is_answer_to(self, back: ReadBack[T]) -> bool:
+        """Whether the read-back is what the agent said last before the caller's last turn."""
+        messages = self._messages()
+        while messages and messages[-1].role != "user":
+            messages.pop()
+        before = [message for message in messages if message.role == "assistant"]
+        return bool(before) and before[-1] is back.message()
+
+    def _messages(self) -> list[ChatMessage]:
+        """What the two said, oldest first."""
         items = self.session.history.items
-        at = next((n for n, item in enumerate(items) if item.id == message.id), len(items))
-        return any(isinstance(item, ChatMessage) and item.role == "user" for item in items[at + 1 :])
+        return [item for item in items if isinstance(item, ChatMessage) and item.role in ("user", "assistant")]
 
     def _decline_tool(self) -> AnyFunctionTool:
         async def decline(reason: str = "") -> ToolResult:
@@ -190,11 +221,22 @@ class CaptureTask(AgentTask[T]):
             decline,
             name=f"decline_{self.words.tool}",
             description=(
-                f"The user declines: they refuse, or would rather not, or cannot give their {self.words.noun}.\n\n"
+                f"Decline to give the {self.words.noun}. Call this when the user refuses it, prefers to keep it"
+                " private, wants to skip this, has none, or does not know it.\n\n"
                 "Args:\n    reason: Why, in the user's words, if they said."
             ),
             flags=ToolFlag.IGNORE_ON_ENTER,
         )
+
+
+def _calls_to_answer(chat_ctx: ChatContext) -> list[str]:
+    """The calls whose outputs the response is made for: those at the end of the context."""
+    calls = []
+    for item in reversed(chat_ctx.items):
+        if not isinstance(item, FunctionCallOutput):
+            break
+        calls.append(item.call_id)
+    return calls
 
 
 def _instructions(words: Words, rules: str, require_confirmation: bool, extra: str) -> str:

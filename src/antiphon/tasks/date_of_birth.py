@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from antiphon.errors import UsageError
+from antiphon.run_context import RunContext
 from antiphon.tasks import spoken_forms
 from antiphon.tasks.capture import CaptureTask, Words
 from antiphon.tools.function import ToolError, ToolResult, function_tool
@@ -47,10 +48,11 @@ class GetDOBTask(CaptureTask[GetDOBResult]):
         return f"I have {spoken_forms.say_date(value.date_of_birth)}"
 
     @function_tool
-    async def update_date_of_birth(self, date_of_birth: str) -> ToolResult:
+    async def update_date_of_birth(self, ctx: RunContext[Any], date_of_birth: str) -> ToolResult:
         """Note the date of birth that the user gives, or corrects.
 
         Args:
+            ctx: The call.
             date_of_birth: The date of birth, with the year that the user said, in the form YYYY-MM-DD.
         """
         try:
@@ -66,4 +68,4 @@ class GetDOBTask(CaptureTask[GetDOBResult]):
                 f"{date_of_birth} is {where} {limit}, so it cannot be their date of birth. Ask the user for their date"
                 " of birth, with the year."
             )
-        return self.captured(GetDOBResult(date))
+        return self.captured(ctx, GetDOBResult(date))

@@ -13,6 +13,7 @@ from typing import Any
 
 from antiphon.errors import UsageError
 from antiphon.protocols import DtmfReceived, KeypadRoom
+from antiphon.run_context import RunContext
 from antiphon.tasks import spoken_forms
 from antiphon.tasks.capture import CaptureTask, Words
 from antiphon.tools.function import ToolError, ToolResult, function_tool
@@ -38,7 +39,7 @@ class GetDtmfTask(CaptureTask[GetDtmfResult]):
     Raises `UsageError` if `num_digits` is not positive or the stop key is no key.
     """
 
-    words = Words("digits", "digits", "Please enter the digits on your keypad, or say them.")
+    words = Words("code", "code", "What is your code?")
     rules = 'Digits may come in words: "oh" is zero, "double five" is 55. Pass all of them on in order.'
 
     def __init__(
@@ -55,7 +56,7 @@ class GetDtmfTask(CaptureTask[GetDtmfResult]):
             raise UsageError(f"GetDtmfTask: expected num_digits of at least 1, got {num_digits}")
         if len(dtmf_stop_event) != 1 or dtmf_stop_event not in "0123456789*#ABCD":
             raise UsageError(f"GetDtmfTask: expected dtmf_stop_event to be a key like '#', got {dtmf_stop_event!r}")
-        question = question or f"Please enter the {num_digits} digits on your keypad, or say them."
+        question = question or f"What is your code of {num_digits} digits? You may enter it on your keypad, or say it."
         super().__init__(require_confirmation=ask_for_confirmation, question=question, **options)
         self.num_digits = num_digits
         self.dtmf_input_timeout = dtmf_input_timeout
@@ -83,23 +84,23 @@ class GetDtmfTask(CaptureTask[GetDtmfResult]):
         return f"I have {spoken_forms.say_digits(value.user_input)}"
 
     @function_tool
-    async def update_digits(self, digits: str) -> ToolResult:
-        """Note the digits that the user says, or corrects.
+    async def update_code(self, ctx: RunContext[Any], code: str) -> ToolResult:
+        """Note the digits of the code that the user says, or corrects.
 
         Args:
-            digits: All the digits in order, for example a number code like "0042".
+            ctx: The call.
+            code: All the digits in order.
         """
         try:
-            said = spoken_forms.keys(digits).rstrip(self.dtmf_stop_event)
+            said = spoken_forms.keys(code).rstrip(self.dtmf_stop_event)
         except ValueError as error:
             raise ToolError(f"{error}. Ask the user for the {self.num_digits} digits, one by one.") from None
         if len(said) != self.num_digits:
             raise ToolError(
-                f"Got {len(said)} digits, but there should be {self.num_digits}. Ask the user for all"
-                f" {self.num_digits} digits."
+                f"That was {len(said)} digits instead of {self.num_digits}. Ask the user for all {self.num_digits} digits."
             )
         self._forget_keys()
-        return self.captured(GetDtmfResult(said))
+        return self.captured(ctx, GetDtmfResult(said))
 
     # -- keys
 
@@ -126,7 +127,7 @@ class GetDtmfTask(CaptureTask[GetDtmfResult]):
         pressed = self._pressed
         self._forget_keys()
         if len(pressed) == self.num_digits:
-            self.captured(GetDtmfResult(pressed))
+            self.read_aloud(GetDtmfResult(pressed))
         else:
             self.session.say(f"I got {len(pressed)} of {self.num_digits} digits. {self.question}")
 

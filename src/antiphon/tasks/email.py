@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from antiphon.errors import UsageError
+from antiphon.run_context import RunContext
 from antiphon.tasks import spoken_forms
 from antiphon.tasks.capture import CaptureTask, Words
 from antiphon.tools.function import ToolError, ToolResult, function_tool
@@ -33,13 +35,14 @@ class GetEmailTask(CaptureTask[GetEmailResult]):
         return f"I have {spoken_forms.spell_email(value.email_address)}"
 
     @function_tool
-    async def update_email_address(self, email: str) -> ToolResult:
+    async def update_email_address(self, ctx: RunContext[Any], email: str) -> ToolResult:
         """Note the email address that the user gives, or corrects.
 
         Args:
+            ctx: The call.
             email: The whole email address, for example "john.doe@example.com". As the user said it, if unsure.
         """
-        return self.captured(GetEmailResult(valid_email(email)))
+        return self.captured(ctx, GetEmailResult(valid_email(email)))
 
 
 def valid_email(spoken: str) -> str:

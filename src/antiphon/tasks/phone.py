@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from antiphon.errors import UsageError
+from antiphon.run_context import RunContext
 from antiphon.tasks import spoken_forms
 from antiphon.tasks.capture import CaptureTask, Words
 from antiphon.tools.function import ToolError, ToolResult, function_tool
@@ -54,13 +55,14 @@ class GetPhoneNumberTask(CaptureTask[GetPhoneNumberResult]):
         return f"{said}, extension {spoken_forms.say_digits(value.extension)}" if value.extension else said
 
     @function_tool
-    async def update_phone_number(self, phone_number: str) -> ToolResult:
+    async def update_phone_number(self, ctx: RunContext[Any], phone_number: str) -> ToolResult:
         """Note the phone number that the user gives, or corrects.
 
         Args:
+            ctx: The call.
             phone_number: The whole phone number, area code included. Digits, or the words as the user said them.
         """
-        return self.captured(valid_phone_number(phone_number, self.default_region))
+        return self.captured(ctx, valid_phone_number(phone_number, self.default_region))
 
 
 def valid_phone_number(spoken: str, region: str) -> GetPhoneNumberResult:
@@ -79,8 +81,8 @@ def valid_phone_number(spoken: str, region: str) -> GetPhoneNumberResult:
         raise ToolError(f"{dialled} lacks its area code. Ask the user for their phone number with the area code.")
     if not library.is_valid_number(number):
         raise ToolError(
-            f"{dialled} is not a valid phone number: the {len(dialled.strip('+'))} digits are too few, too many, or begin"
-            " wrongly. Ask the user for their phone number, digit by digit."
+            f"{dialled} is not a valid phone number: the {len(dialled.strip('+'))} digits are too few, too many, or"
+            " begin wrongly. Ask the user for their phone number, digit by digit."
         )
     return GetPhoneNumberResult(library.format_number(number, library.PhoneNumberFormat.E164), extension)
 
