@@ -22,6 +22,10 @@ def test_spelling_of_the_last_century_is_mended() -> None:
     assert readable("At half-past four p M. Good-by!") == "At half past four p.m. Goodbye!"
 
 
+def test_quotation_marks_are_dropped_but_apostrophes_stay() -> None:
+    assert readable("\"'I'll take the one at nine.'") == "I'll take the one at nine."
+
+
 def test_a_comma_at_the_end_is_dropped() -> None:
     assert readable("Yes, Tuesday,") == "Yes, Tuesday"
 

@@ -140,6 +140,7 @@ _SPELLINGS = tuple(
         (r"\b(half|quarter)-(past|to)\b", r"\1 \2", True),
         (r"\b([ap])(?:\. ?| )[mM]\b\.?", r"\1.m.", False),  # "I am" and "A.M." stay
         (r"(?<!\.)\.\.(?!\.)", ".", False),
+        (r"[\"\u201c\u201d]|(?<!\w)['\u2018\u2019]+|['\u2019]+(?!\w)", "", False),  # nobody speaks in quotation marks
     )
 )
 
