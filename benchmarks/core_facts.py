@@ -122,9 +122,8 @@ def main() -> None:
         record()
     journal = load(RECORDED)
     costs = [1e6 * replay(journal) / len(journal.entries) for _ in range(41)]
-    print(
-        f"{len(journal.entries)} facts and ticks in the demo call; {facts_of_a_text_turn()} in a text turn with a tool call"
-    )
+    print(f"{len(journal.entries)} facts and ticks in the demo call")
+    print(f"{facts_of_a_text_turn()} facts in a text turn with a tool call")
     print(f"{statistics.median(costs):.1f} us a fact (best {min(costs):.1f}); at most {LIMIT:.0f} wanted")
 
 
