@@ -1,0 +1,140 @@
+"""Tasks that take the floor, wherever they are awaited: their result comes back, and closing does not hang."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from antiphon import Agent, AgentSession, AgentTask, RunContext, function_tool
+from antiphon.testing import FakeLLM, Reply, now, run_virtual, transcript
+from antiphon.testing.fakes import Turn
+from tests.calls import VoiceCall
+
+
+class Ask(AgentTask[str]):
+    """Asks one thing."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(instructions=f"Ask for the {what}.")
+        self.what = what
+
+    async def on_enter(self) -> None:
+        self.session.say(f"Your {self.what}?")
+
+    @function_tool
+    async def answer(self, text: str) -> None:
+        """Take the answer."""
+        self.complete(text)
+
+
+class Nested(Ask):
+    """Asks another thing first."""
+
+    async def on_enter(self) -> None:
+        inner = Nested(self.what[1:]) if len(self.what) > 2 else Ask(self.what)
+        self.complete(f"{self.what}<{await inner}>")
+
+
+class InTool(Agent):
+    @function_tool
+    async def work(self) -> str:
+        """Work."""
+        return await Ask("name")
+
+
+class InEnter(Agent):
+    async def on_enter(self) -> None:
+        name = await Ask("name")
+        await self.session.say(f"Hello {name}.")
+
+
+class InBackground(Agent):
+    @function_tool
+    async def work(self, ctx: RunContext) -> str:
+        """Work."""
+        await ctx.update("Working.", silent=True)
+        await asyncio.sleep(1.0)
+        return await Ask("name")
+
+
+class Deep(Agent):
+    @function_tool
+    async def work(self) -> str:
+        """Work."""
+        return await Nested("abc")
+
+
+class InParallel(Agent):
+    @function_tool
+    async def work(self) -> str:
+        """Work."""
+        return " ".join(await asyncio.gather(Ask("name"), Ask("age")))
+
+
+class InTurnHook(Agent):
+    asked = False
+
+    async def on_user_turn_completed(self, turn_ctx: Any, new_message: Any) -> None:
+        if not self.asked:
+            self.asked = True
+            await self.session.say(await Ask("name"))
+
+
+def model(request: Any) -> Turn:
+    """Does the work first, answers each question with the caller's words, and then is done."""
+    lines = transcript(request.chat_ctx)
+    names = [tool.id for tool in request.tools]
+    if "answer" in names and lines[-1].startswith("user:"):
+        return Reply(calls=[("answer", {"text": lines[-1].removeprefix("user: ")})])
+    if "work" in names and not any(line.startswith(("output work", "call work")) for line in lines):
+        return Reply(calls=[("work", {})])
+    return "I see."
+
+
+KINDS = [InTool, InEnter, InBackground, Deep, InParallel]
+
+
+@pytest.mark.parametrize(
+    ("kind", "turns", "line"),
+    [
+        (InTool, ["Go", "Ada"], "output work: Ada"),
+        (InEnter, ["Ada"], "assistant: Hello Ada."),
+        (InBackground, ["Go", "Ada"], "output work: Ada"),
+        (Deep, ["Go", "Ada"], "output work: abc<bc<Ada>>"),
+        (InParallel, ["Go", "Ada", "36"], "output work: Ada 36"),
+    ],
+)
+def test_the_result_comes_back_to_whoever_waits_for_it(kind: type[Agent], turns: list[str], line: str) -> None:
+    async def main() -> None:
+        async with AgentSession[Any](llm=FakeLLM(model)) as session:
+            agent = kind()
+            await session.start(agent)
+            for words in turns:
+                await asyncio.sleep(3.0)
+                session.submit_user_turn(words)
+            await asyncio.sleep(3.0)
+            await session.wait_for_idle()
+            assert session.current_agent is agent
+            assert line in transcript(session.history)
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("kind", [*KINDS, InTurnHook])
+@pytest.mark.parametrize("at", [0.1, 1.2, 1.6, 2.5, 3.1, 4.0])
+def test_closing_does_not_hang_while_tasks_are_awaited(kind: type[Agent], at: float) -> None:
+    async def main() -> None:
+        async with VoiceCall(FakeLLM(model), ["go", "ada", "thirty six"]) as call:
+            closed: list[str] = []
+            call.session.on("close", lambda event: closed.append(event.reason.value))
+            await call.begin(kind())
+            speaking = call.microphone.speak(0.8)
+            await asyncio.sleep(at)
+            began = now()
+            await call.session.aclose()
+            assert now() - began <= 1.2 and closed == ["user_initiated"]
+            speaking.cancel()
+
+    run_virtual(main())
