@@ -135,7 +135,7 @@ async def text_call(server: AgentServer, texts: Sequence[str], *, models: ModelC
         ran_with = describe_models(session, "llm")
         await session.wait_for_idle()
         for text in texts:
-            if job.reason:
+            if job.reason or not session.is_running:
                 break
             await say(session, text)
         raise_error(job)

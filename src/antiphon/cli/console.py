@@ -35,6 +35,8 @@ async def chat(server: AgentServer, *, models: ModelChoice, screen: Screen) -> N
         ended = asyncio.create_task(job.wait_for_shutdown())
         try:
             async for line in _lines("> " if interactive else "", ended):
+                if not session.is_running:  # it has just ended, and its job is about to
+                    break
                 await say(session, line)
             raise_error(job)
         finally:

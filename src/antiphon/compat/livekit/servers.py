@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mutabl
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
 from antiphon.compat.livekit.notices import without_effect
 from antiphon.compat.livekit.rooms import LocalParticipant, RemoteParticipant, Room
@@ -156,24 +156,38 @@ class AgentServer(native.AgentServer):
         super().__init__()
         self.setup_fnc = setup_fnc
         self._is_set_up = False
+        self._on_session_end: Callable[..., Awaitable[Any]] | None = None
         unknown = without_effect("AgentServer", options, SERVER_OPTIONS_WITHOUT_EFFECT)
         if unknown:
             raise TypeError(f"AgentServer: unknown option {next(iter(unknown))!r}")
 
+    @overload
+    def rtc_session(self, handler: native.Handler) -> native.Handler: ...
+    @overload
     def rtc_session(
         self,
-        handler: Callable[..., Awaitable[None]] | None = None,
+        handler: None = None,
         *,
-        on_session_end: Callable[..., Awaitable[None]] | None = None,
+        on_session_end: Callable[..., Awaitable[Any]] | None = None,
+        **options: Any,
+    ) -> Callable[[native.Handler], native.Handler]: ...
+
+    def rtc_session(
+        self,
+        handler: Any = None,
+        *,
+        on_session_end: Callable[..., Awaitable[Any]] | None = None,
         **options: Any,
     ) -> Any:
         """Make a coroutine function the entrypoint; a decorator, with or without parentheses."""
         without_effect("rtc_session", {n: v for n, v in options.items() if v}, SERVER_OPTIONS_WITHOUT_EFFECT)
-        if handler is None:
-            return lambda function: self.rtc_session(function, on_session_end=on_session_end)
-        super().rtc_session(handler)
-        self._on_session_end = on_session_end
-        return handler
+
+        def decorate(function: Any) -> Any:
+            super(AgentServer, self).rtc_session(function)
+            self._on_session_end = on_session_end
+            return function
+
+        return decorate if handler is None else decorate(handler)
 
     @asynccontextmanager
     async def job(
@@ -189,8 +203,6 @@ class AgentServer(native.AgentServer):
 
                 context.add_shutdown_callback(end)
             yield context
-
-    _on_session_end: Callable[..., Awaitable[None]] | None = None
 
     async def _set_up(self) -> None:
         if self.setup_fnc is None or self._is_set_up:
@@ -209,13 +221,13 @@ class AgentServer(native.AgentServer):
 class WorkerOptions:
     """An entrypoint and how to prepare for it, as files of before `AgentServer` have it."""
 
-    entrypoint_fnc: Callable[..., Awaitable[None]]
+    entrypoint_fnc: Callable[..., Awaitable[Any]]
     prewarm_fnc: Callable[[JobProcess], Any] | None = None
     others: dict[str, Any] = field(default_factory=dict)
 
     def __init__(
         self,
-        entrypoint_fnc: Callable[..., Awaitable[None]],
+        entrypoint_fnc: Callable[..., Awaitable[Any]],
         *,
         prewarm_fnc: Callable[[JobProcess], Any] | None = None,
         **options: Any,

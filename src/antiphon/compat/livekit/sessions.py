@@ -64,14 +64,14 @@ START_OPTIONS_WITHOUT_EFFECT = (
 ROUNDS_BEYOND = 1
 """LiveKit lets the model call tools once more after `max_tool_steps` rounds; so do we here."""
 
-_ABSENT = {
-    "input": "give start(input=) a microphone of your own, or interrupt()/clear_user_turn()/commit_user_turn()",
-    "output": "give start(output=) a loudspeaker of your own",
-    "room_io": "session.room is the room of the call",
-    "amd": "there is no detection of answering machines",
-    "keyterms": "give them to the STT: deepgram.STT(keyterms=[...])",
-}
-"""Attributes that LiveKit's sessions have and these do not, and what to use instead."""
+
+def _absent(name: str, instead: str) -> property:
+    """An attribute that LiveKit's sessions have and these do not."""
+
+    def refuse(session: object) -> NoReturn:
+        raise AttributeError(f"AgentSession has no attribute {name!r} here: {instead}", name=name, obj=session)
+
+    return property(refuse)
 
 
 # -- options
@@ -290,9 +290,13 @@ class AgentSession(native.AgentSession[Userdata]):
     def emit(self, name: str, *arguments: Any) -> None:
         super().emit(name, *(livekit_event(argument) for argument in arguments))
 
-    def __getattr__(self, name: str) -> NoReturn:
-        hint = f": {_ABSENT[name]}" if name in _ABSENT else ""
-        raise AttributeError(f"AgentSession has no attribute {name!r} here{hint}", name=name, obj=self)
+    input = _absent(
+        "input", "give start(input=) a microphone of your own, or use clear_user_turn(), commit_user_turn()"
+    )
+    output = _absent("output", "give start(output=) a loudspeaker of your own")
+    room_io = _absent("room_io", "session.room is the room of the call")
+    amd = _absent("amd", "there is no detection of answering machines")
+    keyterms = _absent("keyterms", "give them to the recogniser: deepgram.STT(keyterms=[...])")
 
 
 def _detection(given: Any) -> Any:
