@@ -137,3 +137,25 @@ def test_an_agent_that_leaves_before_its_toolset_is_ready_closes_it_after(delay:
         assert log == ["calendar set up", "calendar closed"]
 
     run_virtual(main())
+
+
+def test_an_agent_that_comes_back_while_its_toolset_closes_gets_it_set_up_again() -> None:
+    class Slow(Calendar):
+        async def aclose(self) -> None:
+            await asyncio.sleep(2.0)
+            await super().aclose()
+
+    log: list[str] = []
+
+    async def main() -> None:
+        first, second = Agent(id="first", tools=[Slow(log)]), Agent(id="second")
+        async with AgentSession[Any](llm=FakeLLM(), close_grace=5.0) as session:
+            await session.start(first)
+            for agent in (second, first):
+                session.update_agent(agent)
+                await session.wait_for_idle()
+            await asyncio.sleep(5.0)
+            assert log == ["calendar set up", "calendar closed", "calendar set up"]
+        assert log[3:] == ["calendar closed"]
+
+    run_virtual(main())

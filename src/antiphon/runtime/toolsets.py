@@ -35,7 +35,7 @@ class OpenToolsets:
     def __init__(self, failed: Callable[[BaseException, Any], None]) -> None:
         self._failed = failed
         self._owners: dict[str, _Owned] = {}
-        self._closings: set[asyncio.Task[None]] = set()
+        self._closings: dict[asyncio.Task[None], list[Toolset]] = {}
 
     def open(self, owner: str, tools: Iterable[object], spawn: Spawn) -> asyncio.Future[None] | None:
         """The owner begins: set up its toolsets in a task. The result is done when they are; None: there are none."""
@@ -88,6 +88,9 @@ class OpenToolsets:
 
     async def _set_up(self, owned: _Owned, toolsets: list[Toolset], ready: asyncio.Future[None]) -> None:
         try:
+            # An agent may come back while what it had is still closing.
+            if closing := [task for task, going in self._closings.items() if not set(toolsets).isdisjoint(going)]:
+                await asyncio.wait(closing)
             for toolset in toolsets:
                 try:
                     await toolset.setup()
@@ -104,8 +107,8 @@ class OpenToolsets:
             task = asyncio.get_running_loop().create_task(
                 self._close_each(toolsets, set(starting)), name=f"closing {owner}"
             )
-            self._closings.add(task)
-            task.add_done_callback(self._closings.discard)
+            self._closings[task] = toolsets
+            task.add_done_callback(self._closings.pop)
 
     async def _close_each(self, toolsets: list[Toolset], starting: set[asyncio.Future[None]]) -> None:
         if starting:
