@@ -83,6 +83,18 @@ def test_the_turn_waits_for_the_words_of_what_was_heard() -> None:
     assert committed(d) == ["late words"]
 
 
+def test_the_words_of_the_stretch_before_do_not_stand_for_those_of_the_last_one() -> None:
+    d = Dialogue()
+    d.tell(UserSpeechStarted()).wait(0.5)
+    d.tell(UserSpeechEnded()).wait(0.2)
+    d.tell(UserSpeechStarted()).wait(0.2)
+    d.tell(Transcribed("half past four", True)).wait(0.2)
+    d.tell(UserSpeechEnded()).wait(1.0)
+    assert committed(d) == []
+    d.tell(Transcribed("please", True)).wait(0.01)
+    assert committed(d) == ["half past four please"]
+
+
 def test_a_stalled_recogniser_holds_a_turn_no_longer_than_its_timeout() -> None:
     d = Dialogue()
     d.tell(UserSpeechStarted()).wait(0.5)

@@ -24,8 +24,8 @@ class UserTurn:
         "_prediction_timeout",
         "_probability",
         "_silent_since",
-        "_transcript_due",
         "_transcript_timeout",
+        "_transcripts_due",
         "_voiced",
         "_worded_at",
         "over_agent",
@@ -50,7 +50,8 @@ class UserTurn:
         self._interim = ""
         self._silent_since: float | None = None
         self._worded_at = 0.0
-        self._transcript_due = False
+        self._transcripts_due = 0
+        """Stretches of voice whose words have not come yet."""
         self._voiced = False
         self._probability: float | None = None
 
@@ -73,7 +74,7 @@ class UserTurn:
         self.ready = False
         self._voiced = True
         self._silent_since = None
-        self._transcript_due = True
+        self._transcripts_due += 1
         self._probability = None
 
     def speech_ended(self, now: float, silence: float) -> None:
@@ -89,12 +90,14 @@ class UserTurn:
         before = self.text
         if final:
             self._interim = ""
-            self._transcript_due = False
+            # Words that come while the caller speaks may be those of the stretch before: these are still to come.
+            self._transcripts_due = max(0, self._transcripts_due - 1) if self.speaking else 0
             if text:
                 self._finals.append(text)
         else:
             self._interim = text
-            self._transcript_due = bool(text) or self._transcript_due
+            if text:
+                self._transcripts_due = max(1, self._transcripts_due)
         if self.text != before:
             self.version += 1
             self._worded_at = now
@@ -126,7 +129,7 @@ class UserTurn:
         """When silence will have lasted long enough, or the transcript will be given up."""
         if self.ready or self.speaking or self._silent_since is None or self._options.detection == "manual":
             return None
-        if self._transcript_due:
+        if self._transcripts_due:
             return self._silent_since + self._transcript_timeout
         if not self._finals:
             return None
@@ -143,7 +146,7 @@ class UserTurn:
         if deadline is None or now < deadline:
             return
         if self.has_floor:
-            self._transcript_due = False
+            self._transcripts_due = 0
             self.ready = True
         else:
             self.clear()
@@ -166,6 +169,6 @@ class UserTurn:
         self._finals = []
         self._interim = ""
         self._probability = None
-        self._transcript_due = self.speaking
+        self._transcripts_due = int(self.speaking)
         self._voiced = self.speaking
         self._silent_since = None
