@@ -7,6 +7,7 @@ turn and every tool, and keeps the latest value of each slot.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -453,8 +454,8 @@ def _flag(slot: Slot, said: Utterance, at: Situation) -> bool | None:
             where = k if score == 1.0 and not is_stop(said.tokens[k].low) and len(said.tokens[k].low) > 5 else -1
     if where >= 0:
         return not _negated(said, where)
-    if slot.name in at.asked and said.polarity is not None:
-        return said.polarity == "yes"
+    if slot.name in at.asked and (said.consents or said.polarity == "no"):
+        return said.consents
     return None
 
 
@@ -494,16 +495,16 @@ def _free_text(
     places = [s for s in tool.slots if s.kind is Kind.PLACE]
     if (tool.reads and at.addressed and len(places) == 1 and places[0] in open_slots and not _role(places[0])
             and len(slots) == 1):  # fmt: skip
-        text = _object(places[0], tool, said, out)
+        text = _object(places[0], tool, said, out, counted)
         if text:
             out[places[0].name] = _text_fill(places[0], text, at)
     elif at.addressed:
         unknown = [
             s for s in open_slots if s.kind is Kind.THING and (s.required or s.name_stems) and s.name not in known
         ] or [s for s in open_slots if s.kind is Kind.THING and s.required]
-        wanted = [s for s in unknown if s.required] or unknown[:1]
+        wanted = [s for s in unknown if s.required] or (unknown[:1] if tool.reads else [])
         if wanted:
-            text = _object(wanted[0], tool, said, out)
+            text = _object(wanted[0], tool, said, out, counted)
             if text:
                 out[wanted[0].name] = _text_fill(wanted[0], text, at)
 
@@ -515,8 +516,6 @@ def _text_fill(slot: Slot, text: str, at: Situation) -> Fill:
     if slot.kind is Kind.THING and slot.examples and all(e[:1].isupper() for e in slot.examples) and text.islower():
         text = text[:1].upper() + text[1:]
     if slot.many:
-        import re
-
         return Fill([p.strip() for p in re.split(r",| and ", text) if p.strip()], at.turn, text)
     return Fill(text, at.turn, text)
 
@@ -705,9 +704,15 @@ def _whole_answer(slot: Slot, said: Utterance, tool: ToolView, counted: set[int]
     return _trim(tokens) or None
 
 
-def _object(slot: Slot, tool: ToolView, said: Utterance, out: Mapping[str, Fill]) -> str | None:
+_BE = frozenset("is are was were am be been isn't aren't keeps".split())
+
+
+def _object(
+    slot: Slot, tool: ToolView, said: Utterance, out: Mapping[str, Fill], counted: set[int]
+) -> str | None:
     """The thing that a request is about: its topic words, without those that speak of the tool itself."""
     own = {stem(w) for w in tool.name.replace("_", " ").split()} | set(content_stems(tool.description))
+    proper = _is_proper(slot, tool)
     for other in tool.slots:
         own |= other.name_stems
         if other.kind is Kind.CHOICE:
@@ -720,9 +725,12 @@ def _object(slot: Slot, tool: ToolView, said: Utterance, out: Mapping[str, Fill]
 
     def topical(k: int) -> bool:
         low = tokens[k].low
+        if proper and not (k and tokens[k].text[0].isupper()):
+            return False
         return not (
             k in said.taken or is_stop(low) or stem(low) in own or (stem(low),) in acts or low in numbers.NUMBER_WORDS
-            or low.isdigit() or any(low in value.split() for value in filled)
+            or low.isdigit() or any(low in value.split() for value in filled) or k in counted
+            or (k and tokens[k - 1].low in _BE and low.endswith(("ing", "ed")))  # "the sink is leaking"
         )  # fmt: skip
 
     best: tuple[int, int] | None = None
@@ -752,6 +760,16 @@ def _object(slot: Slot, tool: ToolView, said: Utterance, out: Mapping[str, Fill]
         return None
     start, end = _capitals(tokens, *best)
     return " ".join(t.text for t in tokens[start:end])
+
+
+def _is_proper(slot: Slot, tool: ToolView) -> bool:
+    """True for the proper name of somebody or something that the tool does its work for: a pet, a boat."""
+    heads = slot.name_stems - {"name"}
+    if "name" not in slot.name_stems or slot.examples or not heads:
+        return False
+    served = {stem(w) for w in re.findall(r"\bfor (?:an?|the|their|your) (\w+)", tool.description.lower())}
+    topics = {stem(w) for w in tool.name.replace("_", " ").split()} | set(content_stems(tool.description))
+    return bool(heads & served) or not heads & topics
 
 
 def _capitals(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int]:

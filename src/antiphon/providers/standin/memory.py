@@ -100,6 +100,8 @@ class State:
     known: dict[str, dict[str, Fill]] = field(default_factory=dict)
     """By tool and slot: the latest value."""
     goal: str | None = None
+    suspended: str | None = None
+    """The tool to go back to once the goal, which has to come first, is done."""
     asked: frozenset[str] = frozenset()
     asked_before: frozenset[str] = frozenset()
     """What the question before that asked: to notice that it was not answered."""

@@ -100,7 +100,9 @@ def hear(state: State, text: str) -> Step:
 def _once_more(state: State, tool: ToolView, said: Utterance, new: dict[str, dict[str, Fill]]) -> Step:
     """A correction, or a value, for what is done already: change it if there is a tool for that, else ask."""
     for other in related(tool, list(state.tools.values())):
-        if "change" in other.acts and new.get(other.name):
+        fills = _fills(state, other, said, addressed=True) if "change" in other.acts else {}
+        if fills:
+            state.learn(other.name, fills)
             return pursue(state, other, said)
     changes = {k: f.value for k, f in redo.revised(state, tool).items()}
     if not changes:
@@ -131,10 +133,14 @@ def _only(
         return tool, said
     if new.get(tool.name) and len(state.tools) == 1:
         return tool, said
-    slot = next((s for s in missing(state, tool) if s.kind in (Kind.PLACE, Kind.THING)), None)
-    if slot is None or not said.content or len(said.tokens) > 7:
+    slot = next((s for s in missing(state, tool) if s.kind in (Kind.PLACE, Kind.THING, Kind.NOTE)), None)
+    if slot is not None and slot.kind is not Kind.NOTE and is_address(said):
+        slot = next((s for s in missing(state, tool) if s.kind is Kind.PLACE), slot)
+    elif len(said.tokens) >= 4:
+        slot = next((s for s in missing(state, tool) if s.kind is Kind.NOTE), slot)
+    if slot is None or not said.content or (len(said.tokens) > 7 and slot.kind is not Kind.NOTE):
         return None, said
-    if (slot.kind is Kind.PLACE and is_address(said)) or (slot.kind is Kind.THING and len(said.tokens) <= 3 and not
+    if (slot.kind is Kind.NOTE and len(said.content) >= 2) or (slot.kind is Kind.PLACE and is_address(said)) or (slot.kind is Kind.THING and len(said.tokens) <= 3 and not
             said.mentions and len(state.tools) == 1):  # fmt: skip
         state.asked = frozenset({slot.name})
         said = understand(text, state.today, state.asked_kinds(), _open_kinds(state))
@@ -218,6 +224,9 @@ def _conversational(
         if said.consents:
             del state.spent[tool.name]
             return pursue(state, tool, said)
+        if said.intent is Intent.FAREWELL and "bye" in " ".join(said.lows):
+            redo.keep_as_done(state, tool)
+            return farewell(state)
         if said.polarity == "no" and not any(new.values()):
             redo.keep_as_done(state, tool)
             return Step(say=f"No problem, it stays as it is. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
@@ -589,6 +598,7 @@ def current(state: State, tool: ToolView, said: Utterance | None = None) -> dict
 
                 if not keep:
                     values.pop(slot.name, None)
+    spent = max(state.spent.values(), default=None)
     if tool.reads and spent is not None and said is not None and _is_general(tool, said):
         for slot in tool.slots:
             if not slot.required and slot.name in values and values[slot.name].turn <= spent:
@@ -884,6 +894,9 @@ def _is_done(state: State, call: Called) -> bool:
 
 def _next(state: State, call: Called, digest: results.Digest, *, spoken: bool) -> Step:
     """What comes after a result: the goal, a choice among what it offers, or whether there is more to do."""
+    waiting, state.suspended = state.tools.get(state.suspended or ""), None
+    if waiting is not None and waiting.name != call.tool:
+        return pursue(state, waiting)
     goal = state.tools.get(state.goal or "")
     tool = state.tools.get(call.tool)
     if goal is not None and goal.name != call.tool:
@@ -960,6 +973,11 @@ def _failure(state: State, call: Called, digest: results.Digest) -> Step:
     helper = _offered_by(state, digest.questions, besides=tool.name)
     if helper is not None:
         return Step(say=f"{text} {' '.join(digest.questions)}", offer=Offer.TOOL, offered_tool=helper)
+    first = _needed_first(state, tool, digest.questions)
+    if first is not None:
+        state.suspended = tool.name
+        asked = frozenset(s.name for s in missing(state, first))
+        return Step(say=f"{text} {' '.join(digest.questions)}", goal=first.name, asked=asked)
     wrong = _wrong(tool, call)
     for slot in wrong:
         state.forget(slot.name)
@@ -974,6 +992,17 @@ def _failure(state: State, call: Called, digest: results.Digest) -> Step:
     else:
         question = "What would you like to do?"
     return Step(say=f"{text} {question}", goal=tool.name, asked=asked)
+
+
+def _needed_first(state: State, tool: ToolView, questions: Sequence[str]) -> ToolView | None:
+    """Another tool that takes all that an error asks for: it has to be called before this one."""
+    asked = _asked_in(state, questions[-1]) if questions else frozenset()
+    for other in state.tools.values():
+        needs = {slot.name for slot in other.required}
+        if other.name != tool.name and not other.ends_call and needs and needs <= asked and not (
+                len(asked & {slot.name for slot in tool.required}) >= len(needs)) and missing(state, other):  # fmt: skip
+            return other
+    return None
 
 
 def _offered_by(state: State, questions: Sequence[str], *, besides: str) -> str | None:

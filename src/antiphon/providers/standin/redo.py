@@ -10,7 +10,7 @@ from __future__ import annotations
 from antiphon.providers.standin.fill import Fill
 from antiphon.providers.standin.memory import Offer, State
 from antiphon.providers.standin.slots import ToolView
-from antiphon.providers.standin.understand import Utterance
+from antiphon.providers.standin.understand import Kind, Utterance
 from antiphon.providers.standin.words import phrases, tokenize
 
 COMMITS = frozenset("arrange obtain pay refund renew report notify transfer hold cancel".split())
@@ -45,6 +45,8 @@ def would_repeat(state: State, tool: ToolView, said: Utterance | None, *, reques
         return False
     if said.correction:
         return True
+    if any(s.kind is Kind.THING and s.name in revised(state, tool) for s in tool.required):
+        return False  # the next thing, not the same once more
     offered = state.offer is Offer.TOOL and state.offered_tool == tool.name
     return not requested and not offered and state.goal != tool.name
 

@@ -210,6 +210,8 @@ def _asking(rest: str, low: str) -> Guide:
 
 def _direct(clause: str) -> str:
     """As in "what date you want" becomes "What date would you like?"; what cannot be turned is asked politely."""
+    if re.match(r"(?:how|what) (?:you|i) (?:can|could|may) (?:help|assist|do)", clause, re.I):
+        return "How can I help you?"
     if match := re.match(
         r"(how|what|when|where|which|who)\b(.*?)\byou (can|could|would|will|are|should) (.*)", clause, re.I
     ):
@@ -218,8 +220,6 @@ def _direct(clause: str) -> str:
         r"(how|what|when|where|which|who)\b(.*?)\byou (?:want|would like|wants|prefer|need|like)\b(.*)", clause, re.I
     ):
         return f"{_capital(match[1])}{match[2]} would you like{match[3]}?".replace("  ", " ")
-    if match := re.match(r"how you can help|how i can help", clause, re.I):
-        return "How can I help?"
     return f"Could you tell me {_lower(clause)}?"
 
 

@@ -316,6 +316,7 @@ def _kind(name: str, description: str, schema: Mapping[str, Any], choices: Seque
         "postcode",
         "zipcode",
         "barcode",
+        "digits",
         "serial",
     }:
         return Kind.CODE

@@ -93,6 +93,8 @@ def question(slot: Slot) -> str:
             return f"For the {label}, would you like {join_words(options, 'or')}?"
         case Kind.FLAG:
             clause = re.sub(r"^(?:true if|whether|if|set to true if)\s+", "", clause, flags=re.I)
+            if turned := _turned(clause):
+                return turned
             return (
                 f"Could you tell me whether {clause[:1].lower() + clause[1:]}?"
                 if clause
@@ -100,6 +102,17 @@ def question(slot: Slot) -> str:
             )
         case _:
             return _open_question(slot, clause, label)
+
+
+def _turned(clause: str) -> str:
+    """A statement as a question: "it is an emergency" becomes "Is it an emergency?"; "" if it cannot be turned."""
+    if match := re.match(r"(it|there) (is|are) (.+)", clause, re.I):
+        return f"{match[2].capitalize()} {match[1].lower()} {match[3]}?"
+    if match := re.match(r"you are (.+)", clause, re.I):
+        return f"Are you {match[1]}?"
+    if match := re.match(r"you (want|need|have|wish|like|bring)\b(.*)", clause, re.I):
+        return f"Do you {match[1]}{match[2]}?"
+    return ""
 
 
 _CODE_LABELS = {
@@ -136,8 +149,12 @@ def _open_question(slot: Slot, clause: str, label: str) -> str:
             noun = re.sub(r"^an? ", "the ", noun)
         else:
             noun = "the " + noun
-        return f"What's {noun}?"
-    return f"What's the {label}?"
+        return f"{_what_is(label)} {noun}?"
+    return f"{_what_is(label)} the {label}?"
+
+
+def _what_is(label: str) -> str:
+    return "What are" if label.endswith("s") and not label.endswith(("ss", "us", "is")) else "What's"
 
 
 def ask(slots: Sequence[Slot], *, again: bool = False) -> str:
@@ -168,20 +185,20 @@ def another(tool: ToolView, changes: Mapping[str, Any]) -> str:
     """Says that it is done, and asks whether to do it once more, with what would be different."""
     verb, _, thing = re.sub(r"(?<=[a-z\d])(?=[A-Z])", "_", tool.name).lower().replace("_", " ").partition(" ")
     deed = f"{verb} another {thing}" if thing and not thing.endswith("s") else "do it again"
-    parts = []
+    when, parts = [], []
     for slot in tool.slots:
         if slot.name in changes:
             value = results.speakable(str(changes[slot.name])).replace("_", " ")
             match slot.kind:
                 case Kind.DATE:
-                    parts.append(f"for {value}")
+                    when.append(f"for {value}")
                 case Kind.TIME:
-                    parts.append(f"at {value}")
+                    when.append(f"at {value}")
                 case Kind.PERSON:
                     parts.append(f"for {value}")
                 case _:
                     parts.append(f"with {value} as the {slot.label}")
-    told = f", {join_words(parts)}" if parts else ""
+    told = "".join(f", {part}" for part in (" ".join(when), join_words(parts)) if part)
     return f"That's already done, and I can't change it here. Shall I {deed}{told}?"
 
 

@@ -391,7 +391,7 @@ _TAKE_BACKS = phrases("takes back a request")
 
 
 def _consents(lows: list[str]) -> bool:
-    thanks = not {"thanks", "thank", "cheers"}.isdisjoint(lows)
+    thanks = not {"thanks", "thank", "cheers", "bye", "goodbye"}.isdisjoint(lows)
     return not thanks or not _CONSENTS.isdisjoint(lows) or any(p in " ".join(lows) for p in _YES_PHRASES)
 
 
