@@ -128,6 +128,12 @@ class SessionOptions:
     """Said when the model failed."""
     has_stt: bool = True
     """False: without transcripts, interruption goes by the duration of speech."""
+    model_hears: bool = False
+    """The model hears the caller itself: sound is a turn also without words, and the words may come after it."""
+    words_timeout: float = 5.0
+    """How long a turn that the model heard waits for its words; it is answered meanwhile."""
+    response_timeout: float = 2.0
+    """How long a turn waits for the response that the model was to begin unasked, before it is asked for one."""
     generation_timeout: float = 10.0
     """Until a model must have given its first text or call; it then has `generation_limit` for the rest."""
     generation_limit: float = 60.0

@@ -144,6 +144,8 @@ class Closing:
             floor.judged = None
         words += floor.typed
         floor.typed.clear()
+        words += [taken.text for taken in floor.unasked.taken if taken.text]
+        floor.unasked.taken.clear()
         if floor.turn.text:
             words.append(floor.turn.take())
         for text in words:
@@ -157,6 +159,7 @@ class Closing:
             floor.line.finished(segment.id, segment.heard)
             floor.segment_gone(segment)
             floor.finish_if_over(segment.speech)
+        floor.unasked.forget_words()
         self.phase = Phase.CLOSED
         self.deadline = None
         floor.emit("closed", value=self._reason)

@@ -48,6 +48,39 @@ class Generate:
 
 
 @record
+class Adopt:
+    """A response that the model began unasked is what `speech` says next.
+
+    From here on it is as if `Generate` had asked for it: the same reports, the same closing facts.
+    """
+
+    gen: int
+    speech: int
+    segment: int
+    agent: str
+    response: int
+    tools: bool
+    """False: calls in it are not wanted."""
+
+
+@record
+class Decline:
+    """Stop a response that the model began unasked. Nothing of it is heard, and nothing reported."""
+
+    response: int
+
+
+@record
+class CommitAudio:
+    """The caller's turn is over: what the model heard since the last one is this turn.
+
+    Reports `TurnTranscribed` for it.
+    """
+
+    turn: int
+
+
+@record
 class StopGenerating:
     """Stop the model and the synthesis of this generation. Nothing more is reported for it."""
 
@@ -144,6 +177,8 @@ class RunHook:
     """The caller's words, for `on_user_turn_completed`."""
     previous: str | None = None
     """For `on_enter`: the agent that was in charge before, if this one replaces it."""
+    heard_as: int | None = None
+    """For `on_user_turn_completed`: the turn as the model heard it; its words may be still to come."""
 
 
 @record
@@ -170,6 +205,11 @@ class Record:
 def message_id(segment: int) -> str:
     """The id of the message that holds what was heard of a segment."""
     return f"msg_{segment}"
+
+
+def turn_id(turn: int) -> str:
+    """The id of the message that holds the words of a turn that the model itself heard."""
+    return f"turn_{turn}"
 
 
 EventKind: TypeAlias = Literal[
@@ -217,6 +257,9 @@ class Close:
 
 Command: TypeAlias = (
     Generate
+    | Adopt
+    | Decline
+    | CommitAudio
     | StopGenerating
     | Speak
     | Play

@@ -19,7 +19,15 @@ from typing import assert_never
 
 from antiphon.core import handoff, tool_loop
 from antiphon.core.closing import Closing, Phase
-from antiphon.core.commands import CancelTool, Command, PredictEndOfTurn, RunHook, StopGenerating, StopPlayout
+from antiphon.core.commands import (
+    CancelTool,
+    Command,
+    CommitAudio,
+    PredictEndOfTurn,
+    RunHook,
+    StopGenerating,
+    StopPlayout,
+)
 from antiphon.core.facts import (
     AgentTaskFinished,
     AgentTaskStarted,
@@ -38,6 +46,7 @@ from antiphon.core.facts import (
     PlayoutFinished,
     PlayoutProgressed,
     PlayoutStarted,
+    ResponseBegan,
     RunCancelRequested,
     RunResumed,
     RunSuspended,
@@ -48,6 +57,8 @@ from antiphon.core.facts import (
     ToolReturned,
     ToolUpdated,
     Transcribed,
+    TurnTaken,
+    TurnTranscribed,
     UserSpeechEnded,
     UserSpeechStarted,
     UserTurnCleared,
@@ -114,7 +125,14 @@ class Conversation:
             return None
         first = self._out.deadline
         floor = self._floor
-        for time in (floor.turn.deadline, floor.line.deadline, self._closing.deadline, floor.shields.deadline):
+        timers = (
+            floor.turn.deadline,
+            floor.line.deadline,
+            self._closing.deadline,
+            floor.shields.deadline,
+            self._answer_due,
+        )
+        for time in timers:
             if time is not None and (first is None or time < first):
                 first = time
         return first
@@ -192,6 +210,12 @@ class Conversation:
                 floor.turn.commit()
             case UserTurnCleared():
                 floor.turn.clear()
+            case TurnTaken():
+                self._turn_taken(fact)
+            case TurnTranscribed(turn_id, text):
+                floor.unasked.transcribed(turn_id, text, floor.judged)
+            case ResponseBegan():
+                floor.unasked.began(fact)
             case GenerationFailed(gen, error, text):
                 tool_loop.failed(floor, gen, error, text)
             case ToolUpdated():
@@ -248,6 +272,12 @@ class Conversation:
         floor.turn.transcribed(text, final=final, now=self._out.now)
         if floor.line.sounding is not None and self._means_to_interrupt(floor.turn.text):
             self._interrupt_top()
+
+    def _turn_taken(self, fact: TurnTaken) -> None:
+        floor = self._floor
+        over_agent = floor.turn.over_agent if floor.turn.has_floor else floor.line.sounding is not None
+        floor.turn.clear()
+        floor.unasked.took(fact, over_agent=over_agent)
 
     def _means_to_interrupt(self, text: str) -> bool:
         interruption = self._floor.options.turns.interruption
@@ -307,9 +337,10 @@ class Conversation:
         floor.judged = None
         if text is not None:
             turn.text = text
-        if veto or not turn.text.strip():
-            if turn.text.strip():
-                floor.history.say("user", turn.text, floor.top.agent)
+        emptied = not turn.text.strip() and (text is not None or turn.heard_as is None)
+        if veto or emptied:
+            if not emptied:
+                floor.record_turn(turn, floor.top.agent)
             floor.emit("turn_vetoed", value=turn.text)
             return
         floor.emit("turn_committed", value=turn.text)
@@ -363,7 +394,9 @@ class Conversation:
         floor, closing = self._floor, self._closing
         for _ in range(MAX_PASSES):
             # The rules, in order of right of way; each behind a cheap look at whether it can fire at all.
-            fired = bool(floor.turn.ready or floor.typed) and self._commit()
+            fired = bool(floor.turn.ready or floor.typed or floor.unasked.taken) and self._commit()
+            if floor.unasked.responses:
+                fired |= self._judge_responses()
             if floor.owed:
                 fired |= self._reply()
             if floor.has_speeches:
@@ -392,34 +425,100 @@ class Conversation:
             return False
         if floor.top.is_handing_over:
             return self._make_way()
-        if floor.typed:
-            text = floor.typed.popleft()
-        elif floor.turn.ready:
-            over_agent = floor.turn.over_agent
-            text = floor.turn.take()
-            if over_agent and is_backchannel(text):
-                floor.line.clear_doubt()
-                return True
-        else:
+        turn = self._next_turn()
+        if turn is None:
             return False
+        if turn is self._NO_TURN:
+            floor.line.clear_doubt()
+            return True
         if self._closing.is_ending:
-            if is_farewell(text) or is_backchannel(text):
+            if is_farewell(turn.text) or is_backchannel(turn.text):
                 floor.line.clear_doubt()
-                floor.history.say("user", text, floor.top.agent)
+                floor.record_turn(turn, floor.top.agent)
                 self._closing.agree(floor)
                 return True
             self._closing.go_on()
         self._interrupt_top()
-        hook = self._out.new_id()
-        floor.judged = Turn(hook, text)
-        self._out.promise(hook, HookReturned(hook), floor.options.hook_timeout)
-        self._out.send(RunHook(hook, "on_user_turn_completed", floor.top.agent, text))
+        floor.judged = turn
+        self._out.promise(turn.id, HookReturned(turn.id), floor.options.hook_timeout)
+        self._out.send(RunHook(turn.id, "on_user_turn_completed", floor.top.agent, turn.text, heard_as=turn.heard_as))
         return True
+
+    _NO_TURN = Turn(0, "")
+    """A backchannel over the agent: it is taken, and nothing follows."""
+
+    def _next_turn(self) -> Turn | None:
+        """The turn that is to be committed now, or None."""
+        floor = self._floor
+        if floor.typed:
+            return Turn(self._out.new_id(), floor.typed.popleft())
+        if floor.unasked.taken:
+            return self._taken_turn()
+        if not floor.turn.ready:
+            return None
+        over_agent = floor.turn.over_agent
+        text = floor.turn.take()
+        if over_agent and is_backchannel(text):
+            return self._NO_TURN
+        turn = Turn(self._out.new_id(), text)
+        if floor.options.model_hears:
+            turn.heard_as = self._out.new_id()
+            self._out.send(CommitAudio(turn.heard_as))
+            if not text:
+                floor.unasked.expect_words(turn.heard_as)
+        return turn
+
+    def _taken_turn(self) -> Turn | None:
+        """A turn that the model took. Whether it says goodbye to a goodbye only its words can tell."""
+        floor = self._floor
+        taken = floor.unasked.taken[0]
+        if self._closing.is_ending and taken.text is None:
+            return None
+        floor.unasked.taken.popleft()
+        text = taken.text or ""
+        if taken.over_agent and is_backchannel(text):
+            return self._NO_TURN
+        due = self._out.now + floor.options.response_timeout if taken.answered else None
+        return Turn(self._out.new_id(), text, heard_as=taken.id, answer_due=due)
+
+    def _judge_responses(self) -> bool:
+        """A response that the model began unasked is adopted, waits for its turn, or is declined."""
+        floor = self._floor
+        judged = False
+        for response in list(floor.unasked.responses.values()):
+            if not self._may_speak_unasked(response):
+                floor.unasked.decline(response)
+                judged = True
+            elif response.turn is None:
+                speech = Speech(self._out.new_id(), Kind.DELIVERY, floor.top, 1)
+                floor.add(speech)
+                floor.begin_step(speech, tools=floor.options.max_tool_steps > 0, response=response)
+                judged = True
+        return judged
+
+    def _may_speak_unasked(self, response: ResponseBegan) -> bool:
+        floor, top = self._floor, self._floor.top
+        if self._closing.ends_speech or not floor.accepts_turns or response.agent != top.agent or top.is_handing_over:
+            return False
+        if response.turn is None:
+            return not response.to_results and not floor.is_busy
+        if floor.owed:  # an answer that began before what is protected has ended would not know of it
+            return floor.owed[-1].heard_as == response.turn and floor.shielding() is None
+        ahead = [taken.id for taken in floor.unasked.taken]
+        return response.turn in ahead or (floor.judged is not None and floor.judged.heard_as == response.turn)
+
+    @property
+    def _answer_due(self) -> float | None:
+        """When a turn that the model was to answer unasked is given to it as a question."""
+        for turn in self._floor.owed:
+            if turn.answer_due is not None and turn.answer_due > self._out.now:
+                return turn.answer_due
+        return None
 
     def _make_way(self) -> bool:
         """A turn waits for the next agent: what this one would still say is cut, or both would wait for ever."""
         floor = self._floor
-        if not floor.typed and not floor.turn.ready:
+        if not floor.typed and not floor.turn.ready and not floor.unasked.taken:
             return False
         cut = [speech for speech in floor.top.speeches if not speech.interrupted and not floor.is_shielded(speech)]
         for speech in cut:
@@ -433,12 +532,15 @@ class Conversation:
             return False
         if floor.judged is not None or floor.turn.ready or self._caller_has_floor or floor.line.is_stopping:
             return False
-        if floor.typed or floor.top.is_handing_over or floor.shielding() is not None:
+        if floor.typed or floor.unasked.taken or floor.top.is_handing_over or floor.shielding() is not None:
+            return False
+        response = floor.unasked.answer_to(floor.owed, floor.top.agent)
+        if response is None and self._answer_due is not None and floor.owed[-1].agent == floor.top.agent:
             return False
         speech = Speech(self._out.new_id(), Kind.REPLY, floor.top, 1)
         floor.add(speech)
         floor.answer(speech)
-        floor.begin_step(speech, tools=floor.options.max_tool_steps > 0)
+        floor.begin_step(speech, tools=floor.options.max_tool_steps > 0, response=response)
         return True
 
     @property

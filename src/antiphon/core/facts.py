@@ -80,6 +80,41 @@ class UserTurnCleared:
     """The application throws away what the caller said since the last turn."""
 
 
+# -- a model that hears the caller and speaks for itself
+
+
+@record
+class TurnTaken:
+    """The model decided that the caller's turn is over. `turn` is an id from `new_id()`."""
+
+    turn: int
+    text: str | None = None
+    """None: the words are not known yet; `TurnTranscribed` brings them, or says that there are none."""
+    answered: bool = True
+    """The model answers it unasked: `ResponseBegan` is to follow."""
+
+
+@record
+class TurnTranscribed:
+    """The words of a turn that the model heard. Closes `turn`."""
+
+    turn: int
+    text: str
+
+
+@record
+class ResponseBegan:
+    """The model began to respond unasked. `response` is an id from `new_id()`; it waits for `Adopt` or `Decline`."""
+
+    response: int
+    agent: str
+    """Whose model it is."""
+    turn: int | None = None
+    """The caller's turn that it answers, by the id of `TurnTaken`; None: it speaks of its own accord."""
+    to_results: bool = False
+    """It answers results of tools, and no answer to them was asked for."""
+
+
 # -- the model
 
 
@@ -314,6 +349,9 @@ Fact: TypeAlias = (
     | UserTurnSubmitted
     | UserTurnCommitRequested
     | UserTurnCleared
+    | TurnTaken
+    | TurnTranscribed
+    | ResponseBegan
     | TextStarted
     | ToolCalled
     | StepGenerated

@@ -13,16 +13,17 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from antiphon.chat import ChatMessage, FunctionCall, FunctionCallOutput
+from antiphon.chat import FunctionCall, FunctionCallOutput
 from antiphon.core import texts
-from antiphon.core.commands import Emit, EventKind, Generate, Record, Speak, StopGenerating
-from antiphon.core.facts import GenerationFailed, Handoff, SpeechRequested, StepGenerated
+from antiphon.core.commands import Adopt, Emit, EventKind, Generate, Speak, StopGenerating
+from antiphon.core.facts import GenerationFailed, Handoff, ResponseBegan, SpeechRequested, StepGenerated
 from antiphon.core.history import History
 from antiphon.core.line import Line, Segment, Sound
 from antiphon.core.offers import Offer, Offers
 from antiphon.core.promises import Outbox
 from antiphon.core.runs import Bond, Run, Runs
 from antiphon.core.speech import Gate, Kind, OpenCall, Speech, Stage, Step, Turn
+from antiphon.core.unasked import Unasked
 from antiphon.core.user_turn import UserTurn
 from antiphon.options import SessionOptions
 
@@ -113,6 +114,7 @@ class Floor:
         self.runs = Runs(self.out)
         self.offers = Offers()
         self.turn = UserTurn(options)
+        self.unasked = Unasked(self.out, self.history, options)
         self.frames: list[Frame] = [Frame(agent)]
         self.waiting_frames: list[Frame] = []
         """Tasks that wait for a sibling's end."""
@@ -177,6 +179,7 @@ class Floor:
             or self.line.segments
             or self.judged is not None
             or self.typed
+            or self.unasked.taken
             or turn.ready
             or top.is_handing_over
             or turn.has_floor
@@ -231,8 +234,16 @@ class Floor:
         self._speeches[speech.id] = speech
         speech.frame.speeches.append(speech)
 
-    def begin_step(self, speech: Speech, *, tools: bool = True, say: str | None = None, retry: bool = False) -> None:
-        """Ask the model for the next response of a speech, or have a text synthesized."""
+    def begin_step(
+        self,
+        speech: Speech,
+        *,
+        tools: bool = True,
+        say: str | None = None,
+        retry: bool = False,
+        response: ResponseBegan | None = None,
+    ) -> None:
+        """Ask the model for the next response of a speech, take one that it began, or have a text synthesized."""
         gen = self.out.new_id()
         segment = Segment(self.out.new_id(), gen, speech, speech.rounds)
         speech.step = Step(gen, segment, tools)
@@ -245,6 +256,10 @@ class Floor:
             self.out.send(Speak(gen, speech.id, segment.id, say))
             return
         self.out.promise(gen, GenerationFailed(gen, "no answer in time"), self.options.generation_timeout)
+        if response is not None:
+            del self.unasked.responses[response.response]
+            self.out.send(Adopt(gen, speech.id, segment.id, speech.agent, response.response, tools))
+            return
         if speech.user_input is not None:
             self.history.say("user", speech.user_input, speech.agent)
             speech.user_input = None
@@ -443,9 +458,16 @@ class Floor:
 
     def commit(self, turn: Turn, agent: str) -> None:
         """A turn enters the history and is owed an answer."""
-        turn.agent = agent
-        self.history.say("user", turn.text, agent)
+        self.record_turn(turn, agent)
         self.owed.append(turn)
+
+    def record_turn(self, turn: Turn, agent: str) -> None:
+        """A turn enters the history; one whose words are not known yet gets its place in it."""
+        turn.agent = agent
+        if turn.heard_as is None:
+            self.history.say("user", turn.text, agent)
+        else:
+            self.unasked.record(turn, agent)
 
     def answer(self, speech: Speech) -> None:
         """The speech answers every turn that is owed; turns said to another agent are carried over to its own."""
@@ -459,10 +481,8 @@ class Floor:
         """Let another agent know of an unanswered turn."""
         if turn.agent != agent:
             turn.agent = agent
-            message = ChatMessage(
-                role="user", content=[turn.text], id=self.history.item_id(), created_at=self.history.wall
-            )
-            self.out.send(Record(message, agent, carried=True))
+            if turn.text:  # else its words will be carried when they come
+                self.history.carry(turn.text, agent)
 
     def finish_if_over(self, speech: Speech) -> None:
         """A speech with nothing left to generate, run or play is done."""

@@ -16,9 +16,10 @@ from antiphon.core.promises import Outbox
 
 @dataclass(slots=True)
 class Slot:
-    """The place of something being said. `text` is what is known of it so far."""
+    """The place of something being said, or of words that are not known yet. `text` is what is known of it so far."""
 
     segment: int
+    """0 for what the caller said."""
     agent: str
     created_at: float
     text: str = ""
@@ -56,10 +57,10 @@ class History:
         else:
             self._out.send(Record(item, agent))
 
-    def say(self, role: str, text: str, agent: str) -> ChatMessage:
+    def say(self, role: str, text: str, agent: str, item_id: str | None = None) -> ChatMessage:
         """Record a message of the caller's, or of the application in the caller's place."""
         assert role == "user"
-        message = ChatMessage(role="user", content=[text], id=self.item_id(), created_at=self.wall)
+        message = ChatMessage(role="user", content=[text], id=item_id or self.item_id(), created_at=self.wall)
         self.record(message, agent)
         return message
 
@@ -94,6 +95,28 @@ class History:
                 interrupted=interrupted,
                 created_at=slot.created_at,
             )
+        self._flush()
+
+    def keep_place(self, agent: str) -> Slot:
+        """Keep the place of a turn whose words are not known yet."""
+        return self.reserve(0, agent)
+
+    def words_known(self, slot: Slot, text: str, item_id: str) -> None:
+        """The words of a turn. None, and it leaves no trace."""
+        if not slot.open:
+            return
+        slot.open = False
+        self.version += 1
+        if text:
+            slot.item = ChatMessage(role="user", content=[text], id=item_id, created_at=slot.created_at)
+        self._flush()
+
+    def carry(self, text: str, agent: str) -> None:
+        """Let another agent know of a turn that the history has already."""
+        message = ChatMessage(role="user", content=[text], id=self.item_id(), created_at=self.wall)
+        self._out.send(Record(message, agent, carried=True))
+
+    def _flush(self) -> None:
         while self._tail and not self._tail[0].open:
             settled = self._tail.pop(0)
             if settled.item is not None:

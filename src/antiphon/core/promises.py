@@ -30,6 +30,7 @@ from antiphon.core.facts import (
     ToolCalled,
     ToolReturned,
     ToolUpdated,
+    TurnTranscribed,
 )
 
 _KEYS: dict[type[Fact], tuple[str, bool]] = {
@@ -47,6 +48,7 @@ _KEYS: dict[type[Fact], tuple[str, bool]] = {
     RunCancelRequested: ("run", False),
     ToolReturned: ("run", True),
     HookReturned: ("hook", True),
+    TurnTranscribed: ("turn", True),
 }
 """Which field of a fact names its promise, and whether the fact closes it."""
 

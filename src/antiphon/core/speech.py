@@ -108,6 +108,10 @@ class Turn:
     text: str
     agent: str = ""
     """Whose context has it."""
+    heard_as: int | None = None
+    """The id under which the model itself heard it; None: it has the text only."""
+    answer_due: float | None = None
+    """When the model that heard it must have begun to answer it unasked; None: it has to be asked."""
 
 
 @dataclass(slots=True, eq=False)

@@ -24,6 +24,7 @@ class UserTurn:
         "_prediction_timeout",
         "_probability",
         "_silent_since",
+        "_sound_is_a_turn",
         "_transcript_timeout",
         "_transcripts_due",
         "_voiced",
@@ -38,6 +39,8 @@ class UserTurn:
         self._options = options.turns
         self._transcript_timeout = options.transcript_timeout
         self._prediction_timeout = options.prediction_timeout
+        self._sound_is_a_turn = options.model_hears and not options.has_stt
+        """Nobody but the model turns it into words, and later."""
         self.speaking = False
         """The caller's voice sounds."""
         self.ready = False
@@ -74,7 +77,8 @@ class UserTurn:
         self.ready = False
         self._voiced = True
         self._silent_since = None
-        self._transcripts_due += 1
+        if not self._sound_is_a_turn:
+            self._transcripts_due += 1
         self._probability = None
 
     def speech_ended(self, now: float, silence: float) -> None:
@@ -120,7 +124,7 @@ class UserTurn:
             not self.speaking
             and not self.ready
             and self._probability is None
-            and self._options.detection != "manual"
+            and self._options.detection not in ("manual", "realtime_llm")
             and bool(self._finals)
         )
 
@@ -129,9 +133,11 @@ class UserTurn:
         """When silence will have lasted long enough, or the transcript will be given up."""
         if self.ready or self.speaking or self._silent_since is None or self._options.detection == "manual":
             return None
+        if self._options.detection == "realtime_llm":  # the model takes turns; words that it leaves are none
+            return self._silent_since + self._transcript_timeout if self.text else None
         if self._transcripts_due:
             return self._silent_since + self._transcript_timeout
-        if not self._finals:
+        if not self._finals and not (self._sound_is_a_turn and self._voiced):
             return None
         over = self._silent_since + delay(self._options.endpointing, self._probability)
         if self._probability is None:
@@ -145,7 +151,9 @@ class UserTurn:
         deadline = self.deadline
         if deadline is None or now < deadline:
             return
-        if self.has_floor:
+        if self._options.detection == "realtime_llm":
+            self.clear()
+        elif self.has_floor or self._sound_is_a_turn:
             self._transcripts_due = 0
             self.ready = True
         else:
@@ -153,7 +161,7 @@ class UserTurn:
 
     def commit(self) -> None:
         """The application says that the turn is over."""
-        self.ready = bool(self.text)
+        self.ready = bool(self.text) or (self._sound_is_a_turn and self._voiced)
 
     def take(self) -> str:
         """The text of the turn that is ready. A new turn begins."""
@@ -169,6 +177,6 @@ class UserTurn:
         self._finals = []
         self._interim = ""
         self._probability = None
-        self._transcripts_due = int(self.speaking)
+        self._transcripts_due = int(self.speaking and not self._sound_is_a_turn)
         self._voiced = self.speaking
         self._silent_since = None

@@ -1,0 +1,247 @@
+"""Models that take turns and begin responses by themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from antiphon.core.commands import Adopt, CommitAudio, Decline, Generate, Play, RunHook, RunTool, StopPlayout
+from antiphon.core.facts import (
+    Call,
+    CloseRequested,
+    EndRequested,
+    HookReturned,
+    PlayoutStarted,
+    ResponseBegan,
+    SpeechRequested,
+    StepGenerated,
+    TextStarted,
+    ToolCalled,
+    TurnTaken,
+    TurnTranscribed,
+    UserSpeechEnded,
+    UserSpeechStarted,
+)
+from antiphon.options import Endpointing, TurnHandling
+from tests.core.dialogue import Dialogue
+from tests.core.dialogue import policy as policy_of
+
+LISTENING = {"model_hears": True, "has_stt": False}
+
+
+class Hearing(Dialogue):
+    """A dialogue with a model that ends turns and answers them unasked."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("turns", TurnHandling(detection="realtime_llm"))
+        super().__init__(**LISTENING, **options)
+
+    def takes(self, text: str | None = None, *, answered: bool = True) -> int:
+        turn = self.core.new_id()
+        self.tell(TurnTaken(turn, text, answered))
+        return turn
+
+    def begins(self, turn: int | None, *, agent: str = "a", to_results: bool = False) -> int:
+        response = self.core.new_id()
+        self.tell(ResponseBegan(response, agent, turn, to_results))
+        return response
+
+    def adopted(self, text: str) -> Adopt:
+        adopt = self.last(Adopt)
+        self._texts[adopt.gen] = text
+        self.tell(TextStarted(adopt.gen), StepGenerated(adopt.gen, text))
+        return adopt
+
+    def heard_all(self, text: str) -> None:
+        self.played(self.last(Play).segment, text)
+
+
+def test_a_response_to_the_callers_turn_is_adopted() -> None:
+    d = Hearing()
+    response = d.begins(d.takes("what time is it"))
+    assert d.last(Adopt).response == response
+    d.adopted("It is noon.")
+    d.heard_all("It is noon.")
+    assert d.lines == ["user: what time is it", "assistant: It is noon."]
+    assert not d.all(Generate) and d.core.idle
+
+
+def test_words_that_come_late_stand_before_the_answer() -> None:
+    d = Hearing()
+    turn = d.takes()
+    d.begins(turn)
+    d.adopted("It is noon.")
+    d.heard_all("It is noon.")
+    assert d.lines == []
+    d.tell(TurnTranscribed(turn, "what time is it"))
+    assert d.lines == ["user: what time is it", "assistant: It is noon."]
+
+
+def test_words_that_never_come_hold_the_history_up_for_a_while_only() -> None:
+    d = Hearing()
+    d.begins(d.takes())
+    d.adopted("It is noon.")
+    d.heard_all("It is noon.")
+    d.wait(5.0)
+    assert d.lines == ["assistant: It is noon."]
+
+
+def test_a_turn_that_is_not_answered_in_time_is_asked_about() -> None:
+    d = Hearing(response_timeout=2.0)
+    turn = d.takes("hello")
+    d.wait(1.9)
+    assert not d.all(Generate)
+    d.wait(0.2)
+    assert d.all(Generate)
+    late = d.begins(turn)
+    assert d.last(Decline).response == late
+
+
+def test_a_turn_that_the_model_does_not_answer_unasked_is_asked_about_at_once() -> None:
+    d = Hearing()
+    d.takes("hello", answered=False)
+    assert d.got(Generate)
+
+
+def test_a_vetoed_turn_is_not_answered() -> None:
+    d = Hearing(hooks=False)
+    response = d.begins(d.takes("never mind"))
+    assert not d.all(Adopt) and not d.all(Decline)
+    d.tell(HookReturned(d.last(RunHook).hook, veto=True))
+    assert d.last(Decline).response == response and not d.all(Adopt)
+    assert d.lines == ["user: never mind"]
+
+
+def test_what_a_model_says_of_its_own_accord_is_adopted_when_nobody_else_speaks() -> None:
+    d = Hearing()
+    d.begins(None)
+    d.adopted("Are you still there?")
+    d.heard_all("Are you still there?")
+    assert d.lines == ["assistant: Are you still there?"]
+
+
+def test_what_a_model_says_of_its_own_accord_is_declined_while_the_agent_speaks() -> None:
+    d = Hearing()
+    d.say()
+    d.voice("Good morning.")
+    response = d.begins(None)
+    assert d.last(Decline).response == response
+
+
+def test_an_answer_to_results_that_nobody_asked_for_is_declined() -> None:
+    d = Hearing()
+    d.begins(None, to_results=True)
+    assert d.got(Decline)
+
+
+def test_nothing_is_adopted_while_the_session_ends() -> None:
+    d = Hearing()
+    d.tell(CloseRequested(drain=False))
+    d.begins(d.takes("wait"))
+    assert not d.all(Adopt)
+
+
+def test_a_turn_over_a_protected_speech_is_asked_about_when_that_is_over() -> None:
+    d = Hearing()
+    d.say(interruptible=False)
+    d.voice("This call may be recorded.")
+    segment = d.last(Play).segment
+    d.begins(d.takes("hello"))
+    assert d.got(Decline) and not d.all(StopPlayout)
+    d.wait(2.1)
+    d.played(segment, "This call may be recorded.")
+    assert d.all(Generate) and not d.all(Adopt)
+
+
+def test_the_callers_turn_cuts_the_agent() -> None:
+    d = Hearing()
+    d.begins(d.takes("tell me a story"))
+    d.adopted("Once upon a time there was a king.")
+    d.tell(PlayoutStarted(d.last(Play).segment))
+    d.tell(UserSpeechStarted()).wait(0.3)
+    turn = d.takes("a shorter one")
+    assert d.got(StopPlayout)
+    d.tell(UserSpeechEnded())
+    d.begins(turn)
+    assert len(d.all(Adopt)) == 1  # how much was heard of the first is not known yet
+    d.played(d.last(StopPlayout).segment, "Once upon")
+    assert len(d.all(Adopt)) == 2
+    assert d.lines == ["user: tell me a story", "assistant: Once upon~", "user: a shorter one"]
+
+
+def test_a_voice_cuts_the_agent_by_its_duration() -> None:
+    d = Hearing()
+    d.begins(d.takes("tell me a story"))
+    d.adopted("Once upon a time there was a king.")
+    d.tell(PlayoutStarted(d.last(Play).segment), UserSpeechStarted()).wait(0.6)
+    assert d.all(StopPlayout)
+
+
+def test_an_adopted_response_may_call_tools() -> None:
+    d = Hearing()
+    d.begins(d.takes("what time is it"))
+    gen = d.last(Adopt).gen
+    d.tell(ToolCalled(gen, Call("c1", "clock", "{}", "{}"), policy_of("reads")), StepGenerated(gen, ""))
+    assert d.got(RunTool)
+    d.returns("noon")
+    assert d.got(Generate)
+    d.model("It is noon.")
+    d.heard_all("It is noon.")
+    assert d.lines == ["user: what time is it", "call clock c1", "output noon", "assistant: It is noon."]
+
+
+def test_a_pending_response_does_not_survive_a_handoff() -> None:
+    d = Hearing()
+    d.begins(d.takes("connect me"))
+    gen = d.last(Adopt).gen
+    d.tell(ToolCalled(gen, Call("c1", "transfer", "{}", "{}"), policy_of()), StepGenerated(gen, ""))
+    d.returns("", reply=False, handoff="b")
+    d.begins(None)  # by the model of the agent that has left
+    assert d.got(Decline)
+
+
+def test_goodbye_to_a_goodbye_ends_the_call_once_its_words_are_known() -> None:
+    d = Hearing()
+    speech = d.core.new_id()
+    d.tell(SpeechRequested(speech, "say"))
+    d.voice("Goodbye.")
+    d.tell(EndRequested(speech))
+    d.heard_all("Goodbye.")
+    turn = d.takes()
+    d.begins(turn)
+    assert not d.closed and not d.all(Adopt)
+    d.tell(TurnTranscribed(turn, "bye"))
+    assert d.closed and d.all(Decline)
+
+
+def test_more_than_goodbye_keeps_the_call_open() -> None:
+    d = Hearing()
+    speech = d.core.new_id()
+    d.tell(SpeechRequested(speech, "say"))
+    d.voice("Goodbye.")
+    d.tell(EndRequested(speech))
+    d.heard_all("Goodbye.")
+    turn = d.takes()
+    d.begins(turn)
+    d.tell(TurnTranscribed(turn, "wait, one more thing"))
+    assert d.all(Adopt) and not d.closed
+
+
+def test_sound_without_words_is_a_turn_for_a_model_that_hears() -> None:
+    d = Dialogue(turns=TurnHandling(endpointing=Endpointing(0.5, 1.0)), **LISTENING)
+    d.tell(UserSpeechStarted()).wait(0.4)
+    d.tell(UserSpeechEnded()).wait(0.4)
+    assert not d.all(CommitAudio)
+    d.wait(0.2)
+    turn = d.last(CommitAudio).turn
+    assert d.all(Generate)
+    d.tell(TurnTranscribed(turn, "what time is it"))
+    assert d.lines == ["user: what time is it"]
+
+
+def test_a_close_does_not_wait_for_words() -> None:
+    d = Hearing()
+    d.begins(d.takes())
+    d.adopted("It is noon.")
+    d.heard_all("It is noon.")
+    d.tell(CloseRequested(drain=False)).wait(1.0)
+    assert d.closed and d.lines == ["assistant: It is noon."]
