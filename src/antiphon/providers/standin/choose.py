@@ -65,6 +65,8 @@ def _match(tool: ToolView, tools: Sequence[ToolView], said: Utterance, new: Mapp
     values += 0.3 * sum(
         1 for name in new if (slot := tool.slot(name)) is not None and slot.kind in (Kind.CHOICE, Kind.FLAG)
     )
+    places = [name for name in new if (slot := tool.slot(name)) is not None and slot.kind is Kind.PLACE]
+    values += 0.5 * len(places) if len(places) > 1 else 0.0
     if tool.fallback:
         values -= 0.8
     words = _words(tool, tools, said)
@@ -87,7 +89,9 @@ def _match(tool: ToolView, tools: Sequence[ToolView], said: Utterance, new: Mapp
     ):
         act *= 0.3  # "do you have parking": asks for something, but for nothing that this tool is about
     kin = thesaurus().kin
-    others = [t for t in tools if t is not tool and any(a in t.acts or (a, b) in kin for a in said.acts for b in t.acts)]
+    others = [
+        t for t in tools if t is not tool and any(a in t.acts or (a, b) in kin for a in said.acts for b in t.acts)
+    ]
     if topics and act > 0.8 and not any(_weight(tool, w) > 0 for w in topics) and any(
             _weight(t, w) >= 0.9 for t in others for w in topics):  # fmt: skip
         act *= 0.4  # "order a ...": what is named is another tool's matter

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from antiphon.providers.standin import moments, numbers
@@ -62,6 +62,7 @@ def fill(tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: Situati
                 used.update(range(mention.start, mention.end))
                 if kind is Kind.NUMBER:
                     counted.update(range(mention.start, _noun_end(slot, mention, said)))
+    _order_days(tool, known, at, out)
     for slot in tool.slots:
         if slot.kind is Kind.CHOICE and (choice := _choice(slot, said, at)) is not None:
             out[slot.name] = Fill([choice] if slot.many else choice, at.turn)
@@ -84,6 +85,23 @@ def _written(slot: Slot, value: Value, known: Mapping[str, Fill], at: Situation)
         value = PersonName(respelled(str(known[slot.name].value), value.text))
     written = write(slot, value, at.today, at.offered_times)
     return Fill([written] if slot.many else written, at.turn, value)
+
+
+def _order_days(tool: ToolView, known: Mapping[str, Fill], at: Situation, out: dict[str, Fill]) -> None:
+    """The last day of a stay comes after the first: "from Friday until Monday" is the Monday after."""
+    days = [slot for slot in tool.slots if slot.kind is Kind.DATE]
+    first = next((slot for slot in days if _role(slot) == "start"), None)
+    last = next((slot for slot in days if _role(slot) == "end"), None)
+    if first is None or last is None or last.name not in out:
+        return
+    start, end = out.get(first.name) or known.get(first.name), out[last.name]
+    if start is None or not (isinstance(start.raw, moments.Day) and isinstance(end.raw, moments.Day)):
+        return
+    late = end.raw.date
+    while end.raw.weekday and late < start.raw.date:
+        late += dt.timedelta(days=7)
+    if late != end.raw.date:
+        out[last.name] = _written(last, replace(end.raw, date=late), known, at)
 
 
 def _noun_end(slot: Slot, mention: Mention, said: Utterance) -> int:
@@ -707,9 +725,7 @@ def _whole_answer(slot: Slot, said: Utterance, tool: ToolView, counted: set[int]
 _BE = frozenset("is are was were am be been isn't aren't keeps".split())
 
 
-def _object(
-    slot: Slot, tool: ToolView, said: Utterance, out: Mapping[str, Fill], counted: set[int]
-) -> str | None:
+def _object(slot: Slot, tool: ToolView, said: Utterance, out: Mapping[str, Fill], counted: set[int]) -> str | None:
     """The thing that a request is about: its topic words, without those that speak of the tool itself."""
     own = {stem(w) for w in tool.name.replace("_", " ").split()} | set(content_stems(tool.description))
     proper = _is_proper(slot, tool)

@@ -89,7 +89,7 @@ def hear(state: State, text: str) -> Step:
             return _once_more(state, tool, said, new)
     if tool is None and SEARCH in state.tools and said.content and said.intent is Intent.NONE:
         query = state.tools[SEARCH].required[:1]
-        return Step(calls=(PlannedCall(SEARCH, {slot.name: text for slot in query}),))
+        return Step(calls=(PlannedCall(SEARCH, {slot.name: text.rstrip(" ,") for slot in query}),))
     if tool is None:
         return _lost(state, said)
     if redo.would_repeat(state, tool, said, requested=requested):
@@ -114,7 +114,7 @@ def _settled(state: State, said: Utterance, new: dict[str, dict[str, Fill]]) -> 
     """What was done last and would be done again with the values just said."""
     last = next((c for c in reversed(state.calls) if c.output is not None and c.tool in state.spent), None)
     tool = state.tools.get(last.tool) if last is not None else None
-    return tool if tool is not None and redo.commits(tool) and (new.get(tool.name) or said.mentions) else None
+    return tool if tool is not None and redo.commits(tool) and new.get(tool.name) else None
 
 
 def _only(
@@ -122,6 +122,9 @@ def _only(
 ) -> tuple[ToolView | None, Utterance]:
     """The one tool that does something, where a wish or a bare value can be for nothing else."""
     doing = [t for t in state.tools.values() if not t.reads and not t.ends_call and not t.fallback and t.required]
+    complaint = _for_complaint(state, said, doing)
+    if complaint is not None:
+        doing = [complaint]
     if len(doing) != 1 or state.goal is not None or said.question and not said.wants_one:
         return None, said
     tool = doing[0]
@@ -140,7 +143,7 @@ def _only(
         slot = next((s for s in missing(state, tool) if s.kind is Kind.NOTE), slot)
     if slot is None or not said.content or (len(said.tokens) > 7 and slot.kind is not Kind.NOTE):
         return None, said
-    if (slot.kind is Kind.NOTE and len(said.content) >= 2) or (slot.kind is Kind.PLACE and is_address(said)) or (slot.kind is Kind.THING and len(said.tokens) <= 3 and not
+    if (slot.kind is Kind.NOTE and (complaint is not None or len(said.content) >= 2)) or (slot.kind is Kind.PLACE and is_address(said)) or (slot.kind is Kind.THING and len(said.tokens) <= 3 and not
             said.mentions and len(state.tools) == 1):  # fmt: skip
         state.asked = frozenset({slot.name})
         said = understand(text, state.today, state.asked_kinds(), _open_kinds(state))
@@ -148,6 +151,20 @@ def _only(
             new[name] = _fills(state, other, said, addressed=name == tool.name)
         return tool, said
     return None, said
+
+
+_PROBLEMS = frozenset(stem(word) for word in phrases("names a problem"))
+_MATTERS = frozenset(phrases("is the matter"))
+
+
+def _for_complaint(state: State, said: Utterance, doing: Sequence[ToolView]) -> ToolView | None:
+    """The one tool that takes a problem in the caller's words, where what was said sounds like one."""
+    if said.question or said.polarity or len(said.tokens) < 4 or not said.content:
+        return None
+    if _MATTERS.isdisjoint(said.lows) and "report" not in said.acts:
+        return None
+    taking = [t for t in doing if any(s.kind is Kind.NOTE and s.stems & _PROBLEMS for s in missing(state, t))]
+    return taking[0] if len(taking) == 1 else None
 
 
 def _unsure(tool: ToolView) -> frozenset[Kind]:
@@ -268,7 +285,7 @@ def _open_question(state: State) -> str:
 
 def _taken_back(state: State, said: Utterance, *, wanted: bool) -> Step | None:
     """A refusal closes the matter. What is asked for in the same breath is heard; else it is only acknowledged."""
-    was_open = state.goal is not None or state.read_back is not None or state.offer is not Offer.NOTHING
+    was_open = bool(state.goal or state.read_back) or state.offer not in (Offer.NOTHING, Offer.ANYTHING_ELSE)
     if state.offer is Offer.ANOTHER and state.offered_tool in state.tools:
         redo.keep_as_done(state, state.tools[state.offered_tool])
     state.goal, state.asked, state.read_back = None, frozenset(), None
@@ -413,6 +430,7 @@ def _another(state: State, said: Utterance) -> ToolView | None:
         or said.polarity
         or said.acts
         or said.intent is not Intent.NONE
+        or any(all(s.kind is not m.kind for s in tool.slots) for m in said.mentions)
     ):
         return None
     about = " ".join(said.lows).startswith(("what about", "how about", "and "))
@@ -934,7 +952,13 @@ def _next(state: State, call: Called, digest: results.Digest, *, spoken: bool) -
             None,
         )
         known = state.values(other).get(slot.name) if slot is not None else None
-        if slot is not None and slot.kind is Kind.TIME and known is not None and known.turn == state.turn and digest.times:
+        if (
+            slot is not None
+            and slot.kind is Kind.TIME
+            and known is not None
+            and known.turn == state.turn
+            and digest.times
+        ):
             when = results.speakable(str(known.value))
             if set(moments.times_in(str(known.value))) <= set(digest.times):
                 question = f"{when} is free. Shall I go ahead with that?"

@@ -114,6 +114,9 @@ class Guide:
 def guide(sentence: str) -> Guide:
     """What a sentence of guidance asks for, put in words for the caller."""
     text = sentence.strip().rstrip(".!").strip()
+    if _ADDRESSEE.search(text):
+        text = re.sub(r"(?<=that )you are\b|(?<=that )you're\b", "I am", text)
+        text = re.sub(r"(?<=that )you (?=will|can|have|cannot|can't|could|do|don't)", "I ", text)
     low = text.lower()
     if re.search(r"\bread\b.*\bback\b", low):
         return Guide(read_back=True)

@@ -126,6 +126,8 @@ def _view(name: str, description: str, schema: str) -> ToolView:
     if name_tokens and name_tokens[0].low in ("get", "lookup", "look", "fetch", "find"):
         acts = acts | (acts_of(name_tokens) - {"arrange", "obtain", "cancel", "change", "refund", "report", "add"})
         acts -= {"obtain"}
+    if name_tokens and name_tokens[0].low == "open":
+        acts -= {"check"}  # it opens something, and does not look what is open
     if re.search(r"\b(end|hang up|disconnect)\b.*\bcall\b", f"{_words_of(name)} {first}".lower()):
         acts = frozenset({"end"})
     return ToolView(
@@ -155,7 +157,9 @@ SPECIFIC = frozenset("cancel change refund report transfer pay renew price trace
 """Acts that, once named, rule out tools which do something else."""
 _GATE_TEXT = re.compile(
     r"\b(?:after|once|until|before)\b[^.]*\b(?:read(?:ing)?\b[^.]*\bback|confirm(?:ed|s|ing|ation)?\b[^.]*\b(?:user|caller|customer|them|they|details))"
-    r"|\b(?:after|once|until)\b[^.]*\b(?:user|caller|customer|they)\b[^.]*\bconfirm",
+    r"|\b(?:after|once|until)\b[^.]*\b(?:user|caller|customer|they)\b[^.]*\bconfirm"
+    r"|\b(?:ask|have|let|get)\b[^.]*\b(?:user|caller|customer|them)\b[^.]*\bconfirm(?:ation)?\b[^.]*\b(?:before|first)\b"
+    r"|\bconfirm with the (?:user|caller|customer)\b",
     re.I,
 )
 _NEGATIVE = re.compile(r"(?:do not|don't|never|not for|instead of)[^.]*\.?", re.I)

@@ -68,7 +68,7 @@ def question(slot: Slot) -> str:
                 stem(w) for w in "name full your caller customer client user member person holder contact".split()
             }
             if own and re.search(r"recipient|sender|driver|other", label):
-                return f"What's the {label}?"
+                return f"What's the {re.sub(r'(?<!s) name$', chr(39) + 's full name', label)}?"
             return f"May I have your {part}, please?"
         case Kind.EMAIL:
             return "What's your email address?"
@@ -184,7 +184,9 @@ def out_of_bounds(slot: Slot) -> str:
 def another(tool: ToolView, changes: Mapping[str, Any]) -> str:
     """Says that it is done, and asks whether to do it once more, with what would be different."""
     verb, _, thing = re.sub(r"(?<=[a-z\d])(?=[A-Z])", "_", tool.name).lower().replace("_", " ").partition(" ")
-    deed = f"{verb} another {thing}" if thing and not thing.endswith("s") else "do it again"
+    deed = "do it again"
+    if thing:
+        deed = f"{verb} {thing} again" if thing.endswith("s") else f"{verb} another {thing}"
     when, parts = [], []
     for slot in tool.slots:
         if slot.name in changes:
@@ -196,6 +198,8 @@ def another(tool: ToolView, changes: Mapping[str, Any]) -> str:
                     when.append(f"at {value}")
                 case Kind.PERSON:
                     parts.append(f"for {value}")
+                case Kind.NUMBER if slot.label.endswith("s"):
+                    parts.append(f"with {value} {slot.label}")
                 case _:
                     parts.append(f"with {value} as the {slot.label}")
     told = "".join(f", {part}" for part in (" ".join(when), join_words(parts)) if part)
@@ -205,6 +209,7 @@ def another(tool: ToolView, changes: Mapping[str, Any]) -> str:
 def read_back(tool: ToolView, args: Mapping[str, Any]) -> str:
     """All known arguments, and the question whether they are right."""
     parts = []
+    days = sum(1 for slot in tool.slots if slot.kind is Kind.DATE and slot.name in args)
     for slot in tool.slots:
         if slot.gate or slot.name not in args:
             continue
@@ -216,6 +221,8 @@ def read_back(tool: ToolView, args: Mapping[str, Any]) -> str:
         )
         if isinstance(value, bool):
             parts.append(slot.label if value else f"no {slot.label}")
+        elif slot.kind is Kind.DATE and days > 1:
+            parts.append(f"{slot.label} {spoken}")
         elif slot.kind in (Kind.DATE, Kind.PERSON, Kind.CHOICE):
             parts.append(spoken if slot.kind is not Kind.PERSON else f"under the name {spoken}")
         elif slot.kind is Kind.TIME:

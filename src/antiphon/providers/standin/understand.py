@@ -184,13 +184,15 @@ def _mentions(
         taken,
         lambda i: _clock_at(tokens, i, take, asked, lacking, again=any(m.kind is Kind.TIME for m in found)),
     )
-    named = people.read_person(tokens, taken, asked=Kind.PERSON in asked, lacking=Kind.PERSON in lacking)
+    asks = bool(tokens) and tokens[0].low.partition("'")[0] in _WH
+    named = people.read_person(tokens, taken, asked=Kind.PERSON in asked and not asks, lacking=Kind.PERSON in lacking)
     if named is not None:
         take(Kind.PERSON, named[0], named[1], named[2])
     _scan(tokens, taken, lambda i: _number_at(tokens, i, take, asked))
     return sorted(found, key=lambda m: m.start)
 
 
+_WH = frozenset("what which when where who how why is are do does can could".split())
 Take = Callable[..., "int | None"]
 """Records a mention (kind, value, start, end, strong) and gives its end, or None if another mention stands there."""
 
@@ -363,7 +365,7 @@ _YES = frozenset(phrases("yes"))
 _YES_PHRASES = phrases("yes, longer")
 _NO = frozenset(phrases("no"))
 _NO_PHRASES = phrases("no, longer")
-_LEADS = frozenset("um uh er erm well oh so ah hmm and but yes".split())
+_LEADS = frozenset("hm mm um uh er erm well oh so ah hmm and but yes".split())
 
 
 def _polarity(lows: list[str]) -> Literal["yes", "no"] | None:
