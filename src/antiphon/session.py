@@ -453,9 +453,12 @@ class AgentSession(EventEmitter, Generic[Userdata]):
     # -- waiting
 
     async def wait_for_idle(self) -> None:
-        """Until nobody speaks and nothing is owed, queued or being done. Tools in the background do not count."""
+        """Until nobody speaks and nothing is owed, queued or being done. Tools in the background do not count.
+
+        A tool that is not in the background would wait for itself: that raises `UsageError`.
+        """
         self._running("wait_for_idle")
-        await self._application.wait_for_idle()
+        await self._wait_for_idle("wait_for_idle")
 
     async def wait_for_inactive(self) -> None:
         """The same as `wait_for_idle`."""
@@ -464,7 +467,16 @@ class AgentSession(EventEmitter, Generic[Userdata]):
     async def drain(self) -> None:
         """Until what was begun is finished. The same as `wait_for_idle`, and nothing on a session that has ended."""
         if self.is_running:
-            await self._application.wait_for_idle()
+            await self._wait_for_idle("drain")
+
+    async def _wait_for_idle(self, method: str) -> None:
+        run = current_run.get()
+        if run is not None and run.driver is self._driver and not run.in_background and not run.released:
+            raise UsageError(
+                f"session.{method}: tool {run.call.name!r} waits for the session, which waits for it. To wait for what"
+                " was said before the call, use `await ctx.wait_for_playout()`."
+            )
+        await self._application.wait_for_idle()
 
     # -- the end
 

@@ -205,6 +205,40 @@ def test_a_tool_may_wait_for_the_words_before_its_call() -> None:
     run_virtual(main())
 
 
+@pytest.mark.parametrize("method", ["wait_for_idle", "wait_for_inactive", "drain"])
+def test_a_tool_that_waits_for_the_session_that_waits_for_it_is_told_so(method: str) -> None:
+    @function_tool
+    async def wait(ctx: RunContext, background: bool) -> str:
+        """Wait."""
+        if background:
+            await ctx.update("Waiting.")
+            await getattr(ctx.session, method)()
+            return "idle"
+        with pytest.raises(UsageError, match="wait_for_playout"):
+            await getattr(ctx.session, method)()
+        return "told"
+
+    async def main() -> None:
+        llm = FakeLLM(
+            [
+                Reply(calls=[("wait", {"background": False})]),
+                "Told.",
+                Reply(calls=[("wait", {"background": True})]),
+                "Waiting.",
+                "Idle.",
+            ]
+        )
+        async with AgentSession[Any](llm=llm) as session:
+            await session.start(Agent(tools=[wait]))
+            await session.run(user_input="a")
+            assert outputs(session) == ["told"] and now() < 2.0
+            await session.run(user_input="b")
+            await asyncio.sleep(5.0)
+            assert outputs(session)[-1] == "idle"
+
+    run_virtual(main())
+
+
 # -- hand-offs
 
 
