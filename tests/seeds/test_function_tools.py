@@ -266,17 +266,17 @@ def test_an_order_is_placed_although_the_caller_speaks_over_it(
         llm = FakeLLM(
             [Reply(calls=[("place_order", {"item": "tea", "quantity": 2})]), "About your order: hello again."]
         )
-        async with web_service(monkeypatch, place) as asked, VoiceCall(llm, ["two teas", "are you there yet"]) as call:
-            await call.begin(block.Orders())
-            await call.microphone.speak(1.0)
+        # In text: a microphone has fifty timers a second, and real sockets hold the virtual clock before each.
+        async with web_service(monkeypatch, place) as asked, AgentSession[Any](llm=llm) as session:
+            await session.start(block.Orders())
+            session.submit_user_turn("two teas")
             await asyncio.sleep(2.0)
-            await call.microphone.speak(1.0)
-            await asyncio.sleep(6.0)
-            await call.session.wait_for_idle()
+            session.submit_user_turn("are you there yet")
+            await session.wait_for_idle()
             assert asked == ["POST https://api.example.com/orders"]
             assert orders == [("Bearer secret", {"item": "tea", "quantity": 2})]
-            assert outputs(call.session) == [told]
-            assert [line for line in transcript(call.session.history) if line.startswith("user")] == [
+            assert outputs(session) == [told]
+            assert [line for line in transcript(session.history) if line.startswith("user")] == [
                 "user: two teas",
                 "user: are you there yet",
             ]
