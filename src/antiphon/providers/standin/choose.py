@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from antiphon.providers.standin.fill import Fill
 from antiphon.providers.standin.slots import SPECIFIC, ToolView
-from antiphon.providers.standin.understand import Kind, Utterance
+from antiphon.providers.standin.understand import Kind, Utterance, in_address
 from antiphon.providers.standin.words import alike, thesaurus
 
 
@@ -67,6 +67,8 @@ def _match(tool: ToolView, tools: Sequence[ToolView], said: Utterance, new: Mapp
     )
     places = [name for name in new if (slot := tool.slot(name)) is not None and slot.kind is Kind.PLACE]
     values += 0.5 * len(places) if len(places) > 1 else 0.0
+    if any(low.isdigit() and in_address(said.tokens, k) for k, low in enumerate(said.lows)):
+        values += 0.8 if Kind.PLACE in kinds else -0.4
     if tool.fallback:
         values -= 0.8
     words = _words(tool, tools, said)

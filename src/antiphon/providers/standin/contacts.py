@@ -173,6 +173,8 @@ def read_code(tokens: Sequence[Token], i: int, *, expected: bool) -> tuple[str, 
             out, letters, at = out + token.text, letters + 1, at + 1
         elif re.fullmatch(r"(?:[a-z]-){2,}[a-z]", low):
             out, letters, at = out + token.text.replace("-", "").upper(), letters + 3, at + 1
+        elif out[-1:].isdigit() and letters and re.fullmatch("[A-Z]{2,4}", token.text) and low not in ("am", "pm"):
+            out, letters, at = out + token.text, letters + len(low), at + 1
         elif (
             re.fullmatch(r"[a-z]{1,4}-?", low)
             and (token.text.isupper() or (expected and len(low) <= 3 and not is_stop(low)))

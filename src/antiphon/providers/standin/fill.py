@@ -15,7 +15,7 @@ from typing import Any
 from antiphon.providers.standin import moments, numbers
 from antiphon.providers.standin.people import PersonName, respelled
 from antiphon.providers.standin.slots import Slot, ToolView, write
-from antiphon.providers.standin.understand import Intent, Kind, Mention, Utterance, Value
+from antiphon.providers.standin.understand import Intent, Kind, Mention, Utterance, Value, in_address
 from antiphon.providers.standin.words import Token, alike, content_stems, is_stop, phrases, stem, thesaurus, tokenize
 
 
@@ -58,6 +58,8 @@ def fill(tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: Situati
         slots = [slot for slot in tool.slots if slot.kind is kind]
         if slots:
             for slot, mention in _assigned(slots, said, known, at):
+                if kind is Kind.PERSON and _speaks_of_tool(tool, mention, said):
+                    continue
                 out[slot.name] = _written(slot, mention.value, known, at)
                 used.update(range(mention.start, mention.end))
                 if kind is Kind.NUMBER:
@@ -85,6 +87,14 @@ def _written(slot: Slot, value: Value, known: Mapping[str, Fill], at: Situation)
         value = PersonName(respelled(str(known[slot.name].value), value.text))
     written = write(slot, value, at.today, at.offered_times)
     return Fill([written] if slot.many else written, at.turn, value)
+
+
+def _speaks_of_tool(tool: ToolView, mention: Mention, said: Utterance) -> bool:
+    """True if what looks like a name in lower case is the tool's own matter: "a haircut"."""
+    if isinstance(mention.value, PersonName) and mention.value.spelled:
+        return False
+    heads = [t for t in said.tokens[mention.start : mention.end] if not is_stop(t.low)]
+    return bool(heads) and all(t.text.islower() and tool.vocabulary.get(stem(t.low), 0) >= 0.5 for t in heads)
 
 
 def _order_days(tool: ToolView, known: Mapping[str, Fill], at: Situation, out: dict[str, Fill]) -> None:
@@ -183,7 +193,7 @@ _UNITS = frozenset(
 
 def _number_fit(slot: Slot, mention: Mention, said: Utterance, at: Situation, *, alone: bool) -> float:
     """How well a number fits a slot, by the noun that follows it or the word before it."""
-    if not isinstance(mention.value, (int, float)) or _in_address(said, mention.start):
+    if not isinstance(mention.value, (int, float)) or in_address(said.tokens, mention.start):
         return 0.0
     before = [t.low for t in said.tokens[max(0, mention.start - 2) : mention.start]]
     noun = ""
@@ -232,21 +242,12 @@ _ENDS_ADDRESS = frozenset(phrases("ends an address"))
 _WHERE = frozenset(phrases("describes where"))
 
 
-def _in_address(said: Utterance, k: int) -> bool:
-    """True if the number at token k is of a house: "21 Hill Road"."""
-    for j in range(k + 1, min(k + 5, len(said.tokens))):
-        low = said.tokens[j].low
-        if said.tokens[j - 1].tail or (is_stop(low) and low not in ("on", "the", "of", "saint")):
-            return False
-        if low in _ENDS_ADDRESS:
-            return j > k + 1
-    return False
-
-
 def is_address(said: Utterance) -> bool:
     """True if what was said looks like an address and like nothing else."""
     lows = said.lows
-    numbered = any(_in_address(said, k) for k, low in enumerate(lows) if low.isdigit() or low in numbers.NUMBER_WORDS)
+    numbered = any(
+        in_address(said.tokens, k) for k, low in enumerate(lows) if low.isdigit() or low in numbers.NUMBER_WORDS
+    )
     named = len(lows) > 1 and lows[-1] in _ENDS_ADDRESS and len(said.content) <= 4
     return numbered or named or not _WHERE.isdisjoint(lows)
 
@@ -609,7 +610,7 @@ def _cued_text(slot: Slot, tool: ToolView, said: Utterance, at: Situation) -> st
         preps = frozenset(
             {"in", "at", "near", "to", "from"} | ({"for"} if len(places) == 1 and not said.of(Kind.PERSON) else set())
         )
-        return _prepositional(said, preps, "")
+        return _prepositional(said, preps, "") or _address_in(said)
     if slot.kind is Kind.NOTE:
         told = _told(said)
         if told is not None:
@@ -646,6 +647,15 @@ def _cued_text(slot: Slot, tool: ToolView, said: Utterance, at: Situation) -> st
 
 
 _TELLING = frozenset("tell ask remind let".split())
+
+
+def _address_in(said: Utterance) -> str | None:
+    """An address in the middle of a sentence: "make that 7 Station Road"."""
+    for k, token in enumerate(said.tokens):
+        if (token.low.isdigit() or token.low in numbers.NUMBER_WORDS) and in_address(said.tokens, k):
+            end = next(j for j in range(k + 1, len(said.tokens)) if j > k + 1 and said.tokens[j].low in _ENDS_ADDRESS)
+            return _trim(said.tokens[k : end + 1])
+    return None
 
 
 def _told(said: Utterance) -> str | None:

@@ -111,6 +111,8 @@ class State:
     calls: list[Called] = field(default_factory=list)
     spent: dict[str, int] = field(default_factory=dict)
     """By tool: the turn in which it last did its work, so that a new request starts afresh."""
+    closed: int = 0
+    """The turn in which the caller last took a request back."""
     heard: str = ""
     """The caller's last turn."""
     last_said: str = ""

@@ -93,6 +93,8 @@ def hear(state: State, text: str) -> Step:
     if tool is None:
         return _lost(state, said)
     if redo.would_repeat(state, tool, said, requested=requested):
+        if said.question and not said.correction and not said.mentions:
+            return _lost(state, said)
         return _once_more(state, tool, said, new)
     return pursue(state, tool, said)
 
@@ -125,7 +127,7 @@ def _only(
     complaint = _for_complaint(state, said, doing)
     if complaint is not None:
         doing = [complaint]
-    if len(doing) != 1 or state.goal is not None or said.question and not said.wants_one:
+    if len(doing) != 1 or state.goal is not None or (said.question and not said.wants_one):
         return None, said
     tool = doing[0]
     if tool.name in state.spent or said.intent is not Intent.NONE or said.polarity or said.acts & SPECIFIC:
@@ -143,8 +145,12 @@ def _only(
         slot = next((s for s in missing(state, tool) if s.kind is Kind.NOTE), slot)
     if slot is None or not said.content or (len(said.tokens) > 7 and slot.kind is not Kind.NOTE):
         return None, said
-    if (slot.kind is Kind.NOTE and (complaint is not None or len(said.content) >= 2)) or (slot.kind is Kind.PLACE and is_address(said)) or (slot.kind is Kind.THING and len(said.tokens) <= 3 and not
-            said.mentions and len(state.tools) == 1):  # fmt: skip
+    told = {
+        Kind.NOTE: complaint is not None or len(said.content) >= 2,
+        Kind.PLACE: is_address(said),
+        Kind.THING: len(said.tokens) <= 3 and not said.mentions and len(state.tools) == 1,
+    }
+    if told[slot.kind]:
         state.asked = frozenset({slot.name})
         said = understand(text, state.today, state.asked_kinds(), _open_kinds(state))
         for name, other in state.tools.items():
@@ -264,10 +270,12 @@ def _conversational(
         return _again(keep, f"Hello! {_open_question(state) or 'How can I help you?'}")
     if state.offer is Offer.TOOL and said.polarity == "no" and not any(new.values()) and not wanted and not _firm(said):
         return Step(say=f"No problem. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
-    last = _conclusion(state, said)
-    if last is not None:
-        return pursue(state, last, said)
+    concluding = _conclusion(state, said)
+    if concluding is not None:
+        return pursue(state, concluding, said)
     if _is_farewell(state, said, wanted=wanted):
+        if _only_thanks(said) and any(tool.ends_call for tool in state.tools.values()):
+            return Step(say=f"You're welcome. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
         return farewell(state, "you're welcome" if "thank" in " ".join(said.lows) else "")
     return None
 
@@ -288,6 +296,7 @@ def _taken_back(state: State, said: Utterance, *, wanted: bool) -> Step | None:
     was_open = bool(state.goal or state.read_back) or state.offer not in (Offer.NOTHING, Offer.ANYTHING_ELSE)
     if state.offer is Offer.ANOTHER and state.offered_tool in state.tools:
         redo.keep_as_done(state, state.tools[state.offered_tool])
+    state.closed = state.turn
     state.goal, state.asked, state.read_back = None, frozenset(), None
     state.offer, state.offered_tool = Offer.NOTHING, None
     if (wanted and len(said.tokens) > 5 and said.acts - {"change", "cancel"}) or (said.question and said.mentions):
@@ -330,6 +339,11 @@ def _is_farewell(state: State, said: Utterance, *, wanted: bool) -> bool:
     return state.goal is None and state.read_back is None and (state.turn > 1 or "bye" in text) and text != "no"
 
 
+def _only_thanks(said: Utterance) -> bool:
+    """True for thanks without a word of leaving: no reason to hang up."""
+    return bool({"thanks", "thank", "cheers"} & set(said.lows)) and not _firm(said) and said.polarity != "no"
+
+
 def _conclusion(state: State, said: Utterance) -> ToolView | None:
     """The tool to conclude with when the caller has nothing to add: there is something to conclude, and it was not."""
     finished = (said.intent is Intent.FAREWELL and "bye" not in " ".join(said.lows)) or (
@@ -356,7 +370,7 @@ def farewell(state: State, courtesy: str = "") -> Step:
 def _chosen(state: State, said: Utterance, ranked: Sequence[Match], new: dict[str, dict[str, Fill]]) -> ToolView | None:
     """The tool that this turn is about."""
     goal = state.tools.get(state.goal or "")
-    if state.offer is Offer.TOOL and state.offered_tool in state.tools and said.polarity == "yes":
+    if state.offer is Offer.TOOL and state.offered_tool in state.tools and said.consents:
         if not (ranked and ranked[0].act >= 2.0 and ranked[0].tool.name != state.offered_tool):
             return state.tools[state.offered_tool]
     if _takes_offer(state, said, new):
@@ -616,7 +630,7 @@ def current(state: State, tool: ToolView, said: Utterance | None = None) -> dict
 
                 if not keep:
                     values.pop(slot.name, None)
-    spent = max(state.spent.values(), default=None)
+    spent = max((*state.spent.values(), *([state.closed] if state.closed else [])), default=None)
     if tool.reads and spent is not None and said is not None and _is_general(tool, said):
         for slot in tool.slots:
             if not slot.required and slot.name in values and values[slot.name].turn <= spent:
@@ -638,7 +652,8 @@ def current(state: State, tool: ToolView, said: Utterance | None = None) -> dict
 
 def _is_general(tool: ToolView, said: Utterance) -> bool:
     """True for a question that names its topic anew ("what classes are there on ..."), unlike "and on Friday?"."""
-    return any(tool.vocabulary.get(word, 0.0) >= 0.9 for word in said.content)
+    anew = said.question and bool(said.acts & tool.acts) and said.lows[:1] not in (["and"], ["or"])
+    return anew or any(tool.vocabulary.get(word, 0.0) >= 0.9 for word in said.content)
 
 
 def _time_of_item(state: State, tool: ToolView, slot: Slot, values: dict[str, Fill]) -> Fill | None:
@@ -1023,8 +1038,10 @@ def _needed_first(state: State, tool: ToolView, questions: Sequence[str]) -> Too
     asked = _asked_in(state, questions[-1]) if questions else frozenset()
     for other in state.tools.values():
         needs = {slot.name for slot in other.required}
-        if other.name != tool.name and not other.ends_call and needs and needs <= asked and not (
-                len(asked & {slot.name for slot in tool.required}) >= len(needs)) and missing(state, other):  # fmt: skip
+        own = asked & {slot.name for slot in tool.required}
+        if other.name == tool.name or not needs or not needs <= asked or len(own) >= len(needs):
+            continue
+        if missing(state, other):
             return other
     return None
 

@@ -161,7 +161,7 @@ class _Reader:
         back = self.state.read_back
         if back is not None and not back.heard and not interrupted:
             self.state.read_back = replace(back, heard=True)
-        if not self.state.asked and back is None:
+        if not self.state.asked and back is None and self.state.offer in (Offer.NOTHING, Offer.ANYTHING_ELSE):
             self.state.asked = plan.overheard(self.state, text)
             if "anything else" in text.lower():
                 self.state.offer = Offer.ANYTHING_ELSE

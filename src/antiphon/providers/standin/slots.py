@@ -126,6 +126,8 @@ def _view(name: str, description: str, schema: str) -> ToolView:
     if name_tokens and name_tokens[0].low in ("get", "lookup", "look", "fetch", "find"):
         acts = acts | (acts_of(name_tokens) - {"arrange", "obtain", "cancel", "change", "refund", "report", "add"})
         acts -= {"obtain"}
+    if name_tokens and name_tokens[-1].low in _LOOKED_UP:
+        acts = (acts_of(name_tokens[-1:]) & thesaurus().reading) or acts  # "order_status" orders nothing
     if name_tokens and name_tokens[0].low == "open":
         acts -= {"check"}  # it opens something, and does not look what is open
     if re.search(r"\b(end|hang up|disconnect)\b.*\bcall\b", f"{_words_of(name)} {first}".lower()):
@@ -148,8 +150,9 @@ def _view(name: str, description: str, schema: str) -> ToolView:
     )
 
 
+_LOOKED_UP = frozenset("status details info information price cost quote estimate progress availability fee".split())
 _FINISHES = re.compile(
-    r"\b(?:when|once|after)\b[^.]*\b(?:nothing (?:more|else|to add)|finished|is done|are done|complete|that(?:'s| is) all"
+    r"\b(?:when|once|after)\b[^.]*\b(?:nothing (?:more|else|to add)|finished|is done|are done|complete|that is all"
     r"|no more|has everything|final)",
     re.I,
 )

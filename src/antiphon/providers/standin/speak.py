@@ -67,7 +67,7 @@ def question(slot: Slot) -> str:
             own = slot.name_stems - {
                 stem(w) for w in "name full your caller customer client user member person holder contact".split()
             }
-            if own and re.search(r"recipient|sender|driver|other", label):
+            if own and re.search(r"recipient|sender|driver|other|student|pupil|child|employee|pet", label):
                 return f"What's the {re.sub(r'(?<!s) name$', chr(39) + 's full name', label)}?"
             return f"May I have your {part}, please?"
         case Kind.EMAIL:
@@ -191,6 +191,9 @@ def another(tool: ToolView, changes: Mapping[str, Any]) -> str:
     for slot in tool.slots:
         if slot.name in changes:
             value = results.speakable(str(changes[slot.name])).replace("_", " ")
+            if slot.kind is Kind.FLAG:
+                parts.append(f"{'with' if changes[slot.name] else 'without'} {slot.label}")
+                continue
             match slot.kind:
                 case Kind.DATE:
                     when.append(f"for {value}")
@@ -198,7 +201,7 @@ def another(tool: ToolView, changes: Mapping[str, Any]) -> str:
                     when.append(f"at {value}")
                 case Kind.PERSON:
                     parts.append(f"for {value}")
-                case Kind.NUMBER if slot.label.endswith("s"):
+                case Kind.NUMBER if slot.label.endswith("s") and " " not in slot.label:
                     parts.append(f"with {value} {slot.label}")
                 case _:
                     parts.append(f"with {value} as the {slot.label}")

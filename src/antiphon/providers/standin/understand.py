@@ -222,6 +222,20 @@ def _phone_at(tokens: Sequence[Token], i: int, take: Take, *, cued: bool) -> int
     return take(Kind.PHONE, read[0], i, read[1]) if read is not None else None
 
 
+_STREETS = frozenset(phrases("ends an address"))
+
+
+def in_address(tokens: Sequence[Token], k: int) -> bool:
+    """True if the number at token k is of a house: "21 Hill Road"."""
+    for j in range(k + 1, min(k + 5, len(tokens))):
+        low = tokens[j].low
+        if tokens[j - 1].tail or (is_stop(low) and low not in ("on", "the", "of", "saint")):
+            return False
+        if low in _STREETS and j > k + 1:
+            return True
+    return False
+
+
 def _code_at(tokens: Sequence[Token], i: int, take: Take, *, asked: bool, lacking: bool = False) -> int | None:
     expected = asked or contacts.cued_code(tokens, i)
     if _ISO_DAY.fullmatch(tokens[i].low) and not asked:
@@ -234,6 +248,8 @@ def _code_at(tokens: Sequence[Token], i: int, take: Take, *, asked: bool, lackin
     if i and tokens[i - 1].low in ("spelled", "spelt", "name", "name's"):
         return None
     read = contacts.read_code(tokens, i, expected=expected)
+    if read is not None and in_address(tokens, read[1] - 1):
+        return None
     if read is None or (read[1] < len(tokens) and tokens[read[1]].low in ("am", "pm", "o'clock")):
         return None
     if not expected and not any(c.isdigit() for c in read[0]):

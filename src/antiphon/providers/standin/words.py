@@ -40,7 +40,7 @@ _CLOCK_HYPHEN = re.compile(
     re.I,
 )
 """The hyphens that some recognisers write inside a time of day: "half-past four", "eleven-thirty"."""
-_SPOKEN_MERIDIEM = re.compile(rf"(?<=[a-z] )(?<!\bis )(?<!\bi )([ap])\s?\.?\s?M\b\.?(?<!am)(?<!pm)", re.I)
+_SPOKEN_MERIDIEM = re.compile(r"(?<=[a-z] )(?<!\bis )(?<!\bi )([ap])\s?\.?\s?M\b\.?(?<!am)(?<!pm)", re.I)
 """Meridiems written as letters behind a time in words: "three p M."."""
 _MERIDIEM = re.compile(r"(?<=\d)\s?([ap])(?:\.\s?(m)\b\.?|\s?(m)\b)|(?<=\s)([ap])\.\s?(m)\b\.?", re.I)
 
