@@ -54,6 +54,7 @@ class GetAddressTask(CaptureTask[GetAddressResult]):
             ctx: The call.
             address: The whole address in one line: street and house number, city, and what else the user said.
         """
+        address = re.sub(r"(?i)^(?:my |the )?address is ", "", address.strip())
         parts = [" ".join(part.split()) for part in address.split(",")]
         parts = [spoken_forms.house_number(part) for part in parts if part]
         if not any(re.search(r"[^\W\d]", part) for part in parts):

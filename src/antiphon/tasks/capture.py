@@ -23,6 +23,7 @@ from antiphon.chat import ChatContext, ChatMessage, FunctionCallOutput
 from antiphon.options import ModelSettings
 from antiphon.run_context import RunContext
 from antiphon.speech_handle import SpeechHandle
+from antiphon.tasks import spoken_forms
 from antiphon.tasks.agent_task import AgentTask
 from antiphon.tools.function import AnyFunctionTool, ToolError, ToolFlag, ToolResult, function_tool
 from antiphon.tools.toolset import ToolLike
@@ -41,6 +42,11 @@ class Words:
     """As in "What is your ...?"."""
     question: str
     """What the caller is asked first."""
+
+    @property
+    def again(self) -> str:
+        """What the caller is asked after a value that was wrong."""
+        return f"What is your {self.noun}, then?"
 
 
 @dataclass(slots=True, frozen=True)
@@ -133,7 +139,16 @@ class CaptureTask(AgentTask[T]):
         if self._read_back is not None and self._unread in _calls_to_answer(chat_ctx):
             self._unread = None
             return self._read_back.text
+        if self._is_denied(chat_ctx):
+            return f"Sorry. {self.words.again}"
         return super().llm_node(chat_ctx, tools, model_settings)
+
+    def _is_denied(self, chat_ctx: ChatContext) -> bool:
+        """Whether the caller has just said no to the read-back and nothing else: that has one meaning only."""
+        last = chat_ctx.items[-1] if len(chat_ctx) else None
+        if self._read_back is None or not isinstance(last, ChatMessage) or last.role != "user":
+            return False
+        return self._is_answer_to(self._read_back) and spoken_forms.is_bare_no(last.text_content or "")
 
     def captured(self, ctx: RunContext[Any], value: T) -> ToolResult:
         """A valid value: read it back, or be done if nothing has to be confirmed. What an update tool returns."""
@@ -230,12 +245,13 @@ class CaptureTask(AgentTask[T]):
 
 
 def _calls_to_answer(chat_ctx: ChatContext) -> list[str]:
-    """The calls whose outputs the response is made for: those at the end of the context."""
+    """The calls whose outputs the response is made for: those since anybody last spoke."""
     calls = []
     for item in reversed(chat_ctx.items):
-        if not isinstance(item, FunctionCallOutput):
+        if isinstance(item, ChatMessage) and item.role in ("user", "assistant"):
             break
-        calls.append(item.call_id)
+        if isinstance(item, FunctionCallOutput):
+            calls.append(item.call_id)
     return calls
 
 

@@ -97,7 +97,8 @@ class GetDtmfTask(CaptureTask[GetDtmfResult]):
             raise ToolError(f"{error}. Ask the user for the {self.num_digits} digits, one by one.") from None
         if len(said) != self.num_digits:
             raise ToolError(
-                f"That was {len(said)} digits instead of {self.num_digits}. Ask the user for all {self.num_digits} digits."
+                f"That was {len(said)} digits instead of {self.num_digits}. Ask the user for all"
+                f" {self.num_digits} digits."
             )
         self._forget_keys()
         return self.captured(ctx, GetDtmfResult(said))

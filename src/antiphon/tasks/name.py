@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any
 
 from antiphon.errors import UsageError
@@ -63,8 +64,8 @@ class GetNameTask(CaptureTask[GetNameResult]):
                 "GetNameTask: expected first_name, middle_name or last_name to be wanted; all three are False"
             )
         self.verify_spelling = verify_spelling
-        self._alone = ""
-        """A first name that came alone, and waits for the rest."""
+        self._words: list[str] = []
+        """The name as it was given last."""
         super().__init__(**options)
 
     def essence(self, value: GetNameResult) -> str:
@@ -73,48 +74,62 @@ class GetNameTask(CaptureTask[GetNameResult]):
         return f"I have {value.full_name}, spelled {', then '.join(map(spoken_forms.spell, value.full_name.split()))}"
 
     @function_tool
-    async def update_name(self, ctx: RunContext[Any], full_name: str, last_name: str = "") -> ToolResult:
+    async def update_name(self, ctx: RunContext[Any], full_name: str, last_name_words: int = 1) -> ToolResult:
         """Note the name that the user gives, or corrects or spells.
 
         Args:
             ctx: The call.
             full_name: The full name of the user, first name first, as they spell it.
-            last_name: The last name alone, where it has several words, like "van der Berg", or was given separately.
+            last_name_words: How many words of it, counted from its end, are the last name.
         """
-        return self.captured(ctx, self._divided(_valid(full_name), _valid(last_name) if last_name.strip() else ""))
+        words = self._whole(_valid(full_name).split())
+        return self.captured(ctx, self._divided(words, last_name_words))
 
-    def _divided(self, full_name: str, last_name: str) -> GetNameResult:
+    def _whole(self, words: list[str]) -> list[str]:
+        """The whole name, where one word was given that belongs to what was given before.
+
+        Callers who are asked for the rest of a name, or correct a part of it, say that part alone, and small models
+        pass on just that. It is read back, so a wrong guess is heard.
+        """
+        before, self._words = self._words, words
+        if len(words) == 1 and before and self._takes_several:
+            if len(before) > 1:
+                likeness = [SequenceMatcher(None, part.lower(), words[0].lower()).ratio() for part in before]
+                at = likeness.index(max(likeness))
+                words = [*before[:at], *words, *before[at + 1 :]]
+            elif words != before:
+                words = [*before, *words]
+            self._words = words
+        return words
+
+    @property
+    def _takes_several(self) -> bool:
+        return len(self.parts) > 1
+
+    def _divided(self, words: list[str], last_name_words: int) -> GetNameResult:
         """The parts that are wanted. Raises `ToolError` if one is missing."""
-        if len(self.parts) == 1:
-            return GetNameResult(
-                **{self.parts[0]: last_name if self.parts == ["last_name"] and last_name else full_name}
-            )
-        words = full_name.split()
-        if len(words) == 1 and self._alone and words[0] != self._alone:
-            # Asked for the rest, callers say the rest alone.
-            full_name, words = f"{self._alone} {full_name}", [self._alone, *words]
-        if not last_name and len(words) > 1:
-            last_name = _last_name(words)
-        if full_name.casefold().endswith(last_name.casefold()):
-            words = words[: len(words) - len(last_name.split())]
-        elif len(words) > 1:
-            words = words[: -len(_last_name(words).split())]
-        if not words or not last_name:
-            self._alone = full_name
-            missing = "first name" if "last_name" not in self.parts else "last name"
+        if not self._takes_several:
+            return GetNameResult(**{self.parts[0]: " ".join(words)})
+        if len(words) < 2:
+            missing = self.parts[-1].replace("_", " ")
             raise ToolError(f"The {missing} is missing. Ask the user for their {missing}.")
-        middle = " ".join(words[1:])
-        if "middle_name" in self.parts:
-            return GetNameResult(words[0], middle, last_name)
-        return GetNameResult(f"{words[0]} {middle}".strip(), "", last_name)
+        at = len(words)
+        if "last_name" in self.parts:
+            at = _where_last_name_begins(words) if last_name_words < 2 else max(1, len(words) - last_name_words)
+        given, last_name = words[:at], " ".join(words[at:])
+        if "middle_name" not in self.parts:
+            return GetNameResult(" ".join(given), last_name=last_name)
+        if "first_name" not in self.parts:
+            return GetNameResult(middle_name=" ".join(given), last_name=last_name)
+        return GetNameResult(given[0], " ".join(given[1:]), last_name)
 
 
-def _last_name(words: Sequence[str]) -> str:
-    """The last word with the particles before it: of "Anna van der Berg" it is "van der Berg"."""
+def _where_last_name_begins(words: Sequence[str]) -> int:
+    """At the last word, or at the particles before it: "Anna | van der Berg"."""
     at = len(words) - 1
     while at > 1 and words[at - 1].lower() in _PARTICLES:
         at -= 1
-    return " ".join(words[at:])
+    return at
 
 
 def _valid(spoken: str) -> str:

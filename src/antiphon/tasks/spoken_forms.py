@@ -31,6 +31,9 @@ _NUMBER_FILLERS = frozenset(
     " mobile sorry digit digits press key i enter".split()
 )
 
+_NO = frozenset("no nope nah wrong incorrect".split())
+_NO_MORE = frozenset("that's that is it's it not right correct sorry i'm afraid um uh quite true".split())
+
 _ALPHABET = {
     word: word[0]
     for word in (
@@ -157,7 +160,7 @@ def email(spoken: str) -> str:
     text = spoken.strip().strip(".,?!").strip()
     if re.fullmatch(r"\S+@\S+", text):
         return text.lower()
-    text = re.sub(r"\bat[- ]sign\b|@", " at ", text.lower())
+    text = re.sub(r"[\s,]*(?:@|\bat[- ]sign\b|\bat\b)[\s,]*", " at ", text.lower())
     text = re.sub(r"\ball (?:one word|lower ?case|together)\b|\b(?:one word|lower case|no spaces?)\b", " ", text)
     local, at, host = text.rpartition(" at ")
     if not at:
@@ -208,6 +211,12 @@ def _written(word: str, before: str) -> str:
     if word in _TENS:
         return f"{_TENS[word]}0"
     return word.replace("'", "")
+
+
+def is_bare_no(spoken: str) -> bool:
+    """True for a no that says nothing of what would be right: "No, that's wrong."."""
+    words = re.sub(r"[^\w\s']", " ", spoken.lower()).split()
+    return bool(words) and words[0] in _NO and all(word in _NO or word in _NO_MORE for word in words)
 
 
 # -- to speech
