@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from antiphon import Agent, AgentSession, Toolset, function_tool
-from antiphon.testing import FakeLLM, Reply, run_virtual
+from antiphon.testing import FakeLLM, Reply, now, run_virtual
 from tests.calls import outputs
 
 
@@ -157,5 +157,57 @@ def test_an_agent_that_comes_back_while_its_toolset_closes_gets_it_set_up_again(
             await asyncio.sleep(5.0)
             assert log == ["calendar set up", "calendar closed", "calendar set up"]
         assert log[3:] == ["calendar closed"]
+
+    run_virtual(main())
+
+
+class Stuck(Toolset):
+    """A toolset that never becomes ready, or never closes."""
+
+    def __init__(self, *, setup: bool = False, close: bool = False) -> None:
+        super().__init__(id="stuck")
+        self._stuck_setup, self._stuck_close = setup, close
+
+    async def setup(self) -> Stuck:
+        if self._stuck_setup:
+            await asyncio.sleep(10_000.0)
+        return self
+
+    async def aclose(self) -> None:
+        if self._stuck_close:
+            await asyncio.sleep(10_000.0)
+
+
+@pytest.mark.parametrize("given", ["agent", "session", "later"])
+@pytest.mark.parametrize("stuck", ["setup", "close"])
+def test_a_toolset_that_is_stuck_holds_neither_the_conversation_nor_the_end(given: str, stuck: str) -> None:
+    async def main() -> None:
+        toolset = Stuck(**{stuck: True})
+        agent = Agent(tools=[toolset] if given == "agent" else [])
+        session = AgentSession[Any](llm=FakeLLM(["Hello."]), tools=[toolset] if given == "session" else [])
+        await session.start(agent)
+        assert now() <= 5.1
+        adding = asyncio.ensure_future(agent.update_tools([toolset])) if given == "later" else None
+        await asyncio.sleep(1.0)
+        await session.run(user_input="Hi.")
+        assert now() <= 7.0
+        closing = now()
+        await session.aclose()
+        assert now() - closing <= 1.3
+        if adding is not None:
+            adding.cancel()
+        await asyncio.sleep(0.1)
+
+    run_virtual(main())
+
+
+def test_a_handoff_does_not_wait_for_a_toolset_that_is_stuck() -> None:
+    async def main() -> None:
+        async with AgentSession[Any](llm=FakeLLM(["Second speaking."])) as session:
+            await session.start(Agent(id="first", tools=[Stuck(setup=True, close=True)]))
+            before = now()
+            session.update_agent(Agent(id="second"))
+            await session.run(user_input="Hi.")
+            assert session.current_agent.id == "second" and now() - before < 1.0
 
     run_virtual(main())
