@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from antiphon.audio import AudioFrame as NativeFrame
 from antiphon.cli.agent_file import load_agent_file
 from antiphon.compat import livekit
 from antiphon.compat.livekit.agents import Agent
-from antiphon.compat.livekit.rooms import ParticipantKind, Room
+from antiphon.compat.livekit.rooms import AudioFrame, DeleteRoomRequest, ParticipantKind, Room
 from antiphon.compat.livekit.servers import (
     AgentServer,
     JobContext,
@@ -134,8 +135,12 @@ def test_the_end_of_the_session_is_told_after_it() -> None:
 
 def test_what_needs_a_livekit_server_says_so() -> None:
     async def entrypoint(ctx: JobContext) -> None:
-        with pytest.raises(UsageError, match=r"ctx\.shutdown\(\)"):
-            _ = ctx.api
+        with pytest.raises(UsageError, match=r"api\.sip: .*ctx\.shutdown\(\)"):
+            _ = ctx.api.sip
+        with pytest.raises(UsageError, match=r"api\.room\.list_rooms"):
+            await ctx.api.room.list_rooms()
+        with pytest.raises(UsageError, match="no telephone"):
+            await ctx.transfer_sip_participant("caller", "tel:+1")
         with pytest.raises(UsageError, match="one caller"):
             ctx.add_participant_entrypoint(entrypoint)
         with pytest.raises(RuntimeError, match="no client"):
@@ -145,6 +150,23 @@ def test_what_needs_a_livekit_server_says_so() -> None:
         await begin(ctx)
 
     serve(entrypoint)
+
+
+def test_deleting_the_room_by_the_api_ends_the_call() -> None:
+    async def hang_up(ctx: JobContext) -> None:
+        session = await begin(ctx)
+        await ctx.api.room.delete_room(DeleteRoomRequest(room=ctx.room.name))
+        assert not ctx.room.isconnected()
+        assert session.is_running  # until the job has ended
+
+    assert serve(hang_up).reason == "room deleted"
+
+
+def test_a_frame_is_made_as_livekits_is() -> None:
+    frame = AudioFrame(b"\0\0" * 480, 48_000, 1, 480)
+    assert isinstance(frame, NativeFrame)
+    assert (frame.samples_per_channel, frame.duration) == (480, 0.01)
+    assert AudioFrame.create(24_000, 2, 240).samples_per_channel == 240
 
 
 def test_a_room_tells_its_end() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -133,6 +134,14 @@ def test_a_vendor_without_models_here_is_never_usable() -> None:
     assert (voice.label, voice.unusable()) == ("elevenlabs.TTS", "not built yet")
     with pytest.raises(ProviderError, match=r"elevenlabs\.TTS is not built yet"):
         voice.require()
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize("path", ["openai.realtime", "google.beta.realtime"])
+def test_a_realtime_model_gives_way_too(path: str) -> None:
+    model = importlib.import_module(f"livekit.plugins.{path}").RealtimeModel(voice="alloy")
+    assert model.label == f"{path.partition('.')[0]}.realtime.RealtimeModel"
+    assert model.unusable() == "not built yet"
 
 
 def test_mcp_servers_become_toolsets() -> None:

@@ -1,8 +1,9 @@
 """The blocks of code in the seed documents: where they are, what their pages leave out, and how they are run.
 
-A block's lines are never changed, but for two things: import lines name this package, and leading white space is given
-back where a page has lost it. `BLOCKS` is the table of what is added around them: a prelude, and a header for
-blocks that are the inside of a class or of a function. Stub objects come from the test that runs the block.
+A block's lines are never changed, but for two things: natively, import lines name this package (through the
+compatibility layer they stay as printed), and leading white space is given back where a page has lost it. `BLOCKS` is
+the table of what is added around them: a prelude, and a header for blocks that are the inside of a class or of a
+function. Stub objects come from the test that runs the block.
 """
 
 from __future__ import annotations
@@ -12,24 +13,38 @@ import inspect
 import re
 import textwrap
 from collections.abc import Awaitable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import CodeType, SimpleNamespace
-from typing import Any, cast
+from typing import Any, Literal, TypeAlias, cast
 
 SEEDS = Path(__file__).parents[3] / "shared" / "seeds"
 
 missing = "" if SEEDS.is_dir() else f"the seed documents are missing: there is no folder {SEEDS}"
 """Why the blocks cannot be run here; empty if they can."""
 
-blocks_run: set[str] = set()
-"""Names of the blocks that were run so far."""
+ImportLines: TypeAlias = Literal["native", "printed"]
 
-_IMPORTS = [
-    (re.compile(r"^from livekit\.agents(\.llm(\.tool_context)?)? import"), "from antiphon import"),
-    (re.compile(r"^from livekit\.plugins import"), "from antiphon.plugins import"),
-]
+import_lines: ContextVar[ImportLines] = ContextVar("import_lines", default="native")
+"""Whether blocks import this package, or what their pages print."""
+
+blocks_run: set[tuple[str, ImportLines]] = set()
+"""Names of the blocks that were run so far, and with which import lines."""
+
+_IMPORTS: dict[ImportLines, list[tuple[re.Pattern[str], str]]] = {
+    "native": [
+        (re.compile(r"^from livekit\.agents(\.llm(\.tool_context)?)? import"), "from antiphon import"),
+        (re.compile(r"^from livekit\.plugins import"), "from antiphon.plugins import"),
+    ],
+    # What a page leaves out, as it would have printed it.
+    "printed": [
+        (re.compile(r"^from antiphon import"), "from livekit.agents import"),
+        (re.compile(r"^from antiphon\.plugins import"), "from livekit.plugins import"),
+        (re.compile(r"^from antiphon\.toolkit import"), "from livekit.agents.llm.async_toolset import"),
+    ],
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +133,7 @@ BLOCKS: dict[str, Block] = {
         ),
         last="tools=[book_flight])",
         depths="00 11 111 111 0",
-        prelude="from antiphon import AsyncRunContext, AsyncToolset, function_tool",
+        prelude="from antiphon import function_tool\nfrom antiphon.toolkit import AsyncRunContext, AsyncToolset",
     ),
     "check_availability": Block("003", "# Avoid: vague description", depths="00011 000 1111 22 1 2 11", prelude=_TOOLS),
     "max_tool_steps": Block(
@@ -200,17 +215,19 @@ def _depths(block: Block) -> list[int]:
 
 
 def source_of(name: str) -> str:
-    """A block as it is run: its own lines, with the imports of this package, behind what its page leaves out."""
+    """A block as it is run: its own lines, behind what its page leaves out."""
     block = BLOCKS[name]
     lines = lines_of(name)
     if block.depths:
         lines = [f"{'    ' * depth}{line}" for depth, line in zip(_depths(block), lines, strict=True)]
-    for pattern, replacement in _IMPORTS:
+    prelude = block.prelude.splitlines()
+    for pattern, replacement in _IMPORTS[import_lines.get()]:
         lines = [pattern.sub(replacement, line) for line in lines]
+        prelude = [pattern.sub(replacement, line) for line in prelude]
     body = "\n".join([*lines, block.footer])
     if block.header:
         body = f"{block.header}\n{textwrap.indent(body, '    ')}"
-    return f"{block.prelude}\n{body}\n"
+    return "\n".join([*prelude, body, ""])
 
 
 class Names(SimpleNamespace):
@@ -231,7 +248,7 @@ async def run(block: str, **stubs: Any) -> Names:
             values.append(await _result(_compile(ast.Expression(statement.value), block, "eval"), names))
         else:
             await _result(_compile(ast.Module([statement], []), block, "exec"), names)
-    blocks_run.add(block)
+    blocks_run.add((block, import_lines.get()))
     defined = {name: value for name, value in names.items() if not name.startswith("__") and name not in stubs}
     return Names(**defined, values=values)
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.seeds.documents import BLOCKS, lines_of, page, source_of
+from tests.seeds.documents import BLOCKS, ImportLines, lines_of, page, source_of
 
 IMPORT = re.compile(r"^from (livekit\.agents[.\w]*|livekit\.plugins|antiphon[.\w]*) import")
 
@@ -36,3 +36,13 @@ def test_no_python_of_a_page_without_fences_is_passed_over(number: str) -> None:
     assert not re.findall(
         r"^\s*(?:@function_tool|async def |def |class \w+\(|from \w+ import \w|session = )", left, re.M
     )
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_printed_import_lines_are_run_as_they_are(name: str, imports: ImportLines) -> None:
+    printed = [line.strip() for line in lines_of(name) if IMPORT.match(line.strip())]
+    run = [line.strip() for line in source_of(name).splitlines() if IMPORT.match(line.strip())]
+    if imports == "printed":
+        assert run[len(run) - len(printed) :] == printed
+    else:
+        assert not any("livekit" in line for line in run)

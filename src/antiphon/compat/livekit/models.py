@@ -77,6 +77,13 @@ _UNBUILT = {"LLM": _UnbuiltLLM, "STT": _UnbuiltSTT, "TTS": _UnbuiltTTS}
 
 
 @cache
+def realtime_class(vendor: str) -> type[Any]:
+    """A vendor's model that hears and speaks by itself. A local one, with its ears and voice, takes its place."""
+    name = f"{vendor}.realtime.RealtimeModel"
+    return type("RealtimeModel", (_UnbuiltLLM,), {"name": name, "key_variable": f"{vendor.upper()}_API_KEY"})
+
+
+@cache
 def vendor_class(vendor: str, kind: str) -> type[Any]:
     """The class that `vendor.kind` is, for example ("deepgram", "STT")."""
     home = _BUILT.get((vendor, kind))
@@ -115,6 +122,8 @@ def __getattr__(name: str) -> Any:
     vendor, _, kind = name.rpartition("_")
     if vendor and kind in _UNBUILT:
         return vendor_class(vendor, kind)
+    if vendor and kind == "RealtimeModel":
+        return realtime_class(vendor)
     if name == "VAD":
         return _silero()
     if name == "TurnDetector":

@@ -9,12 +9,33 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn, Self
 
+from antiphon import audio
 from antiphon.compat.livekit.notices import notice
+from antiphon.errors import UsageError
 from antiphon.events import EventEmitter
 from antiphon.server.room import Room as NativeRoom
 from antiphon.transport import AudioInput, AudioOutput
+
+
+class AudioFrame(audio.AudioFrame):
+    """A piece of sound, made as LiveKit's is. `samples_per_channel` follows from the data."""
+
+    def __init__(
+        self,
+        data: bytes | bytearray | memoryview,
+        sample_rate: int,
+        num_channels: int = 1,
+        samples_per_channel: int | None = None,
+        **_: Any,
+    ) -> None:
+        super().__init__(bytes(data), sample_rate, num_channels)
+
+    @classmethod
+    def create(cls, sample_rate: int, num_channels: int, samples_per_channel: int) -> Self:
+        """Silence."""
+        return cls(bytes(2 * num_channels * samples_per_channel), sample_rate, num_channels)
 
 
 class ParticipantKind(enum.IntEnum):
@@ -165,3 +186,44 @@ class Room:
     async def disconnect(self) -> None:
         """End the call."""
         await self._native.disconnect()
+
+
+# -- asking the server
+
+
+@dataclass
+class DeleteRoomRequest:
+    """Which room to delete. There is one."""
+
+    room: str = ""
+
+
+class RoomService:
+    """What of the server's room service there is: the end of this call."""
+
+    def __init__(self, room: NativeRoom) -> None:
+        self._room = room
+
+    async def delete_room(self, request: DeleteRoomRequest) -> None:
+        """Disconnect everybody and remove the room, which ends the call."""
+        await self._room.delete()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise _no_server(f"room.{name}")
+
+
+class ServerAPI:
+    """`JobContext.api`: `room.delete_room()` works, everything else is a `UsageError`."""
+
+    def __init__(self, room: NativeRoom) -> None:
+        self.room = RoomService(room)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise _no_server(name)
+
+
+def _no_server(what: str) -> UsageError:
+    return UsageError(
+        f"JobContext.api.{what}: no LiveKit server is behind this call. End it with ctx.shutdown() or"
+        " ctx.delete_room(); telephone calls, egress and other rooms are not available."
+    )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, overload
 
 from antiphon.compat.livekit.notices import without_effect
-from antiphon.compat.livekit.rooms import LocalParticipant, RemoteParticipant, Room
+from antiphon.compat.livekit.rooms import LocalParticipant, RemoteParticipant, Room, ServerAPI
 from antiphon.errors import UsageError
 from antiphon.protocols import ModelResolver, get_job_context
 from antiphon.server import job as native_job
@@ -123,12 +123,9 @@ class JobContext(native_job.JobContext):
         return self.session
 
     @property
-    def api(self) -> Any:
-        """Raises `UsageError`: there is no LiveKit server behind this call."""
-        raise UsageError(
-            "JobContext.api: no LiveKit server is behind this call. End it with ctx.shutdown() or ctx.delete_room();"
-            " telephone calls and egress are not available."
-        )
+    def api(self) -> ServerAPI:
+        """The LiveKit server, of which there is only `api.room.delete_room`: it ends this call."""
+        return ServerAPI(self._room)
 
     async def connect(self, **_: Any) -> None:
         """Join the room. Rooms in this process are joined from the start."""
@@ -141,6 +138,14 @@ class JobContext(native_job.JobContext):
     def add_participant_entrypoint(self, entrypoint_fnc: Any, **_: Any) -> None:
         """Raises `UsageError`: there is one participant, whom the job's entrypoint serves."""
         raise UsageError("add_participant_entrypoint: there is one caller here; serve them in the job's entrypoint.")
+
+    async def transfer_sip_participant(self, participant: Any, transfer_to: str, **_: Any) -> None:
+        """Raises `UsageError`: there is no telephone."""
+        raise UsageError("transfer_sip_participant: there is no telephone here; hand off to another Agent.")
+
+    async def add_sip_participant(self, **_: Any) -> None:
+        """Raises `UsageError`: there is no telephone."""
+        raise UsageError("add_sip_participant: there is no telephone here; the caller is in the room already.")
 
 
 JobRequest = Any

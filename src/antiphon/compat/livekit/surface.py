@@ -69,6 +69,11 @@ def _not(note: str, names: str) -> list[Name]:
     return [Name(name, "absent", "", note) for name in names.split()]
 
 
+def _realtime(vendor: str) -> list[Name]:
+    note = "not built yet: a local model with a local voice takes its place"
+    return [_as("RealtimeModel", f"compat.livekit.models:{vendor}_RealtimeModel", note)]
+
+
 _TOOLS = [
     *_same(
         "tools.function",
@@ -146,7 +151,7 @@ _AGENTS = [
 
 _TURN_OPTIONS = [
     *_ours("sessions", "TurnHandlingOptions", "preemptive_generation and user_turn_limit are told"),
-    *_ours("sessions", "EndpointingOptions", "min_delay and max_delay count; the defaults are 0.3 and 1.2 s"),
+    *_ours("sessions", "EndpointingOptions", "min_delay and max_delay count; the defaults are our own"),
     *_ours(
         "sessions",
         "InterruptionOptions",
@@ -195,7 +200,7 @@ _ERRORS = [
 _JOBS = [
     *_ours("servers", "AgentServer WorkerOptions", "scaling, load and dispatch options are told: one process"),
     *_ours("servers", "WorkerType WorkerPermissions JobExecutorType AutoSubscribe", "accepted and not used"),
-    *_ours("servers", "JobContext", "ctx.api raises: there is no LiveKit server; one caller, there from the start"),
+    *_ours("servers", "JobContext", "of ctx.api there is room.delete_room(); one caller, there from the start"),
     *_same("server.job", "JobProcess"),
     *_same("protocols", "get_job_context"),
     *_ours("servers", "JobRequest", "for annotations: each call is a job, nobody asks"),
@@ -407,26 +412,32 @@ MODULES: Mapping[str, list[Name]] = {
     "livekit.agents.utils.http_context": _ours("utilities", "http_session"),
     "livekit.agents.testing": _not("session.start() needs no job in tests", "fake_job_context"),
     "livekit.rtc": [
-        _as("AudioFrame", "audio:AudioFrame", "made of data, sample_rate and num_channels"),
+        *_ours("rooms", "AudioFrame"),
         *_ours("rooms", "Room", "of one caller, in this process"),
         *_ours("rooms", "Participant RemoteParticipant LocalParticipant", "nothing that is sent arrives anywhere"),
         *_ours("rooms", "ParticipantKind ConnectionState RpcInvocationData"),
         *_not("there are no tracks; session.start(input=, output=) takes audio of your own", "AudioSource AudioStream"),
         *_not("there are no tracks", "Track LocalAudioTrack RemoteAudioTrack TrackKind TrackSource VideoStream"),
     ],
-    "livekit.api": _not(
-        "there is no LiveKit server to ask; ctx.delete_room() and ctx.shutdown() end a call",
-        "LiveKitAPI AccessToken VideoGrants CreateRoomRequest DeleteRoomRequest CreateSIPParticipantRequest "
-        "TransferSIPParticipantRequest RoomParticipantIdentity",
-    ),
+    "livekit.api": [
+        *_ours("rooms", "DeleteRoomRequest", "for ctx.api.room.delete_room(), which ends this call"),
+        *_not(
+            "there is no LiveKit server to ask; ctx.delete_room() and ctx.shutdown() end a call",
+            "LiveKitAPI AccessToken VideoGrants CreateRoomRequest CreateSIPParticipantRequest "
+            "TransferSIPParticipantRequest RoomParticipantIdentity",
+        ),
+    ],
     "livekit.plugins": [],
     "livekit.plugins.openai": [
         _as("LLM", "compat.livekit.models:openai_LLM", "options that it does not know are told"),
         _as("STT", "compat.livekit.models:openai_STT", "options that it does not know are told"),
         _as("TTS", "compat.livekit.models:openai_TTS", "options that it does not know are told"),
-        *_not("give openai.LLM with an STT and a TTS", "realtime"),
         *_not("use openai.LLM", "responses"),
     ],
+    "livekit.plugins.openai.realtime": _realtime("openai"),
+    "livekit.plugins.google.realtime": _realtime("google"),
+    "livekit.plugins.google.beta": [],
+    "livekit.plugins.google.beta.realtime": _realtime("google"),
     "livekit.plugins.deepgram": [
         _as("STT", "compat.livekit.models:deepgram_STT", "options that it does not know are told"),
         _as("TTS", "compat.livekit.models:deepgram_TTS", "options that it does not know are told"),
