@@ -79,7 +79,7 @@ def converse(monkeypatch: pytest.MonkeyPatch) -> Converse:
     """Run a file in the console with these turns of the caller, until they end and `until` was shown."""
 
     def run(file: str, *turns: str, until: str = "") -> Console:
-        for key in ("OPENAI_API_KEY", "DEEPGRAM_API_KEY", "CARTESIA_API_KEY"):
+        for key in ("OPENAI_API_KEY", "DEEPGRAM_API_KEY", "CARTESIA_API_KEY", "GOOGLE_API_KEY"):
             monkeypatch.delenv(key, raising=False)
         monkeypatch.setenv("COLUMNS", "240")
         screen = _Screen(until)
@@ -160,7 +160,7 @@ def test_the_front_desk_books_and_ends_the_call(converse: Converse) -> None:
         "This is not heard any more",
     )
     assert shown.code == 0
-    assert "google.LLM: not built yet, using local LLM" in shown.text
+    assert "google.LLM: no GOOGLE_API_KEY, using local LLM" in shown.text
     assert shown.calls == [
         'list_available_slots(day="tomorrow")',
         'schedule_appointment(name="Ann Lee", time="11:00 AM")',

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ import pytest
 from antiphon import RunContext, function_tool
 from antiphon.chat import ChatMessage
 from antiphon.compat.livekit.agents import Agent, AgentTask, Instructions
-from antiphon.compat.livekit.models import TurnDetector
+from antiphon.compat.livekit.models import TurnDetector, vendor_class
 from antiphon.compat.livekit.notices import forget, notice
 from antiphon.compat.livekit.sessions import (
     AgentSession,
@@ -21,9 +21,12 @@ from antiphon.compat.livekit.sessions import (
     TurnHandlingOptions,
     UserInputTranscribedEvent,
 )
+from antiphon.compat.livekit.workflows import GetNameTask
 from antiphon.errors import ProviderError
 from antiphon.options import NOT_GIVEN
 from antiphon.protocols import ModelKind, model_resolver
+from antiphon.providers.pydantic_ai import LLM as PydanticAI
+from antiphon.tasks import GetNameTask as NativeGetNameTask
 from antiphon.testing import FakeLLM, Reply, run_virtual, transcript
 from antiphon.tools.mcp import MCPServerStdio, MCPToolset
 from tests.calls import outputs
@@ -144,6 +147,27 @@ def test_a_realtime_model_gives_way_too(path: str) -> None:
     assert model.unusable() == "not built yet"
 
 
+def test_other_vendors_are_reached_by_pydantic_ai(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    kind = vendor_class("anthropic", "LLM")
+    model = kind(model="claude-haiku-4-5", temperature=0.2, caching="ephemeral")
+    assert issubclass(kind, PydanticAI)
+    assert (model.label, model.model) == ("anthropic.LLM", "anthropic:claude-haiku-4-5")
+    assert model.unusable() == "no ANTHROPIC_API_KEY"
+    assert told(caplog) == ["anthropic.LLM: no effect here: caching"]
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key")
+    installed = importlib.util.find_spec("anthropic") is not None
+    assert model.unusable() == (None if installed else "no package anthropic")
+
+
+def test_a_gateway_name_takes_the_options_of_the_vendor_behind_it(caplog: pytest.LogCaptureFixture) -> None:
+    ears = vendor_class("inference", "STT")("deepgram/nova-3", keyterms=["Antiphon"], fallback="x")
+    assert ears.behind.label == "deepgram.STT"
+    assert told(caplog) == ["inference.STT: no effect here: fallback"]
+
+
 def test_mcp_servers_become_toolsets() -> None:
     agent = Agent(instructions="", mcp_servers=[MCPServerStdio("one"), MCPServerStdio("two")])
     assert [(type(tool), tool.id) for tool in agent.tools] == [(MCPToolset, "mcp_1"), (MCPToolset, "mcp_2")]
@@ -230,6 +254,13 @@ def test_a_task_takes_an_agents_options(caplog: pytest.LogCaptureFixture) -> Non
 
     assert isinstance(Ask(), Agent)
     assert told(caplog) == ["Ask: no effect here: turn_detection"]
+
+
+def test_ready_tasks_tell_what_they_do_not_know(caplog: pytest.LogCaptureFixture) -> None:
+    task = GetNameTask(middle_name=True, extra_instructions="Be brief.", require_explicit_ask=True, llm=NOT_GIVEN)
+    assert isinstance(task, NativeGetNameTask) and "Be brief." in task.instructions
+    assert task.parts == ["first_name", "middle_name", "last_name"]
+    assert told(caplog) == ["GetNameTask: no effect here: require_explicit_ask"]
 
 
 def test_instructions_have_a_wording_for_each_kind_of_call() -> None:

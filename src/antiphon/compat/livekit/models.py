@@ -6,6 +6,7 @@ models, and `RemoteProvider` is how it asks. Here are only the names and shapes 
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator
 from functools import cache
@@ -15,7 +16,9 @@ from typing import Any, NoReturn
 from antiphon import llm, stt, tts
 from antiphon.compat.livekit.notices import notice, without_effect
 from antiphon.errors import ProviderError, UsageError
+from antiphon.options import NOT_GIVEN, NotGivenOr, is_given
 from antiphon.protocols import ModelKind
+from antiphon.providers import pydantic_ai
 from antiphon.providers.remote import RemoteProvider
 
 _BUILT: dict[tuple[str, str], str] = {
@@ -25,10 +28,16 @@ _BUILT: dict[tuple[str, str], str] = {
     ("deepgram", "STT"): "antiphon.providers.deepgram",
     ("deepgram", "TTS"): "antiphon.providers.deepgram",
     ("cartesia", "TTS"): "antiphon.providers.cartesia",
-    ("inference", "LLM"): "antiphon.inference",
-    ("inference", "STT"): "antiphon.inference",
-    ("inference", "TTS"): "antiphon.inference",
 }
+_BY_PYDANTIC_AI: dict[str, tuple[str, str, str, str]] = {
+    "anthropic": ("anthropic", "claude-sonnet-4-5", "ANTHROPIC_API_KEY", "anthropic"),
+    "cerebras": ("cerebras", "llama-3.3-70b", "CEREBRAS_API_KEY", "openai"),
+    "google": ("google", "gemini-2.5-flash", "GOOGLE_API_KEY", "google.genai"),
+    "groq": ("groq", "llama-3.3-70b-versatile", "GROQ_API_KEY", "groq"),
+    "mistralai": ("mistral", "mistral-large-latest", "MISTRAL_API_KEY", "mistralai"),
+}
+"""Language models by way of pydantic-ai: its name for the vendor, a model, the key, and the vendor's own package."""
+
 _CLASSES = {"llm": "LLM", "stt": "STT", "tts": "TTS"}
 
 
@@ -76,6 +85,40 @@ class _UnbuiltTTS(_Unbuilt, tts.TTS):
 _UNBUILT = {"LLM": _UnbuiltLLM, "STT": _UnbuiltSTT, "TTS": _UnbuiltTTS}
 
 
+class _ByPydanticAI(RemoteProvider, pydantic_ai.LLM):
+    """A vendor's language model by way of pydantic-ai."""
+
+    name: str
+    prefix: str
+    default_model: str
+
+    def __init__(self, *, model: str = "", temperature: NotGivenOr[float] = NOT_GIVEN, **options: Any) -> None:
+        settings = {"temperature": temperature} if is_given(temperature) else {}
+        super().__init__(f"{self.prefix}:{model or self.default_model}", settings=settings, **options)
+
+    @property
+    def label(self) -> str:
+        return self.name
+
+    def unusable(self) -> str | None:
+        reason = super().unusable()
+        missing = [package for package in ("pydantic_ai", self.package) if not _is_installed(package)]
+        return reason if reason is not None or not missing else f"no package {missing[0]}"
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:  # the package around it
+        return False
+
+
+def _by_pydantic_ai(vendor: str) -> type[Any]:
+    prefix, model, variable, package = _BY_PYDANTIC_AI[vendor]
+    names = {"name": f"{vendor}.LLM", "prefix": prefix, "default_model": model}
+    return type("LLM", (_ByPydanticAI,), {**names, "key_variable": variable, "package": package})
+
+
 @cache
 def realtime_class(vendor: str) -> type[Any]:
     """A vendor's model that hears and speaks by itself. A local one, with its ears and voice, takes its place."""
@@ -87,20 +130,38 @@ def realtime_class(vendor: str) -> type[Any]:
 def vendor_class(vendor: str, kind: str) -> type[Any]:
     """The class that `vendor.kind` is, for example ("deepgram", "STT")."""
     home = _BUILT.get((vendor, kind))
+    if vendor == "inference":
+        behind = [vendor_class(built, kind) for built, sort in _BUILT if sort == kind]
+        return lenient(getattr(import_module("antiphon.inference"), kind), *behind)
     if home is not None:
         return lenient(getattr(import_module(home), kind))
+    if kind == "LLM" and vendor in _BY_PYDANTIC_AI:
+        return lenient(_by_pydantic_ai(vendor))
     return type(kind, (_UNBUILT[kind],), {"name": f"{vendor}.{kind}", "key_variable": f"{vendor.upper()}_API_KEY"})
 
 
-def lenient(cls: type[Any]) -> type[Any]:
-    """A subclass that tells of options that `cls` does not have, instead of refusing them."""
-    known = inspect.signature(cls.__init__).parameters
+def lenient(cls: type[Any], *behind: type[Any]) -> type[Any]:
+    """A subclass that tells of options that neither `cls` nor those `behind` it have, instead of refusing them."""
+    known = set().union(*map(_options_of, (cls, *behind)))
 
     def __init__(self: Any, *args: Any, **options: Any) -> None:
-        idle = [name for name in options if name not in known]
-        cls.__init__(self, *args, **without_effect(self.label, options, idle))
+        given = {name: value for name, value in options.items() if is_given(value)}
+        idle = [name for name in given if name not in known]
+        cls.__init__(self, *args, **without_effect(self.label, given, idle))
 
     return type(cls.__name__, (cls,), {"__init__": __init__, "__module__": cls.__module__, "__doc__": cls.__doc__})
+
+
+def _options_of(cls: type[Any]) -> set[str]:
+    """What its constructor takes by name, options included that it passes on to the classes above it."""
+    known: set[str] = set()
+    for base in cls.__mro__:
+        if "__init__" in vars(base):
+            parameters = inspect.signature(vars(base)["__init__"]).parameters.values()
+            known.update(parameter.name for parameter in parameters)
+            if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters):
+                break
+    return known
 
 
 def model_for(kind: ModelKind, given: Any) -> Any:

@@ -7,7 +7,7 @@ from collections import Counter
 from antiphon.compat.livekit.agents import AGENT_OPTIONS_WITHOUT_EFFECT
 from antiphon.compat.livekit.servers import SERVER_OPTIONS_WITHOUT_EFFECT
 from antiphon.compat.livekit.sessions import SESSION_OPTIONS_WITHOUT_EFFECT, START_OPTIONS_WITHOUT_EFFECT
-from antiphon.compat.livekit.surface import MODULES, UNBUILT_VENDORS, Name
+from antiphon.compat.livekit.surface import MODULES, OTHER_VENDORS, VENDORS_BY_PYDANTIC_AI, Name
 
 _HEAD = """\
 # Programs written for LiveKit Agents
@@ -53,12 +53,13 @@ def page() -> str:
         + f"{counts['supported']} supported, {counts['different']} different, {counts['absent']} absent. A name that"
         " several modules have is counted in each.\n"
     )
-    vendors = {f"livekit.plugins.{vendor}" for vendor in UNBUILT_VENDORS}
+    vendors = {f"livekit.plugins.{vendor}" for vendor in OTHER_VENDORS}
     parts += [_module(module, names) for module, names in MODULES.items() if names and module not in vendors]
     parts.append(
-        "### Other vendors\n\nThese plugins can be imported and their models made; a local model takes the place of"
-        " each.\n\n| plugin | models |\n|---|---|\n"
-        + "\n".join(f"| `livekit.plugins.{vendor}` | {kinds} |" for vendor, kinds in UNBUILT_VENDORS.items())
+        "### Other vendors\n\nThese plugins can be imported and their models made. The language models of "
+        f"{', '.join(VENDORS_BY_PYDANTIC_AI)} are used, by way of pydantic-ai (extra `pydantic-ai`), where the vendor's"
+        " package and key are there; a local model takes the place of all others.\n\n| plugin | models |\n|---|---|\n"
+        + "\n".join(f"| `livekit.plugins.{vendor}` | {kinds} |" for vendor, kinds in OTHER_VENDORS.items())
         + "\n"
     )
     return "\n".join(parts)

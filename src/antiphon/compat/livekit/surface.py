@@ -69,6 +69,12 @@ def _not(note: str, names: str) -> list[Name]:
     return [Name(name, "absent", "", note) for name in names.split()]
 
 
+def _vendor_note(vendor: str, kind: str) -> str:
+    if kind == "LLM" and vendor in VENDORS_BY_PYDANTIC_AI:
+        return "by way of pydantic-ai; options that it does not know are told"
+    return "not built yet: a local model takes its place"
+
+
 def _realtime(vendor: str) -> list[Name]:
     note = "not built yet: a local model with a local voice takes its place"
     return [_as("RealtimeModel", f"compat.livekit.models:{vendor}_RealtimeModel", note)]
@@ -209,10 +215,14 @@ _JOBS = [
 _WORKFLOWS = [
     *_ours("agents", "TaskGroup", "summarize_chat_ctx= is told and not used"),
     *_same("tasks.task_group", "TaskCompletedEvent TaskGroupResult"),
-    *_not(
-        "write an AgentTask with a tool that takes the value and calls self.complete(value)",
-        "GetEmailTask GetEmailResult GetAddressTask GetAddressResult GetNameTask GetNameResult GetPhoneNumberTask "
-        "GetPhoneNumberResult GetDOBTask GetDOBResult GetDtmfTask GetDtmfResult",
+    *_ours(
+        "workflows",
+        "GetAddressTask GetDOBTask GetDtmfTask GetEmailTask GetNameTask GetPhoneNumberTask",
+        "questions and read-backs are our own; options that they do not know are told",
+    ),
+    *_same(
+        "tasks",
+        "GetAddressResult GetDOBResult GetDtmfResult GetEmailResult GetNameResult GetPhoneNumberResult",
     ),
     *_not(
         "card numbers should not pass through a model; take them by a payment provider's own line",
@@ -245,7 +255,7 @@ _STREAM_ADAPTER = "recognisers hear pauses themselves: antiphon.adapters.stream.
 _FALLBACK = "give one model; openai.LLM(max_retries=) tries again"
 _TOKENIZE = "voices cut text into sentences themselves; put your own cut into tts_node"
 
-UNBUILT_VENDORS: Mapping[str, str] = {
+OTHER_VENDORS: Mapping[str, str] = {
     "anthropic": "LLM",
     "assemblyai": "STT",
     "aws": "LLM STT TTS",
@@ -274,6 +284,9 @@ UNBUILT_VENDORS: Mapping[str, str] = {
     "spitch": "STT TTS",
 }
 """Vendors whose models have a name only: a local one takes their place, with a line that says so."""
+
+VENDORS_BY_PYDANTIC_AI = ("anthropic", "cerebras", "google", "groq", "mistralai")
+"""Those of them whose language models are used, by way of pydantic-ai."""
 
 MODULES: Mapping[str, list[Name]] = {
     "livekit": [],
@@ -317,7 +330,10 @@ MODULES: Mapping[str, list[Name]] = {
         *_BACKGROUND,
         *_same("llm", "LLM LLMStream ChatChunk ChoiceDelta FunctionToolCall CompletionUsage"),
         *_not(_FALLBACK, "FallbackAdapter RealtimeModelFallbackAdapter"),
-        *_not("give an LLM with an STT and a TTS", "RealtimeModel RealtimeSession RealtimeCapabilities"),
+        *[
+            _as(name, f"realtime:{name}", "a contract of its own: responses are events of the session")
+            for name in ("RealtimeModel", "RealtimeSession", "RealtimeCapabilities")
+        ],
         *_not("tools run in sessions; call tool.prepare() and tool.call()", "execute_function_call FunctionCallResult"),
         *_not("AsyncToolset(on_duplicate_call=) and function_tool(on_duplicate=)", "ToolHandlingOptions"),
     ],
@@ -460,10 +476,9 @@ MODULES: Mapping[str, list[Name]] = {
     "livekit.plugins.noise_cancellation": _ours("quiet", "NC BVC BVCTelephony", "audio is heard as it comes"),
     **{
         f"livekit.plugins.{vendor}": [
-            _as(kind, f"compat.livekit.models:{vendor}_{kind}", "not built yet: a local model takes its place")
-            for kind in kinds.split()
+            _as(kind, f"compat.livekit.models:{vendor}_{kind}", _vendor_note(vendor, kind)) for kind in kinds.split()
         ]
-        for vendor, kinds in UNBUILT_VENDORS.items()
+        for vendor, kinds in OTHER_VENDORS.items()
     },
 }
 
