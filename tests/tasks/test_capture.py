@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from antiphon import AgentSession, FunctionCallOutput
-from antiphon.tasks import CaptureTask, GetEmailResult, GetEmailTask, GetNameTask
+from antiphon import Agent, AgentSession, FunctionCallOutput
+from antiphon.tasks import CaptureTask, GetEmailResult, GetEmailTask, GetNameResult, GetNameTask, TaskGroup
 from antiphon.testing import FakeLLM, Reply, run_virtual, transcript, wait_until
 from tests.calls import VoiceCall
 from tests.tasks.dialogue import Host, hold
@@ -107,6 +107,46 @@ def test_extra_instructions_question_and_tools_are_the_application_s() -> None:
     assert task.instructions.endswith("Speak like a pirate.")
     result, history = lines(task, [])
     assert (result, history) == (..., ["assistant: Who are ye?"])
+
+
+def test_a_bare_no_is_answered_with_the_question_and_costs_no_response_of_the_model() -> None:
+    result, history = lines(GetEmailTask(), [update("an@example.com"), update(), CONFIRM], "an", "no.", "ann", "yes")
+    assert result == ANN
+    assert "assistant: Sorry. What is your email address, then?" in history
+
+
+def test_in_a_group_the_caller_may_come_back_to_a_value() -> None:
+    class Signup(Agent):
+        results: dict[str, Any] = {}  # noqa: RUF012 (one agent, one test)
+
+        async def on_enter(self) -> None:
+            group = TaskGroup()
+            group.add(GetNameTask, id="name", description="The caller's name")
+            group.add(GetEmailTask, id="email", description="The caller's email address")
+            self.results = (await group).task_results
+
+    async def call() -> None:
+        name = Reply(calls=[("update_name", {"full_name": "Ann Lee"})])
+        again = Reply(calls=[("update_name", {"full_name": "Anne Lee"})])
+        agreed = Reply(calls=[("confirm_name", {})])
+        back = Reply(calls=[("out_of_scope", {"task_ids": ["name"]})])
+        agent = Signup()
+        async with AgentSession[Any](llm=FakeLLM([name, agreed, back, again, agreed, update(), CONFIRM])) as session:
+            await session.start(agent)
+            await session.wait_for_idle()
+            for words in (
+                "Ann Lee",
+                "yes",
+                "wait, my name is wrong",
+                "Anne Lee",
+                "yes",
+                "ann at example dot com",
+                "yes",
+            ):
+                await session.run(user_input=words)
+        assert agent.results == {"name": GetNameResult("Anne", "", "Lee"), "email": ANN}
+
+    run_virtual(call())
 
 
 @pytest.mark.parametrize(("after", "is_enough"), [(1.0, False), (3.0, True)])

@@ -39,8 +39,8 @@ TABLES: dict[str, Table] = {
 }
 ALL = [(name, dialogue) for name, (_, table) in TABLES.items() for dialogue in table]
 
-FLOOR = 0.7
-"""Of the dialogues of a task that the stand-in, which is no language model, must bring to the right end."""
+FLOOR = 0.75
+"""Of all dialogues, those that the stand-in, which is no language model, must bring to the right end."""
 
 
 def test_each_task_has_twenty_dialogues() -> None:
@@ -54,17 +54,18 @@ def test_a_model_that_understands_gets_the_value(name: str, dialogue: Dialogue) 
     assert ended.result == dialogue.result, "\n".join(ended.lines)
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_the_stand_in_gets_most_values(name: str) -> None:
-    make, table = TABLES[name]
-    failed: list[tuple[Dialogue, Ended]] = []
-    for dialogue in table:
-        words = [words for words, _ in dialogue.turns]
-        ended = run_virtual(hold((dialogue.make or make)(), stand_in(), words))
-        if ended.result != dialogue.result:
-            failed.append((dialogue, ended))
-    share = 1 - len(failed) / len(table)
-    print(f"{name}: {share:.0%} of {len(table)} dialogues with the stand-in")
-    for dialogue, ended in failed:
-        print("", f"- {dialogue.about}: {ended.result}", *ended.lines, sep="\n  ")
-    assert share >= FLOOR
+def test_the_stand_in_gets_most_values() -> None:
+    right = 0
+    for name, (make, table) in TABLES.items():
+        failed: list[tuple[Dialogue, Ended]] = []
+        for dialogue in table:
+            words = [words for words, _ in dialogue.turns]
+            ended = run_virtual(hold((dialogue.make or make)(), stand_in(), words))
+            if ended.result != dialogue.result:
+                failed.append((dialogue, ended))
+        right += len(table) - len(failed)
+        print(f"{name}: {1 - len(failed) / len(table):.0%} of {len(table)} dialogues with the stand-in")
+        for dialogue, ended in failed:
+            print("", f"- {dialogue.about}: {ended.result}", *ended.lines, sep="\n  ")
+    print(f"all: {right / len(ALL):.0%}")
+    assert right / len(ALL) >= FLOOR

@@ -54,9 +54,9 @@ class GetAddressTask(CaptureTask[GetAddressResult]):
             ctx: The call.
             address: The whole address in one line: street and house number, city, and what else the user said.
         """
-        address = re.sub(r"(?i)^(?:my |the )?address is ", "", address.strip())
-        parts = [" ".join(part.split()) for part in address.split(",")]
-        parts = [spoken_forms.house_number(part) for part in parts if part]
+        parts = _parts(address)
+        if len(parts) == 1:
+            parts = _parts(self._said_on(address))
         if not any(re.search(r"[^\W\d]", part) for part in parts):
             raise ToolError(f"{address!r} is not an address. Ask the user for their address.")
         if len(parts) < 2:
@@ -65,3 +65,16 @@ class GetAddressTask(CaptureTask[GetAddressResult]):
                 " address with the street and the city."
             )
         return self.captured(ctx, GetAddressResult(", ".join(parts)))
+
+    def _said_on(self, address: str) -> str:
+        """The caller's own words from `address` on: small models pass on the street and leave out the city."""
+        said = next((m.text_content or "" for m in reversed(self.chat_ctx.messages()) if m.role == "user"), "")
+        at = said.lower().find(address.lower())
+        return address if at < 0 else said[at:].rstrip(" .?!")
+
+
+def _parts(address: str) -> list[str]:
+    """The parts between commas, with house numbers in digits."""
+    address = re.sub(r"(?i)^(?:my |the )?address is ", "", address.strip())
+    parts = [" ".join(part.split()) for part in address.split(",")]
+    return [spoken_forms.house_number(part) for part in parts if part]

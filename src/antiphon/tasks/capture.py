@@ -17,7 +17,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import Field
 
 from antiphon.chat import ChatContext, ChatMessage, FunctionCallOutput
 from antiphon.options import ModelSettings
@@ -148,7 +150,7 @@ class CaptureTask(AgentTask[T]):
         last = chat_ctx.items[-1] if len(chat_ctx) else None
         if self._read_back is None or not isinstance(last, ChatMessage) or last.role != "user":
             return False
-        return self._is_answer_to(self._read_back) and spoken_forms.is_bare_no(last.text_content or "")
+        return _is_answer_to(self._read_back, chat_ctx) and spoken_forms.is_bare_no(last.text_content or "")
 
     def captured(self, ctx: RunContext[Any], value: T) -> ToolResult:
         """A valid value: read it back, or be done if nothing has to be confirmed. What an update tool returns."""
@@ -187,9 +189,9 @@ class CaptureTask(AgentTask[T]):
             back = self._read_back
             if back is None:
                 raise ToolError(f"There is nothing to confirm yet. Ask the user for their {self.words.noun}.")
-            if back.handle is ctx.speech_handle or self._nothing_said_since(back):
+            if back.handle is ctx.speech_handle or _is_last_word(back, self.session.history):
                 raise ToolError("Not confirmed: the user has not answered the read-back yet. Wait for their answer.")
-            if back.heard() and self._is_answer_to(back):
+            if back.heard() and _is_answer_to(back, self.session.history):
                 return self.finished(back.value)
             self._read_back = replace(back, handle=ctx.speech_handle)
             self._unread = ctx.function_call.call_id
@@ -207,26 +209,10 @@ class CaptureTask(AgentTask[T]):
             ),
         )
 
-    def _nothing_said_since(self, back: ReadBack[T]) -> bool:
-        """Whether the read-back was the last word between the two."""
-        messages = self._messages()
-        return bool(messages) and messages[-1] is back.message()
-
-    def _is_answer_to(self, back: ReadBack[T]) -> bool:
-        """Whether the read-back is what the agent said last before the caller's last turn."""
-        messages = self._messages()
-        while messages and messages[-1].role != "user":
-            messages.pop()
-        before = [message for message in messages if message.role == "assistant"]
-        return bool(before) and before[-1] is back.message()
-
-    def _messages(self) -> list[ChatMessage]:
-        """What the two said, oldest first."""
-        items = self.session.history.items
-        return [item for item in items if isinstance(item, ChatMessage) and item.role in ("user", "assistant")]
-
     def _decline_tool(self) -> AnyFunctionTool:
-        async def decline(reason: str = "") -> ToolResult:
+        async def decline(
+            reason: Annotated[str, Field(description="Why, in the user's words, if they said.")] = "",
+        ) -> ToolResult:
             if not self.done():
                 why = f": {reason}" if reason else ""
                 self.complete(ToolError(f"The user did not give their {self.words.noun}{why}."))
@@ -237,11 +223,30 @@ class CaptureTask(AgentTask[T]):
             name=f"decline_{self.words.tool}",
             description=(
                 f"Decline to give the {self.words.noun}. Call this when the user refuses it, prefers to keep it"
-                " private, wants to skip this, has none, or does not know it.\n\n"
-                "Args:\n    reason: Why, in the user's words, if they said."
+                " private, wants to skip this, has none, or does not know it."
             ),
             flags=ToolFlag.IGNORE_ON_ENTER,
         )
+
+
+def _is_last_word(back: ReadBack[Any], chat_ctx: ChatContext) -> bool:
+    """Whether nobody has said anything since the read-back."""
+    message, messages = back.message(), _messages(chat_ctx)
+    return message is not None and bool(messages) and messages[-1].id == message.id
+
+
+def _is_answer_to(back: ReadBack[Any], chat_ctx: ChatContext) -> bool:
+    """Whether the read-back is what the agent said last before the caller's last turn."""
+    message, messages = back.message(), _messages(chat_ctx)
+    while messages and messages[-1].role != "user":
+        messages.pop()
+    before = [m for m in messages if m.role == "assistant"]
+    return message is not None and bool(before) and before[-1].id == message.id
+
+
+def _messages(chat_ctx: ChatContext) -> list[ChatMessage]:
+    """What the two said, oldest first."""
+    return [message for message in chat_ctx.messages() if message.role in ("user", "assistant")]
 
 
 def _calls_to_answer(chat_ctx: ChatContext) -> list[str]:
