@@ -364,7 +364,251 @@ def courier() -> Talk:
     return Talk([track_parcel, reschedule_delivery, report_damage], "You work for Swift Parcels.")
 
 
+def cabs() -> Talk:
+    @function_tool
+    def order_taxi(pickup: str, car: Literal["standard", "van", "limousine"], passengers: int) -> str:
+        """Order a taxi.
+
+        Args:
+            pickup: The address where the caller is picked up
+            car: The kind of car
+            passengers: How many people will ride, 1 to 8
+        """
+        return f"A {car} for {passengers} will be at {pickup} in ten minutes."
+
+    return Talk([order_taxi], "You take taxi orders for Blue Cabs. Ask for what is missing, then order.")
+
+
+def salon() -> Talk:
+    @function_tool
+    def check_times(day: str, service: Literal["haircut", "colour", "shave"] | None = None) -> str:
+        """Check which times are free on a day.
+
+        Args:
+            day: The day, e.g. "Monday"
+            service: Only times for this service
+        """
+        return f"On {day} we have 10:00 AM, 1:30 PM and 4:00 PM."
+
+    @function_tool
+    def book_chair(
+        service: Literal["haircut", "colour", "shave"], day: str, time: str, customer_name: str, phone: str
+    ) -> str:
+        """Book a chair at the salon. Only call after reading the details back to the caller.
+
+        Args:
+            service: What is to be done
+            day: The day, e.g. "Monday"
+            time: The time, e.g. "10:00 AM"
+            customer_name: The customer's name
+            phone: The customer's phone number
+        """
+        return f"See you on {day} at {time}."
+
+    return Talk([check_times, book_chair], "You are the receptionist of Shear Joy. Check availability first.")
+
+
+def store() -> Talk:
+    @function_tool
+    def order_status(order_number: str) -> dict[str, str]:
+        """Look up the status of an order.
+
+        Args:
+            order_number: The order number, six digits
+        """
+        return {"status": "shipped", "carrier": "DPD"}
+
+    @function_tool
+    def return_item(order_number: str, item: str, reason: str) -> str:
+        """Start a return for an item.
+
+        Args:
+            order_number: The order number, six digits
+            item: The item to be returned
+            reason: Why it is returned
+        """
+        return "The return label has been sent by email."
+
+    @function_tool
+    def change_address(order_number: str, new_address: str) -> str:
+        """Change the delivery address of an order.
+
+        Args:
+            order_number: The order number, six digits
+            new_address: The new address
+        """
+        return f"The order will go to {new_address}."
+
+    @function_tool
+    def request_callback(name: str, phone: str, note: str = "") -> str:
+        """Have a colleague call the customer back.
+
+        Args:
+            name: The customer's full name
+            phone: The number to call
+            note: Anything else the colleague should know, in the customer's own words
+        """
+        return "A colleague will call within the hour."
+
+    @function_tool
+    def end_call() -> str:
+        """End the call when the caller says goodbye."""
+        return "say goodbye to the user"
+
+    return Talk(
+        [order_status, return_item, change_address, request_callback, end_call], "You are the voice of Kettle & Co."
+    )
+
+
+def kitchen() -> Talk:
+    cart: list[str] = []
+
+    @function_tool
+    def add_pizza(
+        kind: Literal["margherita", "pepperoni", "veggie"], size: Literal["small", "medium", "large"], quantity: int = 1
+    ) -> str:
+        """Add a pizza to the order.
+
+        Args:
+            kind: The kind of pizza
+            size: The size of the pizza
+            quantity: How many of them
+        """
+        cart.append(f"{quantity} {size} {kind}")
+        return f"Added {cart[-1]}."
+
+    @function_tool
+    def place_order(address: str, phone: str) -> str:
+        """Place the order for delivery when the caller has nothing to add.
+
+        Args:
+            address: The delivery address
+            phone: The caller's phone number
+        """
+        return f"The order will be at {address} in forty minutes."
+
+    return Talk([add_pizza, place_order], "You take orders at Luigi's kitchen. Ask for the address and the size.")
+
+
+def vet() -> Talk:
+    @function_tool
+    def book_visit(pet_name: str, species: Literal["dog", "cat"], day: str, time: str, owner_name: str) -> str:
+        """Book a visit for a pet.
+
+        Args:
+            pet_name: What the pet is called
+            species: What animal it is
+            day: The day, e.g. "Monday" or "March 3"
+            time: The time, e.g. "9:15 AM"
+            owner_name: The owner's full name
+        """
+        return f"{pet_name} is booked for {day} at {time}."
+
+    @function_tool
+    def reschedule_visit(owner_name: str, new_day: str, new_time: str) -> str:
+        """Move a visit to another day.
+
+        Args:
+            owner_name: The owner's full name
+            new_day: The new day, e.g. "Monday"
+            new_time: The new time, e.g. "9:15 AM"
+        """
+        return f"The visit has been moved to {new_day} at {new_time}."
+
+    return Talk([book_visit, reschedule_visit], "You answer the phone at Paws & Claws.")
+
+
+def bank() -> Talk:
+    verified: list[bool] = []
+
+    @function_tool
+    def verify_customer(account_number: str, date_of_birth: str) -> str:
+        """Verify the customer.
+
+        Args:
+            account_number: The eight digit account number
+            date_of_birth: Date of birth in YYYY-MM-DD format
+        """
+        verified.append(True)
+        return "The customer is verified."
+
+    @function_tool
+    def get_balance(account: Literal["checking", "savings"]) -> str:
+        """Get the balance of an account.
+
+        Args:
+            account: Which account
+        """
+        if not verified:
+            raise ToolError("The customer is not verified. Ask for the account number and date of birth.")
+        return f"The balance of the {account} account is 1,204 dollars."
+
+    @function_tool
+    def block_card(last_four_digits: str, reason: Literal["lost", "stolen", "damaged"]) -> str:
+        """Block a card that was lost or stolen.
+
+        Args:
+            last_four_digits: The last four digits of the card
+            reason: Why it is to be blocked
+        """
+        return "The card is blocked."
+
+    return Talk([verify_customer, get_balance, block_card], "You are the phone assistant of Harbor Bank.")
+
+
+def plumber() -> Talk:
+    @function_tool
+    def request_visit(address: str, problem: str, urgent: bool, phone: str) -> str:
+        """Send a plumber to the caller.
+
+        Args:
+            address: Where the plumber should come to
+            problem: What is wrong, in the caller's words
+            urgent: Whether it is an emergency
+            phone: The caller's phone number
+        """
+        return "A plumber will be there within two hours."
+
+    return Talk([request_visit], "You answer calls for Drip Stop. Find out what is wrong and send a plumber.")
+
+
+def rental() -> Talk:
+    @function_tool
+    def reserve_car(
+        car_class: Literal["compact", "sedan", "suv"], pickup_date: str, return_date: str, driver_name: str
+    ) -> str:
+        """Reserve a car. Ask the caller to confirm before you do it.
+
+        Args:
+            car_class: The class of car
+            pickup_date: First day, YYYY-MM-DD
+            return_date: Last day, YYYY-MM-DD
+            driver_name: The driver's full name
+        """
+        return "Reserved under number RC-2071."
+
+    @function_tool
+    def cancel_reservation(reservation_number: str, sure: bool) -> str:
+        """Cancel a reservation.
+
+        Args:
+            reservation_number: e.g. "RC-2071"
+            sure: True only after the caller was asked whether they are sure and has confirmed
+        """
+        return f"Reservation {reservation_number} is cancelled."
+
+    return Talk([reserve_car, cancel_reservation], "You work for Sunny Rental.")
+
+
 AGENTS = {
+    "cabs": cabs,
+    "salon": salon,
+    "store": store,
+    "kitchen": kitchen,
+    "vet": vet,
+    "bank": bank,
+    "plumber": plumber,
+    "rental": rental,
     "studio": studio,
     "courier": courier,
     "receptionist": receptionist,

@@ -28,6 +28,15 @@ def _taxi(pickup: str, destination: str, car: str, passengers: int) -> list[Call
     return [("order_taxi", {"pickup": pickup, "destination": destination, "car_type": car, "passengers": passengers})]
 
 
+def _cab(pickup: str, car: str, passengers: int) -> list[Call]:
+    return [("order_taxi", {"pickup": pickup, "car": car, "passengers": passengers})]
+
+
+def _chair(service: str, day: str, time: str, name: str, phone: str) -> list[Call]:
+    details = {"service": service, "day": day, "time": time, "customer_name": name, "phone": phone}
+    return [("book_chair", details)]
+
+
 DIALOGUES: list[Dialogue] = [
     (
         "receptionist",
@@ -534,6 +543,246 @@ DIALOGUES: list[Dialogue] = [
         [
             ("track PK 1 2 3 4 5 6 7 8", [("track_parcel", {"tracking_number": "PK12345678"})]),
             ("and PK87654321?", [("track_parcel", {"tracking_number": "PK87654321"})]),
+        ],
+    ),
+    # -- a second order only on a yes
+    (
+        "cabs",
+        [
+            ("Hello, I need a cab", []),
+            ("Twelve Baker Street", []),
+            ("there are five of us", []),
+            ("a van", _cab("Twelve Baker Street", "van", 5)),
+            ("great thanks", []),
+            ("actually make that a limousine", []),
+            ("no, leave it", []),
+            ("ok thanks", []),
+            ("actually make that a limousine", []),
+            ("yes", _cab("Twelve Baker Street", "limousine", 5)),
+            ("bye", []),
+        ],
+    ),
+    (
+        "cabs",
+        [
+            ("Can I get a taxi for nine people?", []),
+            ("okay, then six", []),
+            ("21 Hill Road", []),
+            ("how are you today?", []),
+            ("limousine", _cab("21 Hill Road", "limousine", 6)),
+            ("actually a van would be better", []),
+            ("great, bye", []),
+        ],
+    ),
+    (
+        "cabs",
+        [
+            ("Twelve Baker Street", []),
+            ("actually make that four people", []),
+            ("van please", _cab("Twelve Baker Street", "van", 4)),
+        ],
+    ),
+    (
+        "kitchen",
+        [
+            ("Hi, I'd like to order a pizza", []),
+            ("a large pepperoni", [("add_pizza", {"kind": "pepperoni", "size": "large"})]),
+            ("and two small veggie ones", [("add_pizza", {"kind": "veggie", "size": "small", "quantity": 2})]),
+            ("that's all", []),
+            ("45 Elm Street", []),
+            ("five five five one two three four", [("place_order", {"address": "45 Elm Street", "phone": "5551234"})]),
+            ("actually make that a medium", []),
+            ("no", []),
+        ],
+    ),
+    (
+        "vet",
+        [
+            ("Hello, my dog is limping, I need an appointment", []),
+            ("Rex", []),
+            ("on Monday at 1:45", []),
+            (
+                "It's Dana Cole",
+                [
+                    (
+                        "book_visit",
+                        {
+                            "pet_name": "Rex",
+                            "species": "dog",
+                            "day": "Monday",
+                            "time": "1:45 PM",
+                            "owner_name": "Dana Cole",
+                        },
+                    )
+                ],
+            ),
+            (
+                "actually can we make that Tuesday at 5",
+                [("reschedule_visit", {"owner_name": "Dana Cole", "new_day": "Tuesday", "new_time": "5:00 PM"})],
+            ),
+        ],
+    ),
+    # -- consent, and taking it back
+    (
+        "salon",
+        [
+            (
+                "Hi, do you have anything for a haircut on Saturday?",
+                [("check_times", {"day": "Saturday", "service": "haircut"})],
+            ),
+            ("and what times do you have on Monday?", [("check_times", {"day": "Monday"})]),
+            ("the last one please", []),
+            ("a haircut", []),
+            ("Ines Vidal", []),
+            ("seven seven eight oh one two three four", []),
+            ("how are you?", []),
+            ("ok thanks", []),
+            ("wait, make it half past one", []),
+            ("Yes, that's correct.", _chair("haircut", "Monday", "1:30 PM", "Ines Vidal", "77801234")),
+            ("great thanks", []),
+        ],
+    ),
+    (
+        "salon",
+        [
+            ("I'd like a shave tomorrow at ten", []),
+            ("Paul Reed, 555 0102 233", []),
+            ("hmm no actually leave it", []),
+            ("what's free on Monday", [("check_times", {"day": "Monday"})]),
+            ("ok thanks", []),
+        ],
+    ),
+    (
+        "rental",
+        [
+            ("I want to rent an suv next friday until the monday after", []),
+            ("what's the cheapest?", []),
+            ("Tom Hale", []),
+            ("no, make it a sedan", []),
+            (
+                "correct",
+                [
+                    (
+                        "reserve_car",
+                        {
+                            "car_class": "sedan",
+                            "pickup_date": "2026-11-27",
+                            "return_date": "2026-11-30",
+                            "driver_name": "Tom Hale",
+                        },
+                    )
+                ],
+            ),
+            ("cancel it please", []),
+            ("no", []),
+            ("ok thanks", []),
+            ("cancel reservation RC-2071", []),
+            ("yes I'm sure", [("cancel_reservation", {"reservation_number": "RC-2071", "sure": True})]),
+        ],
+    ),
+    # -- what has to come first, and the callers' own words
+    (
+        "bank",
+        [
+            ("I lost my card", []),
+            ("it ends in 4 4 1 2", [("block_card", {"last_four_digits": "4412", "reason": "lost"})]),
+            ("what's my savings balance", [("get_balance", {"account": "savings"})]),
+            ("1 2 3 4 5 6 7 8", []),
+            (
+                "May 4th 1980",
+                [
+                    ("verify_customer", {"account_number": "12345678", "date_of_birth": "1980-05-04"}),
+                    ("get_balance", {"account": "savings"}),
+                ],
+            ),
+        ],
+    ),
+    (
+        "plumber",
+        [
+            ("Hi, my kitchen sink is leaking", []),
+            ("14 Mill Lane", []),
+            ("yes it's an emergency", []),
+            (
+                "555 201 7788",
+                [
+                    (
+                        "request_visit",
+                        {
+                            "address": "14 Mill Lane",
+                            "problem": "my kitchen sink is leaking",
+                            "urgent": True,
+                            "phone": "5552017788",
+                        },
+                    )
+                ],
+            ),
+            ("ok thank you", []),
+        ],
+    ),
+    (
+        "store",
+        [
+            ("Where's my order?", []),
+            ("four eight two nine one three", [("order_status", {"order_number": "482913"})]),
+            ("I want to send back the kettle", []),
+            (
+                "it leaks",
+                [("return_item", {"order_number": "482913", "item": "kettle", "reason": "it leaks"})],
+            ),
+            (
+                "and can you deliver to 8 Oak Avenue instead?",
+                [("change_address", {"order_number": "482913", "new_address": "8 Oak Avenue"})],
+            ),
+            ("thanks", []),
+            ("hm but could somebody call me back, and tell them to speak slowly", []),
+            ("Rosa Diaz", []),
+            (
+                "5550102030",
+                [("request_callback", {"name": "Rosa Diaz", "phone": "5550102030", "note": "speak slowly"})],
+            ),
+            ("bye", [("end_call", {})]),
+        ],
+    ),
+    # -- as recognisers write
+    (
+        "receptionist",
+        [
+            ("Hi, I'd like an appointment. It's for Laura Bennett.", []),
+            ("To-morrow please, at eleven-thirty.", _book("Laura Bennett", "tomorrow", "11:30 AM")),
+            ("Good-bye.", []),
+        ],
+    ),
+    (
+        "receptionist",
+        [
+            ("I'd like to book an appointment", []),
+            ("next Tuesday", _check("next Tuesday")),
+            ("half-past four", []),
+            ("Good-bye", []),
+            ("Jack turner Jack turner.", _book("Jack Turner", "next Tuesday", "4:30 PM")),
+            ("Jack Turner", []),
+            ("Can you change that to Wednesday?", []),
+            ("no", []),
+        ],
+    ),
+    (
+        "receptionist",
+        [
+            ("do you have anything to-morrow at two p M.", _check("tomorrow")),
+            ("It's Henry foster.", _book("Henry Foster", "tomorrow", "2:00 PM")),
+            ("Good-by.", []),
+        ],
+    ),
+    (
+        "studio",
+        [
+            ("how are you today?", []),
+            ("what's on tomorrow?", [("list_classes", {"day": "tomorrow"})]),
+            ("spin please", []),
+            ("cancel my booking", []),
+            ("never mind", []),
+            ("ok thanks", []),
         ],
     ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from typing import Any
 
@@ -11,7 +12,7 @@ from antiphon.chat import FunctionCall, FunctionCallOutput
 from antiphon.errors import ProviderError
 from antiphon.providers.standin import StandInLLM
 from antiphon.tools.function import function_tool
-from tests.standin.engine_agents import AGENTS, receptionist, restaurant, taxi
+from tests.standin.engine_agents import AGENTS, cabs, receptionist, restaurant, store, studio, taxi
 from tests.standin.engine_dialogues import DIALOGUES, Dialogue
 from tests.standin.engine_talk import Talk
 
@@ -287,3 +288,184 @@ def test_what_the_session_says_in_a_tools_place_is_put_in_words(output: str, spe
     assert speech in said
     assert "`" not in said
     assert "DON'T" not in said
+
+
+def test_what_is_done_already_is_said_before_it_is_done_again() -> None:
+    talk = cabs()
+    for text in ("I need a cab to pick me up at 21 Hill Road", "21 Hill Road", "a van for three", "thanks"):
+        talk.say(text)
+    turn = talk.say("actually make that a limousine")
+    assert (turn.calls, turn.said) == (
+        [],
+        "That's already done, and I can't change it here. Shall I order another taxi, with limousine as the car?",
+    )
+
+
+def test_thanks_after_the_deed_is_answered_politely() -> None:
+    talk = cabs()
+    for text in ("I need a cab", "21 Hill Road", "a van for three"):
+        talk.say(text)
+    assert talk.say("great thanks").said == "You're welcome. Is there anything else I can help you with?"
+
+
+def test_thanks_alone_do_not_end_the_call() -> None:
+    talk = store()
+    talk.say("Where is order 482913?")
+    assert talk.say("thank you").calls == []
+    assert talk.say("bye").calls == [("end_call", {})]
+
+
+def test_small_talk_comes_back_to_the_open_question() -> None:
+    talk = cabs()
+    talk.say("I need a cab")
+    said = talk.say("how are you today?").said
+    assert said == "I'm doing well, thank you. What's the address where you are picked up?"
+
+
+def test_a_thing_on_offer_is_taken_by_its_name() -> None:
+    talk = studio()
+    talk.say("what's on tomorrow?")
+    assert talk.say("spin please").said == "May I have your full name, please?"
+    assert talk.say("maya patel").calls[0][1]["time"] == "6:00 PM"
+
+
+def test_a_time_asked_for_is_found_in_the_answer() -> None:
+    said = receptionist().say("do you have anything tomorrow at two?").said
+    assert said.endswith("2:00 PM is free. Shall I go ahead with that?")
+    said = receptionist().say("do you have anything tomorrow at three?").said
+    assert said.endswith("3:00 PM isn't among them, I'm afraid. Would any of those work for you?")
+
+
+# -- results of background calls
+
+UPDATE = (
+    "The tool `search_flights` has updated, message: Looking up flights from {} to {}.\n"
+    "The task is still running, so DON'T make up or give information not included in the message above."
+)
+FOUND = "There are two flights, at 9 AM and at 4 PM."
+NEW_RESULTS = (
+    "New results came in from calls that run in the background (call ids: c/1). Tell the user what is new in them,"
+    " naturally and briefly. Do not repeat what you have told them; if nothing is left to tell, say nothing."
+)
+UNHEARD = "The user has not heard the results of these calls yet (call ids: c/1)."
+
+
+def _searching() -> Talk:
+    @function_tool
+    def search_flights(origin: str, destination: str) -> str:
+        """Search for flights.
+
+        Args:
+            origin: The city to fly from
+            destination: The city to fly to
+        """
+        return UPDATE.format(origin, destination)
+
+    return Talk([search_flights], "You are a travel agent.")
+
+
+def _found(talk: Talk) -> None:
+    talk.ctx.append(FunctionCall(call_id="c/1", name="search_flights", arguments="{}"))
+    talk.ctx.append(FunctionCallOutput(call_id="c/1", name="search_flights", output=FOUND))
+
+
+def _noted(talk: Talk, note: str) -> str:
+    talk.ctx.add_message(role="system", content=note)
+    said = talk.ask(tool_choice="none").text
+    talk.ctx.items.pop()
+    return said
+
+
+def test_progress_is_told_and_nothing_is_added() -> None:
+    talk = _searching()
+    said = talk.say("find me a flight from Paris to Rome").said
+    assert said == "Looking up flights from Paris to Rome."
+    assert talk.say("how long will it take?").said.startswith("I'm still working on that.")
+
+
+def test_a_result_that_came_in_is_told_once() -> None:
+    talk = _searching()
+    talk.say("find me a flight from Paris to Rome")
+    _found(talk)
+    said = _noted(talk, NEW_RESULTS)
+    assert said.startswith(FOUND)
+    talk.ctx.add_message(role="assistant", content=said)
+    assert _noted(talk, NEW_RESULTS) == ""
+
+
+def test_a_result_that_waits_is_told_with_the_next_answer() -> None:
+    talk = _searching()
+    talk.say("find me a flight from Paris to Rome")
+    _found(talk)
+    talk.ctx.add_message(role="user", content="is it done?")
+    said = _noted(talk, UNHEARD)
+    assert said.startswith(FOUND)
+    talk.ctx.add_message(role="assistant", content=said)
+    assert _noted(talk, NEW_RESULTS) == ""
+
+
+def test_a_request_made_again_is_answered_in_words() -> None:
+    talk = receptionist()
+    talk.ctx.add_message(role="user", content="hmm")
+    assert _noted(talk, "Your last response was empty. Answer the user now, in words, with what you know.")
+
+
+# -- tools of the session
+
+
+def test_where_no_tool_fits_others_are_searched_for() -> None:
+    @function_tool
+    def water_plants(minutes: int) -> str:
+        """Water the plants.
+
+        Args:
+            minutes: For how many minutes
+        """
+        return f"Watering for {minutes} minutes."
+
+    @function_tool
+    def tool_search(query: str) -> str:
+        """Find tools by what they do."""
+        talk.tools.append(water_plants)
+        return "Found; these tools can be called now:\n- water_plants: Water the plants."
+
+    talk = Talk([tool_search], "You run a house.")
+    text = "please water the plants for ten minutes"
+    assert talk.say(text).calls == [("tool_search", {"query": text}), ("water_plants", {"minutes": 10})]
+
+
+def test_the_caller_is_transferred_on_request() -> None:
+    @function_tool
+    def to_takeaway() -> str:
+        """Transfer the caller to the takeaway department, when they want food to take away."""
+        return "Tell the user that you are connecting them."
+
+    talk = receptionist()
+    talk.tools.append(to_takeaway)
+    turn = talk.say("I want to talk to the takeaway department")
+    assert turn.calls == [("to_takeaway", {})]
+    assert turn.said.startswith("I am connecting you.")
+
+
+def test_a_settled_step_is_gone_back_to_by_its_id() -> None:
+    @function_tool
+    def out_of_scope(task_ids: list[str]) -> str:
+        """Go back to earlier steps. Call this only when the user wants to change something settled in one of them:
+
+        - address: asks for the address
+        - date: asks for the day
+        """
+        return ""
+
+    talk = Talk([out_of_scope])
+    assert talk.say("I need to change the address").calls == [("out_of_scope", {"task_ids": ["address"]})]
+
+
+def test_a_fault_of_the_engine_is_apologised_for(caplog: pytest.LogCaptureFixture) -> None:
+    def stopped_clock() -> dt.datetime:
+        raise OSError("the clock has stopped")
+
+    talk = receptionist()
+    talk.llm = StandInLLM(now=stopped_clock)
+    assert talk.say("hello").said == "I'm sorry, something went wrong on my side. Could you say that again, please?"
+    assert "the clock has stopped" in caplog.text

@@ -16,7 +16,17 @@ from antiphon.providers.standin import moments, numbers
 from antiphon.providers.standin.people import PersonName, respelled
 from antiphon.providers.standin.slots import Slot, ToolView, write
 from antiphon.providers.standin.understand import Intent, Kind, Mention, Utterance, Value, in_address
-from antiphon.providers.standin.words import Token, alike, content_stems, is_stop, phrases, stem, thesaurus, tokenize
+from antiphon.providers.standin.words import (
+    Token,
+    act_phrases,
+    alike,
+    content_stems,
+    is_stop,
+    phrases,
+    stem,
+    thesaurus,
+    tokenize,
+)
 
 
 @dataclass(slots=True, frozen=True)
@@ -745,7 +755,7 @@ def _object(slot: Slot, tool: ToolView, said: Utterance, out: Mapping[str, Fill]
             own |= {s for c in other.choices for s in content_stems(str(c).replace("_", " "))}
     for example in slot.examples:
         own -= set(content_stems(example))
-    acts = thesaurus().acts
+    acts, phrased = thesaurus().acts, act_phrases(said.tokens)
     tokens = said.tokens
     filled = {str(f.value).lower() for f in out.values()}
 
@@ -754,7 +764,8 @@ def _object(slot: Slot, tool: ToolView, said: Utterance, out: Mapping[str, Fill]
         if proper and not (k and tokens[k].text[0].isupper()):
             return False
         return not (
-            k in said.taken or is_stop(low) or stem(low) in own or (stem(low),) in acts or low in numbers.NUMBER_WORDS
+            k in said.taken or k in phrased or is_stop(low) or stem(low) in own or (stem(low),) in acts
+            or low in numbers.NUMBER_WORDS
             or low.isdigit() or any(low in value.split() for value in filled) or k in counted
             or (k and tokens[k - 1].low in _BE and low.endswith(("ing", "ed")))  # "the sink is leaking"
         )  # fmt: skip
@@ -784,7 +795,7 @@ def _object(slot: Slot, tool: ToolView, said: Utterance, out: Mapping[str, Fill]
         k = end
     if best is None:
         return None
-    start, end = _capitals(tokens, *best)
+    start, end = _capitals(tokens, *best, said.taken)
     return " ".join(t.text for t in tokens[start:end])
 
 
@@ -798,7 +809,7 @@ def _is_proper(slot: Slot, tool: ToolView) -> bool:
     return bool(heads & served) or not heads & topics
 
 
-def _capitals(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int]:
+def _capitals(tokens: Sequence[Token], start: int, end: int, taken: frozenset[int]) -> tuple[int, int]:
     """A span widened to the capitalised words around it, as in a title: "The Name of the Rose"."""
     if not tokens[start].text[0].isupper():
         return start, end
@@ -806,6 +817,7 @@ def _capitals(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int]:
     k = start - 1
     while (
         k > 0
+        and k not in taken
         and not tokens[k].tail
         and (tokens[k].text[0].isupper() or tokens[k].low in joints)
         and tokens[k].low != "i"
@@ -814,7 +826,12 @@ def _capitals(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int]:
             start = k
         k -= 1
     k = end
-    while k < len(tokens) and not tokens[k - 1].tail and (tokens[k].text[0].isupper() or tokens[k].low in joints):
+    while (
+        k < len(tokens)
+        and k not in taken
+        and not tokens[k - 1].tail
+        and (tokens[k].text[0].isupper() or tokens[k].low in joints)
+    ):
         if tokens[k].text[0].isupper():
             end = k + 1
         k += 1

@@ -196,7 +196,7 @@ def _introduced(
                 claimed = lead in _CLAIMS or (lacking and lead in (("it's",), ("it", "is")))
                 if not strong and not asked and not claimed:
                     continue
-                if not strong and tokens[at - 1].tail:
+                if not strong and (tokens[at - 1].tail or (lows[at - 1] == "a" and not cased)):
                     continue
                 end = _run(
                     tokens, at, cased=cased, taken=taken, sure=strong or asked or lacking or lead == ("this", "is")
@@ -272,5 +272,7 @@ def _bare(tokens: Sequence[Token], taken: set[int], cased: bool) -> tuple[Person
             if end - i >= 1 and (end - i >= 2 or len(tokens) - len(taken) <= 4 or cased):
                 return _name(tokens, i, end), i, end
             return None
+        if not cased:
+            return None  # without capitals a name stands by itself
         i += 1
     return None

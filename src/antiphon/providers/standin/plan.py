@@ -245,7 +245,7 @@ def _conversational(
     if state.offer is Offer.ANOTHER and state.offered_tool in state.tools and not wanted:
         tool = state.tools[state.offered_tool]
         if said.consents:
-            del state.spent[tool.name]
+            redo.renew(state, tool)
             return pursue(state, tool, said)
         if said.intent is Intent.FAREWELL and "bye" in " ".join(said.lows):
             redo.keep_as_done(state, tool)
@@ -515,6 +515,8 @@ def _by_values(
         elif last is not None and last.tool in state.tools and tool in related(state.tools[last.tool], [tool]):
             earlier = {slot.kind for slot in state.tools[last.tool].slots}
             score += 0.8 if any(m.kind not in earlier for m in said.mentions) else 0.1
+        if any(s.kind is Kind.PLACE for s in tool.slots) and is_address(said):
+            score += 1.0
         if state.asked & fills.keys():
             score += 0.5
         if best is None or score > best[0]:
@@ -664,7 +666,10 @@ def _time_of_item(state: State, tool: ToolView, slot: Slot, values: dict[str, Fi
     things = [
         str(f.value).lower() for k, f in values.items() if (s := tool.slot(k)) is not None and s.kind is Kind.THING
     ]
-    for part in re.split(r"[,;\n]| and |\. |\}", last.output):
+    parts = re.split(r"[,;\n]| and |\. |\}", last.output)
+    for part, following in zip(parts, [*parts[1:], ""], strict=True):
+        if moments.times_in(following) and not content_stems(re.sub(r"\b[ap]\.?m\b|\d", "", following, flags=re.I)):
+            continue  # one thing with several times
         times = moments.times_in(part)
         if len(times) == 1 and any(thing in part.lower() for thing in things):
             clock = moments.Clock("", times[0][0], times[0][1], True)
@@ -814,7 +819,7 @@ def _look_up_first(state: State, tool: ToolView, wanted: list[Slot]) -> ToolView
             other.reads
             and not other.fallback
             and other.required
-            and "avail" in text
+            and any(word in text for word in ("avail", "free", "open"))
             and all(s.key in keys for s in other.required)
         ):
             return other

@@ -28,8 +28,8 @@ def commits(tool: ToolView) -> bool:
 
 
 def wants_more(said: Utterance) -> bool:
-    """True for "another one", "also", "the same again"."""
-    return not _MORE.isdisjoint(said.lows)
+    """True for "another one", "also", "and a ..."."""
+    return not _MORE.isdisjoint(said.lows) or (said.lows[:1] in (["and"], ["plus"]) and not said.correction)
 
 
 def would_repeat(state: State, tool: ToolView, said: Utterance | None, *, requested: bool) -> bool:
@@ -58,6 +58,14 @@ def revised(state: State, tool: ToolView) -> dict[str, Fill]:
         return {}
     since = state.spent[tool.name]
     return {k: f for k, f in state.values(tool).items() if f.turn > since and done.args.get(k) != f.value}
+
+
+def renew(state: State, tool: ToolView) -> None:
+    """The caller wants it once more: as it was done, with what they said since."""
+    changes = revised(state, tool)
+    keep_as_done(state, tool)
+    state.learn(tool.name, changes)
+    del state.spent[tool.name]
 
 
 def keep_as_done(state: State, tool: ToolView) -> None:

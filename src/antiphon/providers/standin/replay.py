@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -45,6 +46,7 @@ def replay(items: Sequence[ChatItem], tools: Sequence[ToolView], today: dt.date)
     return reader.state, reader.due()
 
 
+logger = logging.getLogger("antiphon")
 _NEW_RESULTS = re.compile(r"New results came in from calls\b[^(]*\(call ids: ([^)]*)\)")
 _UNHEARD = re.compile(r"The user has not heard the results of these calls yet \(call ids: ([^)]*)\)")
 _RETRY = re.compile(r"Your last response was empty\b")
@@ -168,7 +170,13 @@ class _Reader:
 
     def _flush(self) -> None:
         """Make the plan for what waits, as it was made when it came, and adopt it."""
-        step = self._plan()
+        try:
+            step = self._plan()
+        except Exception:
+            # It failed at the time, too, and was apologised for; the rest of the call goes on without that turn.
+            logger.exception("the stand-in could not follow an earlier turn and leaves it out")
+            self.instruction, self.user, self.returned = "", [], []
+            return
         if step is not None:
             self.state.adopt(step)
 

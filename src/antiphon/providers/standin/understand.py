@@ -435,7 +435,10 @@ def _is_correction(lows: list[str]) -> bool:
     return lows[:1] == ["no"] or lows[:1] == ["actually"] or any(fix in text for fix in _FIXES)
 
 
-_ASKING = frozenset("do does is are what which when where who how can could will would have has any".split())
+_ASKING = frozenset(
+    "do does is are what what's which when when's where where's who who's how how's can could will would have has"
+    " any".split()
+)
 
 
 def _asks(lows: list[str]) -> bool:

@@ -180,6 +180,19 @@ def content_stems(text_or_words: str | Iterable[str]) -> tuple[str, ...]:
     return tuple(stem(low) for low in lows if low not in thesaurus().stop and not low.isdigit())
 
 
+@lru_cache(maxsize=4096)
+def act_phrases(tokens: tuple[Token, ...]) -> frozenset[int]:
+    """The positions of the words that make up acts of more than one word: "send back"."""
+    book, stems = thesaurus(), [stem(token.low) for token in tokens]
+    return frozenset(
+        k
+        for size in range(2, book.longest + 1)
+        for i in range(len(stems) - size + 1)
+        if tuple(stems[i : i + size]) in book.acts
+        for k in range(i, i + size)
+    )
+
+
 _DETERMINERS = frozenset("my the a an our your this that his her their which no previous earlier existing".split())
 _NOUN_ENDINGS = ("ing", "ation", "ment", "ity")
 
