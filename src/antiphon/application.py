@@ -364,7 +364,8 @@ class Application:
         """The handle of a speech; a new one if the core opened the speech by itself."""
         handle = self._handles.get(speech)
         if handle is None:
-            handle = SpeechHandle(self.running, speech)
+            allowed = self.session.options.turns.interruption.enabled
+            handle = SpeechHandle(self.running, speech, allow_interruptions=allowed)
             self.open_speech(handle, "generate_reply", user_initiated=False)
         return handle
 

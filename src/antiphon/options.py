@@ -98,6 +98,7 @@ class Interruption:
     """When the caller's voice interrupts the agent. Seconds."""
 
     enabled: bool = True
+    """False: all speech is protected. What the caller says over it is kept and answered afterwards."""
     min_words: int = 1
     """Words that must be understood before the agent is cut. The agent pauses before, at once."""
     cancel_after: float | None = None

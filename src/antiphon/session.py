@@ -341,11 +341,15 @@ class AgentSession(EventEmitter, Generic[Userdata]):
         """
 
         def request(driver: Driver) -> SpeechHandle:
-            if driver.playout.is_mute(self._application.current_agent_id) and audio is None:
+            agent = self._application.current_agent_id
+            needs_voice = not (isinstance(text, str) and driver.realtime.link(agent) is not None)
+            if driver.playout.is_mute(agent) and audio is None and needs_voice:
                 raise UsageError("session.say: the session has a loudspeaker and no voice; give a tts, or audio=")
             return self._request_speech(
                 driver,
-                SpeechRequested(0, "say", interruptible=_given_or(allow_interruptions, True), record=add_to_chat_ctx),
+                SpeechRequested(
+                    0, "say", interruptible=self._may_interrupt(allow_interruptions), record=add_to_chat_ctx
+                ),
                 lambda number: self._application.keep_source(number, text, audio),
             )
 
@@ -370,10 +374,14 @@ class AgentSession(EventEmitter, Generic[Userdata]):
             "reply",
             instructions=instructions,
             tool_choice=_given_or(tool_choice, None),
-            interruptible=_given_or(allow_interruptions, True),
+            interruptible=self._may_interrupt(allow_interruptions),
             user_input=user_input,
         )
         return self._in_loop("generate_reply", lambda driver: self._request_speech(driver, request, None))
+
+    def _may_interrupt(self, said: NotGivenOr[bool]) -> bool:
+        """Whether the caller may cut a speech: where interruption is switched off, none."""
+        return _given_or(said, True) and self._options.turns.interruption.enabled
 
     def _request_speech(
         self, driver: Driver, request: SpeechRequested, prepare: Callable[[int], None] | None

@@ -47,14 +47,14 @@ class Caller:
 
 
 @asynccontextmanager
-async def calling(channel: Channel, agent: Agent, llm: FakeLLM, *turns: str) -> AsyncIterator[Caller]:
+async def calling(channel: Channel, agent: Agent, llm: FakeLLM, *turns: str, **options: Any) -> AsyncIterator[Caller]:
     """A call in which the caller will say these turns."""
     if channel == "voice":
-        async with VoiceCall(llm, list(turns)) as call:
+        async with VoiceCall(llm, list(turns), **options) as call:
             await call.begin(agent)
             yield Caller(call.session, call)
     else:
-        async with AgentSession[Any](llm=llm) as session:
+        async with AgentSession[Any](llm=llm, **options) as session:
             await session.start(agent)
             yield Caller(session, None)
 
@@ -399,6 +399,30 @@ def test_protected_speech_is_heard_whole_and_what_was_said_over_it_is_answered(h
                 line,
                 "thank you very much",
                 "You are welcome.",
+            ]
+
+    run_virtual(main())
+
+
+@both
+def test_where_interruption_is_switched_off_everything_is_heard_whole_and_answered_in_turn(channel: Channel) -> None:
+    long = "There are quite a few tables free tonight, one by the window, one in the garden, and one near the bar."
+
+    async def main() -> None:
+        llm = FakeLLM([long, "The window, then."])
+        turns = ["find me a table", "the window please"]
+        async with calling(channel, Agent(), llm, *turns, allow_interruptions=False) as caller:
+            for turn in turns:
+                await caller.says(turn)
+                speech = caller.session.current_speech
+                assert speech is None or not speech.allow_interruptions
+            await asyncio.sleep(10.0)
+            await caller.session.wait_for_idle()
+            assert transcript(caller.session.history) == [
+                "user: find me a table",
+                f"assistant: {long}",
+                "user: the window please",
+                "assistant: The window, then.",
             ]
 
     run_virtual(main())

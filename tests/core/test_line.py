@@ -89,6 +89,15 @@ def test_interruption_can_be_switched_off() -> None:
     assert not d.all(PausePlayout) and not d.all(StopPlayout)
 
 
+def test_where_interruption_is_switched_off_a_turn_waits_for_the_end_of_the_speech() -> None:
+    d = speaking(turns=TurnHandling(interruption=Interruption(enabled=False)))
+    d.says("wait please")
+    assert not d.all(PausePlayout) and not d.all(StopPlayout) and len(d.all(Generate)) == 1
+    d.played()
+    assert d.lines == ["user: hello", "assistant: One two three four.", "user: wait please"]
+    assert d.context() == d.lines
+
+
 def test_more_words_can_be_demanded() -> None:
     d = speaking(turns=TurnHandling(interruption=Interruption(min_words=2)))
     d.tell(UserSpeechStarted(), Transcribed("wait", False))

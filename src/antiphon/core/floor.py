@@ -166,7 +166,9 @@ class Floor:
         return any(c.run is not None and c.run.suspended for c in speech.open_calls())
 
     def is_protected(self, speech: Speech) -> bool:
-        """What sounds of it is not cut: by its own option, or because one of its tools must not be interrupted."""
+        """What sounds of it is not cut: by an option, or because one of its tools must not be interrupted."""
+        if not self.options.turns.interruption.enabled:
+            return True
         return not speech.interruptible or any(c.run is not None and c.run.protected for c in speech.open_calls())
 
     @property

@@ -1331,7 +1331,11 @@ class Shadow:
             return
         if first.since >= self.now:  # It began behind the turn.
             return
-        shielded = self.was_shielded or any(run.protected or run.suspended for run in self.live.values())
+        shielded = (
+            self.was_shielded
+            or not self.options.turns.interruption.enabled
+            or any(run.protected or run.suspended for run in self.live.values())
+        )
         if first.speech.interruptible and not shielded and self.now >= self.resumed_until:
             self._fail("barge-in", f"a turn was taken, and {first.number} sounds on")
 
