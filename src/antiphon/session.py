@@ -341,9 +341,7 @@ class AgentSession(EventEmitter, Generic[Userdata]):
         """
 
         def request(driver: Driver) -> SpeechHandle:
-            agent = self._application.current_agent_id
-            needs_voice = not (isinstance(text, str) and driver.realtime.link(agent) is not None)
-            if driver.playout.is_mute(agent) and audio is None and needs_voice:
+            if driver.playout.is_mute(self._application.current_agent_id) and audio is None:
                 raise UsageError("session.say: the session has a loudspeaker and no voice; give a tts, or audio=")
             return self._request_speech(
                 driver,
