@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from antiphon.agent import Agent
 from antiphon.audio import AudioFrame
 from antiphon.chat import AgentConfigUpdate, AgentHandoff, ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
-from antiphon.core.commands import Emit, EventKind, Generate, Record, Speak, message_id
+from antiphon.core.commands import Adopt, Emit, EventKind, Generate, Record, Speak, message_id
 from antiphon.core.facts import Call, ContextChanged, Handoff
-from antiphon.errors import AntiphonError, ProviderTimeout, ToolDefinitionError
+from antiphon.errors import AntiphonError, ProviderTimeout, ToolDefinitionError, UsageError
 from antiphon.events import (
     AgentFalseInterruptionEvent,
     AgentOutputTranscribedEvent,
@@ -40,6 +40,7 @@ from antiphon.events import (
 )
 from antiphon.options import NOT_GIVEN, NotGivenOr, is_given
 from antiphon.protocols import ModelKind, ModelResolver
+from antiphon.realtime import RealtimeModel
 from antiphon.run_context import RunContext
 from antiphon.run_result import RunResult, mocked_tools
 from antiphon.runtime.driver import Driver
@@ -171,6 +172,8 @@ class Application:
         self._by_item: dict[str, SpeechHandle] = {}
         """The speech that a message (by its id) or a round of calls (by its group) belongs to."""
         self._sources: dict[int, tuple[SaySource, AsyncIterable[AudioFrame] | None]] = {}
+        self._hearing: str | None = None
+        """Who ends the caller's turns. The same for all agents: the core is told once."""
         self._idle_waiters: list[asyncio.Future[None]] = []
         self.toolsets = OpenToolsets(self.failed)
 
@@ -195,9 +198,27 @@ class Application:
         self.check_number_of(agent.tools, agent_id)
         agent.enrol(Enrolled(self, agent, agent_id))
         self._agents[agent_id] = agent
+        try:
+            self._check_hearing(agent_id)
+        except UsageError:
+            del self._agents[agent_id]
+            agent.enrol(None)
+            raise
         if not self._frames:
             self._frames.append((agent_id, None))
         return agent_id
+
+    def _check_hearing(self, agent_id: str) -> None:
+        """Raise `UsageError` if the caller's turns would have to be ended in another way than for the agents before."""
+        model = self.realtime_of(agent_id)
+        hearing = "recogniser" if model is None else "model" if model.capabilities.turn_detection else "sound"
+        if self._hearing is None:
+            self._hearing = hearing
+        elif self._hearing != hearing:
+            raise UsageError(
+                f"agent {agent_id!r}: agents with and without a realtime model, or with realtime models that do and do"
+                " not end the caller's turns, cannot be in one session; give it a model like that of the first agent"
+            )
 
     def dismiss(self, agent_id: str) -> None:
         """A finished task's tools are needed no more."""
@@ -243,7 +264,9 @@ class Application:
 
     def _listen(self) -> None:
         if self.driver is not None and self._frames:
-            self.driver.recognition.listen_for(self._frames[-1][0])
+            agents = [agent for agent, _ in self._frames]
+            self.driver.realtime.listen_for(agents[-1], agents)
+            self.driver.recognition.listen_for(agents[-1])
 
     def _handed_off(self, command: Emit) -> None:
         self._frames[-1] = (command.value, self._frames[-1][1])
@@ -343,9 +366,17 @@ class Application:
         return agent.tts or agent
 
     def stt_of(self, agent_id: str) -> STT | None:
-        """What recognises the caller's words for the agent."""
+        """What recognises the caller's words for the agent. Nothing does where its model ends the caller's turns."""
+        model = self.realtime_of(agent_id)
+        if model is not None and model.capabilities.turn_detection:
+            return None
         stt = self._agents[agent_id].stt
         return stt if isinstance(stt, STT) else None
+
+    def realtime_of(self, agent_id: str) -> RealtimeModel | None:
+        """The agent's model, if it is one that hears and speaks."""
+        llm = self._agents[agent_id].llm
+        return llm if isinstance(llm, RealtimeModel) else None
 
     def one_call_at_a_time(self, agent_id: str) -> bool:
         """Whether only the first call of a response may run."""
@@ -384,7 +415,7 @@ class Application:
         """What the `say()` that opened this speech says."""
         return self._sources.pop(speech, ("", None))
 
-    def generating(self, command: Generate) -> None:
+    def generating(self, command: Generate | Adopt) -> None:
         """A response of a speech is about to be generated."""
         handle = self.current_speech = self.handle(command.speech)
         handle.steps += 1

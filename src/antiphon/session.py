@@ -43,6 +43,7 @@ from antiphon.options import (
     is_given,
 )
 from antiphon.protocols import AudioRoom, ModelKind, current_job, model_resolver
+from antiphon.realtime import RealtimeModel
 from antiphon.run_result import RunResult
 from antiphon.runtime.driver import Driver
 from antiphon.runtime.hooks import current_hook
@@ -215,12 +216,35 @@ class AgentSession(EventEmitter, Generic[Userdata]):
 
     def _options_for(self, agent: Agent) -> SessionOptions:
         """The options, with what follows from the models."""
+        if isinstance(agent.llm, RealtimeModel):
+            return self._options_for_model(agent, agent.llm)
+        return self._options_without_model(agent)
+
+    def _options_without_model(self, agent: Agent) -> SessionOptions:
+        options = self._options
+        if options.turns.detection == "realtime_llm":  # there is none that could
+            options = replace(options, turns=replace(options.turns, detection="vad"))
         has_detector = self._application.models["turn_detector"] is not None
         return replace(
-            self._options,
+            options,
             has_stt=agent.stt is not None or "stt_node" in agent.overridden,
             prediction_timeout=PREDICTION_TIMEOUT if has_detector else 0.0,
         )
+
+    def _options_for_model(self, agent: Agent, model: RealtimeModel) -> SessionOptions:
+        """The same, for a model that hears the caller itself."""
+        options = replace(self._options_without_model(agent), model_hears=True)
+        if not model.capabilities.turn_detection:
+            return options
+        turns = options.turns
+        if turns.detection != "manual":
+            # Our detector falls silent before the model ends the turn: until then a pause is no false alarm.
+            doubt = (
+                max(turns.interruption.false_after, 1.2) if agent.vad is not None else turns.interruption.false_after
+            )
+            interruption = replace(turns.interruption, false_after=doubt)
+            turns = replace(turns, detection="realtime_llm", interruption=interruption)
+        return replace(options, turns=turns, has_stt=model.capabilities.live_transcription, prediction_timeout=0.0)
 
     def _room_of_job(self) -> Any:
         job = current_job.get()
@@ -341,7 +365,9 @@ class AgentSession(EventEmitter, Generic[Userdata]):
         """
 
         def request(driver: Driver) -> SpeechHandle:
-            if driver.playout.is_mute(self._application.current_agent_id) and audio is None:
+            agent = self._application.current_agent_id
+            needs_voice = not (isinstance(text, str) and driver.realtime.link(agent) is not None)
+            if driver.playout.is_mute(agent) and audio is None and needs_voice:
                 raise UsageError("session.say: the session has a loudspeaker and no voice; give a tts, or audio=")
             return self._request_speech(
                 driver,
@@ -446,7 +472,12 @@ class AgentSession(EventEmitter, Generic[Userdata]):
 
     def clear_user_turn(self) -> None:
         """Forget what the caller said since their last turn."""
-        self._in_loop("clear_user_turn", lambda driver: driver.report(UserTurnCleared()))
+
+        def clear(driver: Driver) -> None:
+            driver.realtime.clear_audio()
+            driver.report(UserTurnCleared())
+
+        self._in_loop("clear_user_turn", clear)
 
     def update_agent(self, agent: Agent) -> None:
         """Put another agent in charge, as soon as the one in charge has finished speaking."""
@@ -572,7 +603,7 @@ def _turn_handling(given: TurnHandling | Mapping[str, Any] | None) -> TurnHandli
 
 
 def _detection(value: Any) -> TurnDetection:
-    if value in ("vad", "stt", "manual"):
+    if value in ("vad", "stt", "manual", "realtime_llm"):
         return cast("TurnDetection", value)
     raise UsageError(f"turn_detection: expected 'vad', 'stt', 'manual' or a TurnDetector, got {value!r}")
 

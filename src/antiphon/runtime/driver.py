@@ -20,9 +20,12 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar, assert_never
 
 from antiphon.core.commands import (
+    Adopt,
     CancelTool,
     Close,
     Command,
+    CommitAudio,
+    Decline,
     Emit,
     Generate,
     PausePlayout,
@@ -45,6 +48,7 @@ from antiphon.runtime.generation import Generation
 from antiphon.runtime.hooks import Hooks, current_hook
 from antiphon.runtime.host import Host
 from antiphon.runtime.playout import Playout
+from antiphon.runtime.realtime import Realtime
 from antiphon.runtime.recognition import Recognition
 from antiphon.runtime.tool_runner import ToolRunner, current_run
 from antiphon.transport import AudioInput, AudioOutput
@@ -90,6 +94,7 @@ class Driver:
         self.generation = Generation(self, host, self.playout)
         self.tools = ToolRunner(self, host, self.generation)
         self.hooks = Hooks(self, host, self.generation)
+        self.realtime = Realtime(self, host)
         self.recognition = Recognition(self, host, audio_input, vad, turn_detector)
 
     # -- facts
@@ -99,6 +104,7 @@ class Driver:
         self._conversation.start(self._time())
         self.playout.start()
         self._perform_all()
+        self.realtime.listen_for(agent)
         self.recognition.start(agent)
 
     def report(self, fact: Fact) -> None:
@@ -195,14 +201,22 @@ class Driver:
     def _dispatch(self, command: Command) -> None:
         match command:
             case Record():
+                self.realtime.recorded(command)
                 self.host.record(command, self.playout.raw_text(command))
             case Emit():
                 if command.kind == "speech_done" and command.speech is not None:
                     self.generation.forget(command.speech)
                     self.playout.forget(command.speech)
+                    self.realtime.speech_done(command.speech)
                 self.host.emit(command)
             case Generate():
                 self.generation.generate(command)
+            case Adopt():
+                self.generation.adopt(command)
+            case Decline():
+                self.realtime.decline(command.response)
+            case CommitAudio():
+                self.realtime.commit_audio(command.turn)
             case RunTool():
                 self.tools.run(command)
             case Play():
@@ -287,6 +301,7 @@ class Driver:
             self._timer = None
         self.playout.halt()
         self.recognition.halt()
+        self.realtime.halt()
         for task in tuple(self._tasks):
             task.cancel()
 
@@ -318,7 +333,7 @@ def _clean_context() -> contextvars.Context:
 def _closing_fact(command: Command) -> Fact | None:
     """What a command that could not be performed closes with."""
     match command:
-        case Generate() | Speak():
+        case Generate() | Adopt() | Speak():
             return GenerationFailed(command.gen, "the runtime failed")
         case RunTool():
             return ToolReturned(command.run, "An internal error occurred", is_error=True)

@@ -10,15 +10,17 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
+from antiphon.audio import AudioFrame
 from antiphon.chat import ChatContext, ChatItem, ChatMessage
-from antiphon.core.commands import Generate, Speak
+from antiphon.core.commands import Adopt, Generate, Speak
 from antiphon.core.facts import Call, GenerationFailed, StepGenerated, TextStarted, ToolCalled
 from antiphon.errors import UsageError
 from antiphon.llm import ChatChunk, FunctionToolCall
 from antiphon.options import ModelSettings, ToolPolicy
+from antiphon.runtime.feed import SoundFeed
 from antiphon.tools.function import AnyFunctionTool, PreparedCall, ToolError, is_function_tool, is_raw_function_tool
 from antiphon.tools.policy import policy_of
 from antiphon.tools.proxy import find_tool, prepare_call
@@ -40,10 +42,25 @@ _NO_TOOLS = ModelSettings(tool_choice="none")
 _NO_POLICY = ToolPolicy()
 
 
-class _Response:
+class Response:
     """One response (or one text to say) in the making."""
 
-    __slots__ = ("agent", "calls", "gen", "one_call", "segment", "segment_id", "speech", "started", "stopped", "task")
+    __slots__ = (
+        "agent",
+        "calls",
+        "feed",
+        "gen",
+        "one_call",
+        "segment",
+        "segment_id",
+        "speaks_itself",
+        "speech",
+        "started",
+        "stopped",
+        "task",
+        "tools",
+        "when_cut",
+    )
 
     def __init__(self, gen: int, speech: int, segment_id: int, agent: str) -> None:
         self.gen = gen
@@ -58,6 +75,13 @@ class _Response:
         self.calls = 0
         self.one_call = False
         self.task: asyncio.Task[None] | None = None
+        self.tools: list[Any] = []
+        """What a model that is not asked through the `llm_node` may call."""
+        self.speaks_itself = False
+        """Its sound comes from the model, beside its text."""
+        self.feed: SoundFeed | None = None
+        self.when_cut: Callable[[float], None] | None = None
+        """Told how many seconds of its sound were heard, if not all."""
 
 
 class Generation:
@@ -67,7 +91,7 @@ class Generation:
         self._driver = driver
         self._host = host
         self._playout = playout
-        self._responses: dict[int, _Response] = {}
+        self._responses: dict[int, Response] = {}
         self._prepared: dict[int, dict[str, tuple[AnyFunctionTool, PreparedCall]]] = {}
         """By speech and call id: calls that were prepared and may be run."""
         self._call_ids: set[str] = set()
@@ -84,16 +108,39 @@ class Generation:
     def generate(self, command: Generate) -> None:
         """Ask the model; closes with `StepGenerated` or `GenerationFailed`."""
         self._host.generating(command)
-        response = _Response(command.gen, command.speech, command.segment, command.agent)
+        response = Response(command.gen, command.speech, command.segment, command.agent)
+        link = self._driver.realtime.link(command.agent)
+        if link is not None:
+            self._responses[command.gen] = response
+            response.tools = self._tools(command)
+            response.one_call = self._host.one_call_at_a_time(command.agent)
+            items = [*self._host.agent(command.agent).context_items(), *command.open]
+            link.generate(response, command, items, self._notes_of(command))
+            return
         # Now, not when the task runs: what is open in this command may be in the agent's context by then.
         request = self._request(command)
         self._responses[command.gen] = response
         response.task = self._driver.spawn(self._generate(response, command, request), f"reply {command.speech}")
 
+    def adopt(self, command: Adopt) -> None:
+        """Take what the model began unasked; closes like `generate`."""
+        self._host.generating(command)
+        response = Response(command.gen, command.speech, command.segment, command.agent)
+        self._responses[command.gen] = response
+        if command.tools:
+            response.tools = list(self._host.tools_of(command.agent, on_enter=False).flatten())
+        response.one_call = self._host.one_call_at_a_time(command.agent)
+        self._driver.realtime.adopt(response, command)
+
+    def _notes_of(self, command: Generate) -> str:
+        """What is to be known for this response only, as text."""
+        notes = self._items_for(command) + _notes(command)
+        return "\n".join(note.text_content or "" for note in notes if isinstance(note, ChatMessage))
+
     def speak(self, command: Speak) -> None:
         """Say a text without a model; closes with `StepGenerated`."""
         agent = self._host.speaking(command)
-        response = _Response(command.gen, command.speech, command.segment, agent)
+        response = Response(command.gen, command.speech, command.segment, agent)
         audio: AsyncIterable[Any] | None = None
         source: str | AsyncIterable[str]
         if command.text is not None:
@@ -102,6 +149,11 @@ class Generation:
             source, audio = self._host.say_source(command.speech)
         if audio is not None:
             response.segment = self._playout.open(command.segment, command.speech, agent, audio=audio)
+        link = self._driver.realtime.link(agent) if audio is None and self._playout.is_mute(agent) else None
+        if link is not None and isinstance(source, str):
+            self._responses[command.gen] = response
+            link.say(response, source)
+            return
         if isinstance(source, str) and (response.segment is not None or not self._playout.respells(agent)):
             if source:
                 self._text(response, source)
@@ -118,6 +170,11 @@ class Generation:
         if response is None:
             return
         response.stopped = True
+        link = self._driver.realtime.link(response.agent)
+        if link is not None:
+            link.stop(response)
+        if response.feed is not None:
+            response.feed.close()
         if response.segment is not None:
             self._playout.abandon(response.segment)
         if response.task is not None:
@@ -149,7 +206,7 @@ class Generation:
 
     # -- one response
 
-    async def _generate(self, response: _Response, command: Generate, request: ChatContext) -> None:
+    async def _generate(self, response: Response, command: Generate, request: ChatContext) -> None:
         try:
             tools = self._tools(command)
             response.one_call = self._host.one_call_at_a_time(command.agent)
@@ -171,7 +228,7 @@ class Generation:
             return []
         return list(self._host.tools_of(command.agent, on_enter=command.on_enter).flatten())
 
-    async def _say(self, response: _Response, source: str | AsyncIterable[str]) -> None:
+    async def _say(self, response: Response, source: str | AsyncIterable[str]) -> None:
         try:
             if isinstance(source, str):
                 self._text(response, source)
@@ -188,7 +245,7 @@ class Generation:
             return
         self._finish(response, text)
 
-    async def _consume(self, response: _Response, result: Any, tools: list[Any]) -> None:
+    async def _consume(self, response: Response, result: Any, tools: list[Any]) -> None:
         """Take what an `llm_node` gives: nothing, a text, a chunk, or an asynchronous iterable of these."""
         if inspect.isawaitable(result):
             result = await result
@@ -205,7 +262,7 @@ class Generation:
             if close is not None:
                 await close()
 
-    def _chunk(self, response: _Response, chunk: Any, tools: list[Any]) -> None:
+    def _chunk(self, response: Response, chunk: Any, tools: list[Any]) -> None:
         if isinstance(chunk, str):
             self._text(response, chunk)
         elif isinstance(chunk, ChatChunk):
@@ -220,32 +277,92 @@ class Generation:
                 f"llm_node of agent {response.agent!r}: expected str or ChatChunk, got {type(chunk).__name__}"
             )
 
-    def _text(self, response: _Response, piece: str) -> None:
+    def _text(self, response: Response, piece: str) -> None:
         if response.stopped:
             return
         segment = response.segment
         if segment is None:
             if not piece.strip():
                 return
-            segment = self._playout.open(response.segment_id, response.speech, response.agent)
-            response.segment = segment
+            segment = self._open(response)
         segment.push(piece)
+        self._announce(response)
+
+    def _open(self, response: Response) -> Segment:
+        audio: AsyncIterable[Any] | None = None
+        if response.speaks_itself and self._playout.has_output:
+            response.feed = SoundFeed()
+            audio = self._through_node(response.agent, response.feed)
+        segment = self._playout.open(response.segment_id, response.speech, response.agent, audio=audio)
+        segment.when_cut = response.when_cut
+        response.segment = segment
+        return segment
+
+    def _through_node(self, agent: str, sound: SoundFeed) -> AsyncIterable[Any]:
+        if "realtime_audio_output_node" not in self._host.agent(agent).overridden:
+            return sound
+        return _awaited(self._host.agent(agent).realtime_audio_output_node(sound, _DEFAULT_SETTINGS))
+
+    def _announce(self, response: Response) -> None:
         if not response.started:
             response.started = True
             self._driver.report(TextStarted(response.gen))
 
-    async def _whole_text(self, response: _Response) -> str:
+    # -- responses of models that hear and speak
+
+    def text(self, response: Response, piece: str) -> None:
+        """The next piece of what it says."""
+        self._text(response, piece)
+
+    def sound(self, response: Response, frame: AudioFrame) -> None:
+        """The next piece of how it sounds."""
+        if response.stopped or not self._playout.has_output:
+            return
+        if response.segment is None:
+            self._open(response)
+        if response.feed is not None:
+            response.feed.push(frame)
+        self._announce(response)
+
+    def call(self, response: Response, wanted: FunctionToolCall) -> None:
+        """It makes this call, which has an id from `call_id`."""
+        self._made(response, wanted, wanted.call_id, response.tools)
+
+    def call_id(self, wanted: str) -> str:
+        """An id for a call that the session has not seen yet: the model's own if it can be."""
+        return self._unique(wanted)
+
+    def complete(self, response: Response) -> None:
+        """Nothing more comes of it."""
+        if response.feed is not None:
+            response.feed.close()
+        text = "" if response.segment is None else response.segment.end()
+        if text is not None:
+            self._finish(response, text)
+        else:
+            response.task = self._driver.spawn(self._finish_respelled(response), f"text of {response.gen}")
+
+    async def _finish_respelled(self, response: Response) -> None:
+        self._finish(response, await self._whole_text(response))
+
+    def fail(self, response: Response, error: Exception) -> None:
+        """It failed."""
+        if response.feed is not None:
+            response.feed.close()
+        self._fail(response, error)
+
+    async def _whole_text(self, response: Response) -> str:
         """What will be spoken of the response. It may take until the agent's `tts_node` has read all of it."""
         if response.segment is None:
             return ""
         text = response.segment.end()
         return text if text is not None else await response.segment.respelled()
 
-    def _finish(self, response: _Response, text: str) -> None:
+    def _finish(self, response: Response, text: str) -> None:
         if self._responses.pop(response.gen, None) is not None:
             self._close(response, StepGenerated(response.gen, text))
 
-    def _fail(self, response: _Response, error: Exception) -> None:
+    def _fail(self, response: Response, error: Exception) -> None:
         if self._responses.pop(response.gen, None) is None:
             return
         logger.error("agent %r: the response failed: %s", response.agent, error, exc_info=error)
@@ -253,7 +370,7 @@ class Generation:
         text = "" if response.segment is None else response.segment.end() or response.segment.raw
         self._close(response, GenerationFailed(response.gen, str(error) or type(error).__name__, text))
 
-    def _close(self, response: _Response, fact: StepGenerated | GenerationFailed) -> None:
+    def _close(self, response: Response, fact: StepGenerated | GenerationFailed) -> None:
         """Tell the core the whole text, and only then let the segment end."""
         self._driver.report(fact)
         self.errors.pop(response.gen, None)
@@ -262,11 +379,12 @@ class Generation:
 
     # -- calls
 
-    def _call(self, response: _Response, wanted: FunctionToolCall, tools: list[Any]) -> None:
-        if response.stopped:
-            return
+    def _call(self, response: Response, wanted: FunctionToolCall, tools: list[Any]) -> None:
+        if not response.stopped:
+            self._made(response, wanted, self._unique(wanted.call_id), tools)
+
+    def _made(self, response: Response, wanted: FunctionToolCall, call_id: str, tools: list[Any]) -> None:
         response.calls += 1
-        call_id = self._unique(wanted.call_id)
         tool = find_tool(tools, wanted.name)
         policy, rejected = _NO_POLICY, None
         call = Call(call_id, wanted.name, wanted.arguments)
@@ -321,6 +439,14 @@ class Generation:
         return self._for_speech.get(command.speech, [])
 
 
+async def _awaited(source: Any) -> AsyncIterator[Any]:
+    """What a node gives, or what its coroutine returns."""
+    if inspect.isawaitable(source):
+        source = await source
+    async for frame in source:
+        yield frame
+
+
 def _settings(command: Generate) -> ModelSettings:
     if not command.tools:
         return _NO_TOOLS
@@ -342,7 +468,7 @@ def _insert_before_turn(items: list[ChatItem], added: list[ChatItem]) -> None:
 
 
 def _notes(command: Generate) -> list[ChatItem]:
-    notes = []
+    notes: list[str] = []
     if command.unheard:
         ids = ", ".join(command.unheard)
         if command.delivery:

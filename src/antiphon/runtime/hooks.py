@@ -85,7 +85,10 @@ class Hooks:
         agent = self._host.agent(command.agent)
         before = agent.context_items()
         turn_ctx = ChatContext(before)
-        message = ChatMessage(role="user", content=[command.text])
+        words = command.text
+        if not words and command.heard_as is not None:
+            words = await self._driver.realtime.words_of(command.heard_as)
+        message = ChatMessage(role="user", content=[words])
         try:
             await agent.on_user_turn_completed(turn_ctx, message)
         except StopResponse:
@@ -94,7 +97,7 @@ class Hooks:
         if added:
             self._generation.add_for_turn(command.agent, added)
         text = message.text_content or ""
-        return HookReturned(command.hook, text=None if text == command.text else text)
+        return HookReturned(command.hook, text=None if text == words else text)
 
 
 def _added(before: list[ChatItem], after: list[ChatItem]) -> list[ChatItem]:

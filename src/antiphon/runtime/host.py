@@ -12,9 +12,10 @@ from typing import Any, Protocol, TypeAlias
 
 from antiphon.audio import AudioFrame
 from antiphon.chat import ChatContext, ChatItem, ChatMessage
-from antiphon.core.commands import Emit, Generate, Record, Speak
+from antiphon.core.commands import Adopt, Emit, Generate, Record, Speak
 from antiphon.core.facts import Call, Handoff
 from antiphon.options import ModelSettings
+from antiphon.realtime import RealtimeModel
 from antiphon.runtime.tool_runner import Run
 from antiphon.stt import STT
 from antiphon.tools.function import CallContext
@@ -30,6 +31,10 @@ class AgentNodes(Protocol):
     def overridden(self) -> frozenset[str]:
         """Names of the hooks and nodes that the agent's class overrides."""
 
+    @property
+    def instructions(self) -> str:
+        """What its model is told about its role."""
+
     def context_items(self) -> list[ChatItem]:
         """The agent's context. Not to be changed."""
 
@@ -40,6 +45,7 @@ class AgentNodes(Protocol):
     def llm_node(self, chat_ctx: ChatContext, tools: list[Any], model_settings: ModelSettings) -> Any: ...
     def transcription_node(self, text: AsyncIterable[str], model_settings: ModelSettings) -> Any: ...
     def tts_node(self, text: AsyncIterable[str], model_settings: ModelSettings) -> Any: ...
+    def realtime_audio_output_node(self, audio: AsyncIterable[AudioFrame], model_settings: ModelSettings) -> Any: ...
     async def on_enter(self) -> None: ...
     async def on_exit(self) -> None: ...
     async def on_user_turn_completed(self, turn_ctx: ChatContext, new_message: ChatMessage) -> None: ...
@@ -67,10 +73,13 @@ class Host(Protocol):
     def stt_of(self, agent_id: str) -> STT | None:
         """What recognises the caller's words for the agent."""
 
+    def realtime_of(self, agent_id: str) -> RealtimeModel | None:
+        """The agent's model, if it is one that hears and speaks."""
+
     def one_call_at_a_time(self, agent_id: str) -> bool:
         """Whether only the first call of a response may run (`parallel_tool_calls=False`)."""
 
-    def generating(self, command: Generate) -> None:
+    def generating(self, command: Generate | Adopt) -> None:
         """A response of a speech is about to be generated."""
 
     def speaking(self, command: Speak) -> str:

@@ -128,7 +128,13 @@ class Playout:
     def forget(self, speech: int) -> None:
         """The speech is over: what was never played of it never will be."""
         for segment in [s for s in self._segments.values() if s.speech == speech and not s.given]:
+            self._never_played(segment)
             self._drop(segment)
+
+    @staticmethod
+    def _never_played(segment: Segment) -> None:
+        if segment.when_cut is not None and isinstance(segment, Voiced):
+            segment.when_cut(0.0)
 
     def _drop(self, segment: Segment) -> None:
         self._segments.pop(segment.id, None)
@@ -209,13 +215,17 @@ class Playout:
         if isinstance(segment, Voiced) and segment in self._queue:
             played = self._played()
             self._clear(keep=segment)
-            heard = segment.ledger.heard(segment.position(played))
+            position = segment.position(played)
+            if segment.when_cut is not None:
+                segment.when_cut(position / segment.rate)
+            heard = segment.ledger.heard(position)
             if heard:
                 self._raw[message_id(segment.id)] = segment.raw  # for those who ask what was cut
             self._queue.remove(segment)
             self._release_ticker()
         else:
             heard = segment.heard() if segment.given else ""
+            self._never_played(segment)
         self._drop(segment)
         if segment.given:
             self._report_finished(segment, heard)

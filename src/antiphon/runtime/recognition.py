@@ -200,6 +200,7 @@ class Recognition:
             events = list(self._vad_stream.push(frame))
             for event in events:
                 self._voice(event)
+        self._driver.realtime.push(frame)
         if self._stream is not None:
             self._stream.push(frame)
             for event in events:
@@ -233,6 +234,11 @@ class Recognition:
             return
         self._speaking = speaking
         self._driver.report(UserSpeechStarted() if speaking else UserSpeechEnded(silence))
+
+    def model_heard(self, *, speaking: bool, silence: float = 0.0) -> None:
+        """A model that hears by itself says so; a detector of our own knows sooner."""
+        if self._vad is None and not self._ended:
+            self._set_speaking(speaking, silence=silence)
 
     # -- words
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
 from contextlib import aclosing
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
@@ -47,6 +47,7 @@ class Segment:
         "rewording",
         "settled",
         "speech",
+        "when_cut",
     )
 
     def __init__(self, playout: Playout, segment_id: int, speech: int, agent: str) -> None:
@@ -65,6 +66,8 @@ class Segment:
         """The core knows all of its text."""
         self.given = False
         """`Play` has come."""
+        self.when_cut: Callable[[float], None] | None = None
+        """Told how many seconds of its sound were heard, if not all."""
 
     @property
     def raw(self) -> str:
