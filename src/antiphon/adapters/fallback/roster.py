@@ -1,0 +1,198 @@
+"""Who is up: the providers of a fallback adapter, in order of preference, and which of them may be asked now.
+
+Above: the three adapters, which report what became of their attempts. Nothing below: a roster asks nobody.
+
+A provider that failed is left out for a while, which doubles with each further failure. After that, one request, and
+only one at a time, is the probe that finds out whether it has recovered: the others go on without it, so that a
+provider that stalls costs no more than one wait in each while. When everybody is left out, everybody may be asked:
+an unlikely answer is better than none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+from antiphon.errors import MissingKey, ProviderError, ProviderStatusError, UsageError
+
+logger = logging.getLogger("antiphon")
+
+_REFUSED = frozenset({401, 402, 403, 404})
+"""Status codes by which a service turns everybody away, not just this request."""
+
+
+class Provider(Protocol):
+    """What all kinds of providers have in common."""
+
+    @property
+    def label(self) -> str:
+        """A name for logs and messages."""
+
+    async def prewarm(self) -> None:
+        """Load or connect what takes long."""
+
+    async def aclose(self) -> None:
+        """Release what it holds."""
+
+
+P = TypeVar("P", bound=Provider)
+
+
+@dataclass(slots=True, frozen=True)
+class Backoff:
+    """For how long a provider that failed is left out. Seconds."""
+
+    first: float = 10.0
+    """After the first failure; twice as long after each further one."""
+    limit: float = 300.0
+    """Never longer than this."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.first <= self.limit:
+            raise UsageError(f"Backoff: expected 0 <= first <= limit, got first={self.first:g}, limit={self.limit:g}")
+
+    def delay(self, failures: int) -> float:
+        """Seconds to leave out a provider that failed so many times in a row."""
+        return min(self.limit, self.first * 2.0 ** min(failures - 1, 30))
+
+
+@dataclass(slots=True, frozen=True)
+class AvailabilityChanged:
+    """A provider of a fallback adapter failed, or has recovered."""
+
+    provider: Any
+    """The LLM, STT or TTS, as it was given to the adapter."""
+    available: bool
+    error: Exception | None
+    """Why it is not available; None when it has recovered."""
+
+
+OnAvailabilityChanged: TypeAlias = Callable[[AvailabilityChanged], object]
+
+
+class AllProvidersFailed(ProviderError):
+    """Every provider of a fallback adapter failed. `errors` says how, in the order in which they were asked."""
+
+    def __init__(self, owner: str, errors: Sequence[Exception]) -> None:
+        reasons = "; ".join(f"{getattr(e, 'provider', '') or type(e).__name__}: {e}" for e in errors)
+        super().__init__(
+            f"{owner}: expected an answer of one of {len(errors)} providers, but all failed ({reasons})."
+            " Repair one of them, or add another.",
+            provider=owner,
+            retryable=any(getattr(error, "retryable", True) for error in errors),
+        )
+        self.errors = list(errors)
+
+
+@dataclass(slots=True, eq=False)
+class Member(Generic[P]):
+    """A provider and its health."""
+
+    provider: P
+    failures: int = 0
+    """In a row. 0: it is available."""
+    retry_at: float = 0.0
+    """Until then it is left out, in the loop's time."""
+
+
+class Roster(Generic[P]):
+    """The providers of one adapter. Raises `UsageError` if there are none."""
+
+    def __init__(
+        self, owner: str, providers: Sequence[P], backoff: Backoff | None, on_change: OnAvailabilityChanged | None
+    ) -> None:
+        if not providers:
+            raise UsageError(f"{owner}: expected one provider or more, got none; give them in order of preference")
+        self.owner = owner
+        self.members = [Member(provider) for provider in providers]
+        self._backoff = backoff or Backoff()
+        self._on_change = on_change
+
+    def choose(self, tried: Collection[Member[P]] = ()) -> Member[P] | None:
+        """The provider to ask next; None when all were tried. One that was left out is on probation from here on."""
+        left = [member for member in self.members if member not in tried]
+        for member in left:
+            if self._is_due(member):
+                return self._on_probation(member)
+        return self._on_probation(min(left, key=lambda member: member.retry_at)) if left else None
+
+    def preferred_to(self, current: Member[P]) -> Member[P] | None:
+        """The first provider above `current` that may be asked now. None: there is nobody better."""
+        for member in self.members[: self.members.index(current)]:
+            if self._is_due(member):
+                return self._on_probation(member)
+        return None
+
+    def failed(self, member: Member[P], error: Exception) -> None:
+        """It failed. One that only declined this request is not left out of the next."""
+        label = member.provider.label
+        if not _is_down(error):
+            logger.warning("%s: %s declined the request: %s", self.owner, label, error)
+            return
+        was_available = not member.failures
+        member.failures += 1
+        delay = self._backoff.delay(member.failures)
+        member.retry_at = _now() + delay
+        expected = error if not isinstance(error, ProviderError) else None  # a defect, worth its traceback
+        logger.warning("%s: %s failed, left out for %g s: %s", self.owner, label, delay, error, exc_info=expected)
+        if was_available:
+            self._tell(AvailabilityChanged(member.provider, False, error))
+
+    def succeeded(self, member: Member[P]) -> None:
+        """It did what it was asked."""
+        if not member.failures:
+            return
+        member.failures = 0
+        member.retry_at = 0.0
+        logger.info("%s: %s has recovered", self.owner, member.provider.label)
+        self._tell(AvailabilityChanged(member.provider, True, None))
+
+    async def prewarm(self) -> None:
+        """Prepare all of them. One that cannot be is left out for now; raises only if none can."""
+        results = await asyncio.gather(*(m.provider.prewarm() for m in self.members), return_exceptions=True)
+        errors: list[Exception] = []
+        for member, result in zip(self.members, results, strict=True):
+            if isinstance(result, Exception):
+                self.failed(member, result)
+                errors.append(result)
+            elif result is not None:
+                raise result
+        if len(errors) == len(self.members):
+            raise AllProvidersFailed(self.owner, errors)
+
+    async def aclose(self) -> None:
+        """Close all of them, whatever becomes of each; then raises the first error there was."""
+        results = await asyncio.gather(*(m.provider.aclose() for m in self.members), return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+
+    def _is_due(self, member: Member[P]) -> bool:
+        return not member.failures or _now() >= member.retry_at
+
+    def _on_probation(self, member: Member[P]) -> Member[P]:
+        if member.failures:
+            member.retry_at = _now() + self._backoff.delay(member.failures)
+        return member
+
+    def _tell(self, event: AvailabilityChanged) -> None:
+        if self._on_change is None:
+            return
+        try:
+            self._on_change(event)
+        except Exception:
+            logger.exception("%s: on_availability_changed raised", self.owner)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _is_down(error: Exception) -> bool:
+    """False if the error is about this one request: too long, malformed, forbidden content."""
+    if isinstance(error, ProviderStatusError) and error.status in _REFUSED:
+        return True
+    return isinstance(error, MissingKey) or not isinstance(error, ProviderError) or error.retryable
