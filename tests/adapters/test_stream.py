@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import numpy as np
 import pytest
@@ -21,7 +21,9 @@ FRAME = 0.02
 class Engine:
     """A recogniser whose text is the length of what it was given, and which takes as long as the test wants."""
 
-    def __init__(self, *, held: bool = False, deaf_below: float = 0.0) -> None:
+    def __init__(self, *, held: bool = False, deaf_below: float = 0.0, script: Sequence[str] | None = None) -> None:
+        self._script = script
+        """What it understands in its first runs, and nothing after them; None for the length."""
         self._deaf_below = deaf_below
         """Seconds; of less sound it understands nothing."""
         self.given: list[float] = []
@@ -42,6 +44,8 @@ class Engine:
         except asyncio.CancelledError:
             self.abandoned += 1
             raise
+        if self._script is not None:
+            return self._script[len(self.given) - 1] if len(self.given) <= len(self._script) else ""
         return f"{audio.duration:.2f}" if audio.duration >= self._deaf_below else ""
 
 
@@ -99,10 +103,11 @@ def play(
     *,
     held: bool = False,
     deaf_below: float = 0.0,
+    script: Sequence[str] | None = None,
     options: StreamOptions | None = None,
 ) -> tuple[Call, Engine]:
     async def main() -> tuple[Call, Engine]:
-        engine = Engine(held=held, deaf_below=deaf_below)
+        engine = Engine(held=held, deaf_below=deaf_below, script=script)
         call = Call(engine, options)
         async with call.stream, asyncio.timeout(5), asyncio.TaskGroup() as tasks:
             tasks.create_task(call.read())
@@ -133,6 +138,19 @@ def engine_of(call: Call) -> Engine:
     assert isinstance(call.stream, UtteranceStream)
     assert isinstance(call.stream.recognizer, Engine)
     return call.stream.recognizer
+
+
+@pytest.mark.parametrize(("first", "final"), [("half past four", "half past four"), ("you", "")])
+def test_words_once_understood_are_not_unsaid_by_a_run_that_understands_nothing(first: str, final: str) -> None:
+    async def dialogue(call: Call) -> None:
+        await call.silence(1.0)
+        ended = await call.speak(0.3)
+        await call.silence(0.24)
+        await call.end(ended)
+
+    call, _ = play(dialogue, script=[first])
+    assert call.interims[0] == first
+    assert call.finals == [final]
 
 
 def test_interim_transcripts_come_while_somebody_speaks() -> None:

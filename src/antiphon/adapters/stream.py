@@ -37,6 +37,9 @@ _MAX_LAG = 2.0
 """Seconds. A mark further back was made on another clock than this stream's."""
 _MAX_LEAD = 0.3
 """Seconds by which a mark may be ahead: the detector may have been given the frame first."""
+_CREDIBLE = 2
+"""Words. So many are not unsaid by a later run that understands nothing: engines fail so now and then. A lone word may
+have been a noise."""
 _FADE = 0.06
 """Seconds that the last sound of a word goes on after a detector has lost the voice."""
 _TYPICAL_LAG = 0.25
@@ -369,7 +372,9 @@ class UtteranceStream(STTStream):
         if task.cancelled():
             return False
         self._pace = 2 * (loop.time() - started)
-        before, utterance.text = utterance.text, task.result().strip()
+        before, text = utterance.text, task.result().strip()
+        if text or len(before.split()) < _CREDIBLE:
+            utterance.text = text
         utterance.heard_until = until
         return bool(utterance.text) and utterance.text != before
 
