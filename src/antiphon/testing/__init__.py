@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         ScriptExhausted,
     )
     from antiphon.testing.history import check_pairs, transcript
+    from antiphon.testing.realtime import Break, FakeRealtimeModel, FakeRealtimeSession
 
 _HOME = {
     "audio": ("FakeMicrophone", "FakeSpeaker", "Sound", "silence", "speech", "stereo"),
@@ -79,15 +80,19 @@ _HOME = {
         "ScriptExhausted",
     ),
     "history": ("check_pairs", "transcript"),
+    "realtime": ("Break", "FakeRealtimeModel", "FakeRealtimeSession"),
 }
 _MODULES = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "Break",
     "CallbackFailed",
     "Deadlock",
     "Fail",
     "FakeLLM",
     "FakeMicrophone",
+    "FakeRealtimeModel",
+    "FakeRealtimeSession",
     "FakeSTT",
     "FakeSpeaker",
     "FakeTTS",
