@@ -1,7 +1,7 @@
 """Which tool an utterance asks for, if any.
 
 A tool is matched by what it does (acts: "cancel" against "call off"), by the words it shares with the utterance, and by
-whether it has slots for the values that were said. The score is a sum of these; `plan` weighs it against the course of
+whether it has slots for the values that were said. The score is a sum of these; `aim` weighs it against the course of
 the conversation.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from antiphon.providers.standin.fill import Fill
+from antiphon.providers.standin.situation import Fill
 from antiphon.providers.standin.slots import SPECIFIC, ToolView
 from antiphon.providers.standin.understand import Kind, Utterance, in_address
 from antiphon.providers.standin.words import alike, thesaurus

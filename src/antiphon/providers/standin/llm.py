@@ -12,7 +12,7 @@ from antiphon.chat import new_id
 from antiphon.errors import ProviderError
 from antiphon.llm import LLM, ChatChunk, ChatRequest, ChoiceDelta, CompletionUsage, FunctionToolCall
 from antiphon.options import is_given
-from antiphon.providers.standin import plan, replay, results, speak
+from antiphon.providers.standin import known, replay, results, speak
 from antiphon.providers.standin.memory import PlannedCall, State, Step
 from antiphon.providers.standin.slots import Slot, ToolView, harmonised, view
 from antiphon.providers.standin.understand import Kind
@@ -133,7 +133,7 @@ def _without_call(state: State, step: Step) -> str:
 
 
 def _forced_arguments(state: State, tool: ToolView) -> dict[str, Any]:
-    args = plan.arguments(state, tool)
+    args = known.arguments(state, tool)
     for slot in tool.slots:
         if slot.gate and slot.required:
             args[slot.name] = False

@@ -1,7 +1,7 @@
 """The dialogue so far, re-read from the history.
 
 The stand-in keeps nothing between requests: `State` is folded from the items of the request each time, turn by turn,
-with `plan` deciding at each turn as it did then. So the state knows what was asked, what was read back and heard, what
+with `turns` and `reply` deciding at each point as it did then. So the state knows what was asked, what was read back and heard, what
 each tool returned. Understanding is cached by text, so re-reading a long call costs little.
 """
 
@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from antiphon.providers.standin.fill import Fill
 from antiphon.providers.standin.results import is_running
+from antiphon.providers.standin.situation import Fill
 from antiphon.providers.standin.slots import ToolView
 from antiphon.providers.standin.understand import Kind
 

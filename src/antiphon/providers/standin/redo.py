@@ -2,13 +2,13 @@
 
 A correction after a write ("actually, make that a van") sounds like one before it, but a tool that writes cannot be
 called again for it: there would be two orders. So the caller is asked first, unless they plainly want another one.
-Above: `plan`. Below: `memory`, `slots`, `understand`.
+Above: `turns`, `courtesies`. Below: `memory`, `slots`, `understand`.
 """
 
 from __future__ import annotations
 
-from antiphon.providers.standin.fill import Fill
 from antiphon.providers.standin.memory import Offer, State
+from antiphon.providers.standin.situation import Fill
 from antiphon.providers.standin.slots import ToolView
 from antiphon.providers.standin.understand import Kind, Utterance
 from antiphon.providers.standin.words import phrases, tokenize

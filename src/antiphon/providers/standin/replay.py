@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from antiphon.chat import INSTRUCTIONS_ID, ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
-from antiphon.providers.standin import plan, results, speak
+from antiphon.providers.standin import reply, results, speak, turns
 from antiphon.providers.standin.memory import Called, Offer, State, Step
 from antiphon.providers.standin.slots import ToolView
 
@@ -164,7 +164,7 @@ class _Reader:
         if back is not None and not back.heard and not interrupted:
             self.state.read_back = replace(back, heard=True)
         if not self.state.asked and back is None and self.state.offer in (Offer.NOTHING, Offer.ANYTHING_ELSE):
-            self.state.asked = plan.overheard(self.state, text)
+            self.state.asked = reply.overheard(self.state, text)
             if "anything else" in text.lower():
                 self.state.offer = Offer.ANYTHING_ELSE
 
@@ -182,15 +182,15 @@ class _Reader:
 
     def _plan(self) -> Step | None:
         if self.instruction:
-            step = plan.follow(self.state, self.instruction)
+            step = reply.follow(self.state, self.instruction)
             self.instruction = ""
         elif self.user:
-            step = plan.hear(self.state, " ".join(_closed(t) for t in self.user))
+            step = turns.hear(self.state, " ".join(_closed(t) for t in self.user))
             self.user, self.spoken = [], []
         elif self.returned:
             for call in self.returned:
                 call.said = call.said or tuple(self.spoken)
-            step = plan.answer(self.state, self.returned)
+            step = reply.answer(self.state, self.returned)
             self.returned, self.spoken = [], []
         else:
             return None
@@ -200,10 +200,10 @@ class _Reader:
         """The step for whatever the history leaves open."""
         if self.delivery is not None:
             self.returned = []
-            return plan.deliver(self.state, self._named(self.delivery))
+            return reply.deliver(self.state, self._named(self.delivery))
         step = self._plan()
         if step is not None and step.say and not step.calls:
-            told = [text for call in self._named(self.unheard) if (text := plan.untold(call)) and text not in step.say]
+            told = [text for call in self._named(self.unheard) if (text := reply.untold(call)) and text not in step.say]
             if told and step.missed:
                 return replace(step, say=" ".join([*told, speak.ANYTHING_ELSE]), offer=Offer.ANYTHING_ELSE)
             return replace(step, say=" ".join([*told, step.say]))

@@ -1,6 +1,6 @@
 """From a tool's schema to slots: what kind of value each parameter takes, in which written form, and what to call it.
 
-Below: `words`, `moments`, `understand`. Above: `fill`, `choose`, `plan`. Everything here is read off the tool's name,
+Below: `words`, `moments`, `understand`. Above: `fill`, `choose`, `aim`. Everything here is read off the tool's name,
 description and JSON schema; a `ToolView` is built once per distinct schema and shared.
 """
 
