@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from typing import Generic, Self, TypeVar
 
 from antiphon.audio import AudioFrame
 
+T = TypeVar("T")
 
-class TextFeed:
-    """Pieces of text for one reader. What has gathered is read at once. Bounded by the response that fills it."""
 
-    __slots__ = ("_closed", "_pieces", "_waiter")
+class Feed(Generic[T]):
+    """Things for one reader, in order. `push` never blocks; what bounds it is up to who fills it."""
 
-    def __init__(self) -> None:
-        self._pieces: list[str] = []
+    __slots__ = ("_closed", "_waiter", "items")
+
+    def __init__(self, limit: int | None = None) -> None:
+        self.items: deque[T] = deque(maxlen=limit)
+        """What the reader has not taken yet. Over `limit` the oldest goes."""
         self._closed = False
         self._waiter: asyncio.Future[None] | None = None
 
-    def push(self, piece: str) -> None:
-        """Add a piece. Ignored once closed."""
-        if piece and not self._closed:
-            self._pieces.append(piece)
+    def push(self, item: T) -> None:
+        """Add something. Ignored once closed."""
+        if not self._closed:
+            self.items.append(item)
             self._wake()
 
     def close(self) -> None:
-        """The text is over."""
+        """Nothing more will come."""
         self._closed = True
         self._wake()
 
@@ -33,52 +37,38 @@ class TextFeed:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    def __aiter__(self) -> TextFeed:
+    def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> str:
-        while not self._pieces:
+    async def __anext__(self) -> T:
+        while not self.items:
             if self._closed:
                 raise StopAsyncIteration
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
-        text = "".join(self._pieces)
-        self._pieces.clear()
+        return self._take()
+
+    def _take(self) -> T:
+        return self.items.popleft()
+
+
+class TextFeed(Feed[str]):
+    """Pieces of text; what has gathered is read at once. Bounded by the response that fills it."""
+
+    __slots__ = ()
+
+    def push(self, item: str) -> None:
+        """Add a piece. Ignored once closed."""
+        if item:
+            super().push(item)
+
+    def _take(self) -> str:
+        text = "".join(self.items)
+        self.items.clear()
         return text
 
 
-class SoundFeed:
-    """Frames of sound for one reader. Bounded by the response that fills it."""
+class SoundFeed(Feed[AudioFrame]):
+    """Frames of sound. Bounded by the response that fills it."""
 
-    __slots__ = ("_closed", "_frames", "_waiter")
-
-    def __init__(self) -> None:
-        self._frames: deque[AudioFrame] = deque()
-        self._closed = False
-        self._waiter: asyncio.Future[None] | None = None
-
-    def push(self, frame: AudioFrame) -> None:
-        """Add a frame. Ignored once closed."""
-        if not self._closed:
-            self._frames.append(frame)
-            self._wake()
-
-    def close(self) -> None:
-        """The sound is over."""
-        self._closed = True
-        self._wake()
-
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-
-    def __aiter__(self) -> SoundFeed:
-        return self
-
-    async def __anext__(self) -> AudioFrame:
-        while not self._frames:
-            if self._closed:
-                raise StopAsyncIteration
-            self._waiter = asyncio.get_running_loop().create_future()
-            await self._waiter
-        return self._frames.popleft()
+    __slots__ = ()

@@ -11,13 +11,13 @@ import asyncio
 import inspect
 import logging
 from collections import deque
-from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from antiphon.audio import AudioFrame
 from antiphon.core.facts import EndOfTurnPredicted, Transcribed, UserSpeechEnded, UserSpeechStarted
 from antiphon.errors import UsageError
 from antiphon.options import ModelSettings
+from antiphon.runtime.feed import Feed
 from antiphon.stt import STT, SpeechEvent, SpeechEventType, STTStream
 from antiphon.transport import AudioInput
 from antiphon.turn_detector import TurnDetector, TurnSoFar
@@ -44,45 +44,22 @@ QUEUED_FRAMES = 500
 _SETTINGS = ModelSettings()
 
 
-class FrameQueue:
+class FrameQueue(Feed[AudioFrame]):
     """Frames on their way to an agent's own `stt_node`. Bounded: when full, the oldest frame is dropped."""
 
-    __slots__ = ("_closed", "_frames", "_waiter", "dropped")
+    __slots__ = ("dropped",)
 
     def __init__(self) -> None:
-        self._frames: deque[AudioFrame] = deque(maxlen=QUEUED_FRAMES)
-        self._closed = False
-        self._waiter: asyncio.Future[None] | None = None
+        super().__init__(QUEUED_FRAMES)
         self.dropped = 0
 
-    def push(self, frame: AudioFrame) -> None:
+    def push(self, item: AudioFrame) -> None:
         """Add a frame. Never blocks."""
-        if len(self._frames) == QUEUED_FRAMES:
+        if len(self.items) == QUEUED_FRAMES:
             self.dropped += 1
             if self.dropped == 1:
                 logger.warning("stt_node is %s frames behind; the oldest are dropped", QUEUED_FRAMES)
-        self._frames.append(frame)
-        self._wake()
-
-    def close(self) -> None:
-        """No more frames will come."""
-        self._closed = True
-        self._wake()
-
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-
-    def __aiter__(self) -> AsyncIterator[AudioFrame]:
-        return self
-
-    async def __anext__(self) -> AudioFrame:
-        while not self._frames:
-            if self._closed:
-                raise StopAsyncIteration
-            self._waiter = asyncio.get_running_loop().create_future()
-            await self._waiter
-        return self._frames.popleft()
+        super().push(item)
 
 
 class AudioMemory:
