@@ -1,8 +1,8 @@
 """The dialogue so far, re-read from the history.
 
 The stand-in keeps nothing between requests: `State` is folded from the items of the request each time, turn by turn,
-with `turns` and `reply` deciding at each point as it did then. So the state knows what was asked, what was read back and heard, what
-each tool returned. Understanding is cached by text, so re-reading a long call costs little.
+with `turns` and `reply` deciding at each point as they did then. So the state knows what was asked, what was read back
+and heard, what each tool returned. Understanding is cached by text, so re-reading a long call costs little.
 """
 
 from __future__ import annotations

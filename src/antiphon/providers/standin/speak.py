@@ -1,6 +1,7 @@
 """What the engine says: questions for slots, read-backs, greetings and goodbyes.
 
-Pure phrasing. `turns` and `reply` decide what is to be said; the words come from here and from the tools' own descriptions.
+Pure phrasing. `turns` and `reply` decide what is to be said; the words come from here and from the tools' own
+descriptions.
 """
 
 from __future__ import annotations
