@@ -122,6 +122,14 @@ class RpcInvocationData:
     response_timeout: float
 
 
+class RpcError(Exception):
+    """What a method tells the client that called it."""
+
+    def __init__(self, code: int, message: str, data: str = "") -> None:
+        super().__init__(message)
+        self.code, self.message, self.data = code, message, data
+
+
 class Room:
     """The room of a call, with LiveKit's attributes."""
 

@@ -251,6 +251,31 @@ _TOOLSETS = [
     *_not("there is one way of ranking; leave search_strategy= out", "BM25SearchStrategy KeywordSearchStrategy"),
 ]
 
+_SESSION_PARTS = [
+    *_not("there are no recordings by option; antiphon call --out writes one", "RecordingOptions"),
+    *_not("use a tool that takes the result", "RunOutputOptions"),
+    *_not("write in the instructions how to speak", "ExpressiveOptions NonverbalOptions SpeechSteeringOptions"),
+    *_not("override Agent.stt_node", "AudioRecognition"),
+    *_not(
+        "name the words in the recogniser: deepgram.STT(keyterms=[...])",
+        "KeytermsOptions KeytermDetectionOptions STTContextOptions",
+    ),
+    *_not("session.start takes input= and output= (AudioInput, AudioOutput)", "io"),
+    *_not("override Agent.tts_node; markup is taken out before speech", "text_transforms"),
+]
+
+_NO_REALTIME = "antiphon.realtime has a contract of its own"
+_REALTIME_PARTS = (
+    "RealtimeAvailabilityChangedEvent DuplexModel DuplexSession DuplexCapabilities DuplexAudioFrame "
+    "DuplexOutputTranscriptDelta DuplexRealtimeAdapter InputTranscriptionCompleted InputSpeechStartedEvent "
+    "InputSpeechStoppedEvent GenerationCreatedEvent MessageGeneration RealtimeSessionReconnectedEvent "
+    "RemoteItemAddedEvent"
+)
+_NO_DECISIONS = "ask a model with llm.chat(response_format=...)"
+_DECISIONS = (
+    "Choice ChoiceResult Decision DecisionCapabilities DecisionKind DecisionModel DecisionResponse DecisionResult "
+    "Probability ProbabilityResult Score ScoreResult"
+)
 _STREAM_ADAPTER = "recognisers hear pauses themselves: antiphon.adapters.stream.StreamAdapter over a Recognizer"
 _FALLBACK = "give one model; openai.LLM(max_retries=) tries again"
 _TOKENIZE = "voices cut text into sentences themselves; put your own cut into tts_node"
@@ -299,28 +324,24 @@ MODULES: Mapping[str, list[Name]] = {
         *(n for n in _CHAT if n.name in ("FunctionCall", "FunctionCallOutput", "AgentHandoff", "AgentConfigUpdate")),
         *_AGENTS,
         *_SESSION,
-        *_not("there are no recordings by option; antiphon call --out writes one", "RecordingOptions"),
-        *_not("use a tool that takes the result", "RunOutputOptions"),
-        *_not("write in the instructions how to speak", "ExpressiveOptions NonverbalOptions SpeechSteeringOptions"),
-        *_not("override Agent.stt_node", "AudioRecognition"),
         *_EVENTS,
         *_TURN_OPTIONS,
-        *_not(
-            "name the words in the recogniser: deepgram.STT(keyterms=[...])",
-            "KeytermsOptions KeytermDetectionOptions STTContextOptions",
-        ),
+        *_SESSION_PARTS,
         *(n for n in _ROOM_OPTIONS if n.name in ("RoomInputOptions", "RoomOutputOptions")),
         *_not("session.start(room=ctx.room) does what is needed", "RoomIO"),
-        *_not("session.start takes input= and output= (AudioInput, AudioOutput)", "io"),
         *_not("there is no picture of the agent", "avatar"),
-        *_not("override Agent.tts_node; markup is taken out before speech", "text_transforms"),
         *_BACKGROUND_AUDIO,
         *_not("there is no detection of answering machines", "AMD AMDCategory AMDPredictionEvent"),
         *_RUN_RESULT,
         *_ERRORS,
         *_NOT_GIVEN,
         *_not("end the text of a node where the segment ends", "FlushSentinel"),
-        *_not("write tests with session.run() and mock_tools", "Scenario ScenarioGroup Simulation SimulationContext"),
+        *_not(
+            "write tests with session.run() and mock_tools",
+            "Scenario ScenarioGroup ScenarioUserdata Simulation SimulationContext SimulationDispatch SimulationRun "
+            "SimulationVerdict",
+        ),
+        *_not("there is nothing to register: models are imported where they are used", "Plugin"),
         *_not("jobs run in this process", "ipc"),
     ],
     "livekit.agents.llm": [
@@ -328,7 +349,15 @@ MODULES: Mapping[str, list[Name]] = {
         *_CHAT,
         *_DUPLICATES,
         *_BACKGROUND,
-        *_same("llm", "LLM LLMStream ChatChunk ChoiceDelta FunctionToolCall CompletionUsage"),
+        *_same("llm", "LLM LLMStream ChatChunk ChoiceDelta FunctionToolCall CompletionUsage CollectedResponse"),
+        _as("LLMError", "errors:ProviderError", "to be caught"),
+        _as("RealtimeError", "errors:ProviderError", "to be caught"),
+        _as("RealtimeModelError", "errors:ProviderError", "to be caught"),
+        *_not(_NO_REALTIME, _REALTIME_PARTS),
+        *_not(_NO_DECISIONS, _DECISIONS),
+        *_not("the session filters what it hears with its VAD", "AudioGate AdaptiveNoiseGate FixedGate"),
+        *_not("listen to the session's error events", "AvailabilityChangedEvent MetricsReport"),
+        *_not("they are inner parts of LiveKit", "utils remote_chat_context"),
         *_not(_FALLBACK, "FallbackAdapter RealtimeModelFallbackAdapter"),
         *[
             _as(name, f"realtime:{name}", "a contract of its own: responses are events of the session")
@@ -348,8 +377,10 @@ MODULES: Mapping[str, list[Name]] = {
         *_SPEECH_HANDLE,
         *_TURN_OPTIONS,
         *_BACKGROUND_AUDIO,
-        *_not("override Agent.stt_node", "AudioRecognition"),
-        *_not("session.start takes input= and output= (AudioInput, AudioOutput)", "io"),
+        *_SESSION_PARTS,
+        *_not("there is no picture of the caller", "VoiceActivityVideoSampler"),
+        *_not("sessions run in this process", "RemoteSession"),
+        *_not("listen to agent_output_transcribed: captions follow the sound", "TranscriptSynchronizer"),
     ],
     "livekit.agents.voice.agent": _AGENTS,
     "livekit.agents.voice.agent_session": _SESSION,
@@ -359,17 +390,27 @@ MODULES: Mapping[str, list[Name]] = {
     "livekit.agents.voice.room_io": [
         *_ROOM_OPTIONS,
         *_not("session.start(room=ctx.room) does what is needed", "RoomIO"),
+        *_not("text comes as a turn: session.run(user_input=)", "TextInputEvent ATTRIBUTE_PUBLISH_ON_BEHALF"),
     ],
     "livekit.agents.voice.run_result": _RUN_RESULT,
     "livekit.agents.room_io": [
         *_ROOM_OPTIONS,
         *_not("session.start(room=ctx.room) does what is needed", "RoomIO"),
     ],
-    "livekit.agents.beta": [*_BETA_TOOLS, *_ours("agents", "Instructions"), *_TOOLSETS],
+    "livekit.agents.beta": [
+        *_BETA_TOOLS,
+        *_ours("agents", "Instructions"),
+        *_TOOLSETS,
+        *_not("tell the model in the instructions which language to speak", "TranslationModel TranslationSession"),
+        *_not("tell the model in the instructions which language to speak", "translation"),
+    ],
     "livekit.agents.beta.tools": _BETA_TOOLS,
     "livekit.agents.beta.toolsets": _TOOLSETS,
     "livekit.agents.beta.workflows": _WORKFLOWS,
-    "livekit.agents.cli": [*_ours("servers", "run_app", "commands console and call; start, dev and connect are not")],
+    "livekit.agents.cli": [
+        *_ours("servers", "run_app", "commands console and call; start, dev and connect are not"),
+        *_not("the command is antiphon console", "AgentsConsole"),
+    ],
     "livekit.agents.job": _JOBS,
     "livekit.agents.worker": _JOBS,
     "livekit.agents.inference": [
@@ -377,6 +418,22 @@ MODULES: Mapping[str, list[Name]] = {
         _as("STT", "compat.livekit.models:inference_STT", "without LiveKit's gateway: by the vendor's own key"),
         _as("TTS", "compat.livekit.models:inference_TTS", "without LiveKit's gateway: by the vendor's own key"),
         _as("TurnDetector", "compat.livekit.models:TurnDetector", "judges the words, in this process"),
+        _as("VAD", "compat.livekit.models:VAD", "in this process; its options are its own"),
+        _as("RealtimeModel", "compat.livekit.models:inference_RealtimeModel", "not built yet: a local model instead"),
+        _as("LLMStream", "llm:LLMStream", "an async iterable of ChatChunk"),
+        *_not("there is no picture of the agent", "AvatarSession LemonSliceOptions"),
+        *_not(
+            "annotate names of models with str", "LLMModels STTModels TTSModels VADModels RealtimeModels DuplexModels"
+        ),
+        *_not("annotate names of models with str", "DecisionModels OpenAIRealtimeModels XAIRealtimeModels"),
+        *_not("annotate names with str", "InferenceClass TurnDetectorModels TurnDetectorVersions"),
+        *_not(
+            "words cut the agent, sounds only pause it; AgentSession(turn_handling=) has the limits",
+            "AdaptiveInterruptionDetector InterruptionDetectionError InterruptionDataFrameType OverlappingSpeechEvent",
+        ),
+        *_not(_NO_REALTIME, "RealtimeSession DuplexModel DuplexSession is_realtime_model is_duplex_model"),
+        *_not(_NO_DECISIONS, "DecisionModel"),
+        *_not("inference.LLM(name)", "llm_from_model_string"),
     ],
     "livekit.agents.mcp": [
         _as("MCPServerHTTP", "tools.mcp:MCPServerHTTP", "no tool_result_resolver=; texts and pictures are told"),
@@ -389,7 +446,9 @@ MODULES: Mapping[str, list[Name]] = {
         *_ours("quiet", "AgentMetrics", "never given"),
         *_not(
             "nothing is measured by the session; antiphon call --json has the latency of a call",
-            "LLMMetrics STTMetrics TTSMetrics EOUMetrics VADMetrics RealtimeModelMetrics ModelUsageCollector",
+            "LLMMetrics STTMetrics TTSMetrics EOUMetrics VADMetrics RealtimeModelMetrics ModelUsageCollector "
+            "DecisionMetrics EOTInferenceMetrics InterruptionMetrics LLMModelUsage TTSModelUsage STTModelUsage "
+            "InterruptionModelUsage EOTModelUsage ModelUsage AgentSessionUsage",
         ),
     ],
     "livekit.agents.stt": [
@@ -397,12 +456,22 @@ MODULES: Mapping[str, list[Name]] = {
         *_same("stt", "SpeechEvent SpeechEventType SpeechData"),
         *_not(_STREAM_ADAPTER, "StreamAdapter"),
         *_not(_FALLBACK, "FallbackAdapter"),
-        *_not("subclass STTStream (antiphon.stt)", "RecognizeStream SpeechStream STTCapabilities"),
+        _as("STTError", "errors:ProviderError", "to be caught"),
+        *_not("subclass STTStream (antiphon.stt)", "RecognizeStream SpeechStream STTCapabilities RecognitionUsage"),
+        *_not("there is one caller", "SpeakerContext MultiSpeakerAdapter"),
+        *_not("listen to the session's error events", "AvailabilityChangedEvent"),
+        *_not(_STREAM_ADAPTER, "StreamAdapterWrapper"),
     ],
     "livekit.agents.tts": [
         _as("TTS", "tts:TTS", "a subclass has synthesize(text), an async iterator"),
         *_same("tts", "SynthesizedAudio"),
-        *_not("voices speak sentence by sentence by themselves", "StreamAdapter"),
+        _as("TTSError", "errors:ProviderError", "to be caught"),
+        *_not(
+            "voices speak sentence by sentence by themselves",
+            "StreamAdapter StreamAdapterWrapper SentenceStreamPacer TTSCapabilities MarkupInfo",
+        ),
+        *_not("listen to the session's error events", "AvailabilityChangedEvent"),
+        *_not(_FALLBACK, "FallbackChunkedStream FallbackSynthesizeStream"),
         *_not(_FALLBACK, "FallbackAdapter"),
         *_not("write synthesize(text) as an async generator", "ChunkedStream SynthesizeStream AudioEmitter"),
     ],
@@ -411,18 +480,30 @@ MODULES: Mapping[str, list[Name]] = {
         *_same("vad", "VADStream VADEvent"),
         *_not("events are SpeechStarted and SpeechEnded (antiphon.vad)", "VADEventType"),
     ],
-    "livekit.agents.tokenize": _not(_TOKENIZE, "basic blingfire SentenceTokenizer WordTokenizer"),
+    "livekit.agents.tokenize": _not(
+        _TOKENIZE,
+        "basic blingfire utils SentenceTokenizer WordTokenizer SentenceStream WordStream TokenData "
+        "BufferedSentenceStream BufferedWordStream",
+    ),
     "livekit.agents.types": _NOT_GIVEN,
     "livekit.agents.utils": [
         *_ours("utilities", "shortuuid wait_for_participant"),
         *_same("options", "is_given"),
         *_not("antiphon.audio has Resampler and AudioFrame", "audio AudioBuffer combine_frames merge_frames"),
         *_not("use ImageContent with an image's bytes or URL", "images"),
+        *_same("events", "EventEmitter"),
+        *_not("antiphon.audio has Resampler and AudioFrame", "AudioArrayBuffer codecs"),
+        *_not("there is one room and one caller, in this process", "wait_for_agent wait_for_track_publication"),
+        *_not("use the standard library", "time_ms nodename log_exceptions resolve_env_var resolve_env_int hw"),
+        *_not("they are inner parts of LiveKit", "ExpFilter MovingAverage BoundedDict ConnectionPool http_server"),
+        *_not("programs run here the same everywhere", "is_dev_mode is_hosted"),
     ],
     "livekit.agents.utils.aio": [
         *_ours("utilities", "cancel_and_wait gracefully_cancel"),
         *_not("use asyncio.Queue", "Chan ChanClosed"),
-        *_not("use asyncio.create_task", "duplex_unix tee itertools"),
+        *_not("use asyncio.Queue", "ChanSender ChanReceiver"),
+        *_not("use asyncio.create_task", "duplex_unix tee itertools TaskSet WaitGroup AsyncAtomicCounter debug"),
+        *_not("use asyncio.sleep", "Interval interval Sleep SleepFinished sleep"),
     ],
     "livekit.agents.utils.misc": [*_same("options", "is_given"), *_ours("utilities", "shortuuid")],
     "livekit.agents.utils.http_context": _ours("utilities", "http_session"),
@@ -432,6 +513,43 @@ MODULES: Mapping[str, list[Name]] = {
         *_ours("rooms", "Room", "of one caller, in this process"),
         *_ours("rooms", "Participant RemoteParticipant LocalParticipant", "nothing that is sent arrives anywhere"),
         *_ours("rooms", "ParticipantKind ConnectionState RpcInvocationData"),
+        *_ours("rooms", "RpcError", "never raised by a room here"),
+        *_same("events", "EventEmitter"),
+        *_not("antiphon.audio has Resampler", "AudioResampler AudioResamplerQuality combine_audio_frames AudioMixer"),
+        *_not(
+            "rooms here have no options", "RoomOptions DataStreamOptions RtcConfiguration IceServer IceTransportType"
+        ),
+        *_not("rooms here have no options", "ContinualGatheringPolicy SimulateScenarioKind E2EEManager E2EEOptions"),
+        *_not(
+            "rooms here have no options", "KeyProviderOptions KeyProvider FrameCryptor EncryptionType EncryptionState"
+        ),
+        *_not(
+            "rooms here have no options", "KeyDerivationFunction NoiseCancellationOptions AudioFilter FrameProcessor"
+        ),
+        *_not("on('disconnected') is given the reason as text", "DisconnectReason ConnectError ParticipantState"),
+        *_not("there are no statistics", "stats RtcStats ConnectionQuality StreamState ParticipantKindDetail"),
+        *_not(
+            "nothing is sent to other clients",
+            "DataPacket DataPacketKind SipDTMF Transcription TranscriptionSegment RpcCallInfo RpcInterceptor "
+            "TextStreamInfo ByteStreamInfo TextStreamReader TextStreamWriter ByteStreamReader ByteStreamWriter "
+            "StreamError "
+            "LocalDataTrack RemoteDataTrack DataTrackStream DataTrackFrame DataTrackInfo PushFrameError "
+            "SubscribeDataTrackError ParticipantTrackPermission",
+        ),
+        *_not(
+            "there are no tracks",
+            "LocalTrack RemoteTrack AudioTrack VideoTrack LocalVideoTrack RemoteVideoTrack TrackPublishOptions "
+            "TrackPublication LocalTrackPublication RemoteTrackPublication AudioFrameEvent DegradationPreference "
+            "AudioProcessingModule PlatformAudio PlatformAudioSource PlatformAudioOptions PlatformAudioError "
+            "AudioDeviceInfo",
+        ),
+        *_not(
+            "there is no video",
+            "VideoFrame VideoFrameEvent VideoSource VideoCodec VideoEncoding VideoQuality VideoBufferType "
+            "VideoRotation "
+            "AVSynchronizer EncodedFrameType EncodedVideoFrame EncodedVideoSource EncodedVideoSourceFeedback "
+            "EncodedRateControl VideoEncoderBackend FrameMetadata FrameMetadataFeature",
+        ),
         *_not("there are no tracks; session.start(input=, output=) takes audio of your own", "AudioSource AudioStream"),
         *_not("there are no tracks", "Track LocalAudioTrack RemoteAudioTrack TrackKind TrackSource VideoStream"),
     ],
