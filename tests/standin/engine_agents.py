@@ -600,7 +600,54 @@ def rental() -> Talk:
     return Talk([reserve_car, cancel_reservation], "You work for Sunny Rental.")
 
 
+def bakery() -> Talk:
+    @function_tool
+    def order_cake(
+        flavour: Literal["chocolate", "lemon"], size: Literal["six", "ten"], pickup_date: str, customer: str
+    ) -> str:
+        """Order a cake to collect from the bakery.
+
+        Args:
+            flavour: The flavour
+            size: For how many people
+            pickup_date: When it is collected, YYYY-MM-DD
+            customer: The customer's name
+        """
+        return f"A {flavour} cake for {size} will be ready on {pickup_date}."
+
+    @function_tool
+    def cancel_cake(customer: str, confirmed: bool) -> str:
+        """Cancel a cake order.
+
+        Args:
+            customer: The customer's name
+            confirmed: Only true after the customer has confirmed that they want to cancel
+        """
+        return "The order is cancelled."
+
+    return Talk([order_cake, cancel_cake], "You answer the phone of Crumb Bakery.")
+
+
+def barber() -> Talk:
+    @function_tool
+    def book(name: str, day: str, time: str) -> str:
+        """Book a haircut.
+
+        Args:
+            name: The customer's full name
+            day: The day
+            time: The time
+        """
+        if time.startswith("9"):
+            raise ToolError("We open at ten.")
+        return f"Done, see you {day} at {time}."
+
+    return Talk([book], "You work at Joe's barber shop.")
+
+
 AGENTS = {
+    "bakery": bakery,
+    "barber": barber,
     "cabs": cabs,
     "salon": salon,
     "store": store,

@@ -785,4 +785,38 @@ DIALOGUES: list[Dialogue] = [
             ("ok thanks", []),
         ],
     ),
+    (
+        "bakery",
+        [
+            ("Hi there. I'd like a lemon cake for ten people please.", []),
+            ("Next Saturday", []),
+            (
+                "It's Greta Lindqvist.",
+                [
+                    (
+                        "order_cake",
+                        {"flavour": "lemon", "size": "ten", "pickup_date": "2026-11-28", "customer": "Greta Lindqvist"},
+                    )
+                ],
+            ),
+            ("cancel my cake", []),
+            ("hmm no, keep it", []),
+            ("okay thank you", []),
+        ],
+    ),
+    (
+        "barber",
+        [
+            ("Can I get a haircut tomorrow at nine", []),
+            ("Sam Poole", [("book", {"name": "Sam Poole", "day": "tomorrow", "time": "9:00 AM"})]),
+            ("hm ok", []),
+            ("ten then", [("book", {"name": "Sam Poole", "day": "tomorrow", "time": "10:00 AM"})]),
+            ("Can I bring my son as well?", []),
+            (
+                "and one for my son Max Poole at eleven",
+                [("book", {"name": "Max Poole", "day": "tomorrow", "time": "11:00 AM"})],
+            ),
+            ("thank you, good-bye", []),
+        ],
+    ),
 ]

@@ -300,7 +300,7 @@ def _object(slot: Slot, tool: ToolView, said: Utterance, out: Mapping[str, Fill]
         return not (
             k in said.taken or k in phrased or is_stop(low) or stem(low) in own or (stem(low),) in acts
             or low in numbers.NUMBER_WORDS
-            or low.isdigit() or any(low in value.split() for value in filled) or k in counted
+            or low.isdigit() or stem(low) == "peopl" or any(low in value.split() for value in filled) or k in counted
             or (k and tokens[k - 1].low in _BE and low.endswith(("ing", "ed")))  # "the sink is leaking"
         )  # fmt: skip
 

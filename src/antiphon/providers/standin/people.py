@@ -193,7 +193,7 @@ def _introduced(
                     at += 1
                 if at >= len(tokens) or (tokens[at - 1].tail not in ("", ",", ":") and not strong):
                     continue
-                claimed = lead in _CLAIMS or (lacking and lead in (("it's",), ("it", "is")))
+                claimed = lead in _CLAIMS or lead[0] == "my" or (lacking and lead in (("it's",), ("it", "is")))
                 if not strong and not asked and not claimed:
                     continue
                 if not strong and (tokens[at - 1].tail or (lows[at - 1] == "a" and not cased)):
@@ -205,7 +205,13 @@ def _introduced(
                     end = _run(tokens, at, cased=False, taken=taken)
                 if end == at:
                     continue
-                if not strong and not asked and lead not in _CLAIMS and not (end == len(tokens) and end - at >= 2):
+                if (
+                    not strong
+                    and not asked
+                    and lead not in _CLAIMS
+                    and lead[0] != "my"
+                    and not (end == len(tokens) and end - at >= 2)
+                ):
                     continue
                 if not strong and not _convincing(tokens, at, end, lead, cased, asked, lacking, taken):
                     continue
@@ -225,6 +231,8 @@ def _convincing(
 ) -> bool:
     if cased and not tokens[at].text[0].isupper():
         return False
+    if lead[0] == "my":
+        return cased and not _calendar(tokens[at].low)  # "my son Max", but "my wife prefers mornings"
     if any(token.low.endswith("ing") for token in tokens[at:end]) and not cased:
         return False
     if asked:

@@ -55,7 +55,15 @@ def pursue(state: State, tool: ToolView, said: Utterance | None = None) -> Step:
             if not tool.reads:
                 return Step(say=f"That's already done. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
             return Step(say=repeated or speak.ANYTHING_ELSE, goal=state.goal)
+    if done is not None and done.args == args and done.is_error and said is not None and not _again(state, said):
+        told = speak.apology(results.digest(done.output or "").facts)
+        return Step(say=f"{told} What should I change?", goal=tool.name, asked=state.asked or frozenset(args))
     return Step(calls=(PlannedCall(tool.name, args),), goal=goal)
+
+
+def _again(state: State, said: Utterance) -> bool:
+    """True if what failed is to be tried again as it is."""
+    return said.intent is Intent.RETRY or state.offer is Offer.RETRY
 
 
 def _collect(state: State, tool: ToolView, wanted: list[Slot], said: Utterance | None, goal: str) -> Step:

@@ -6,6 +6,7 @@ that the history shows.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
@@ -217,7 +218,7 @@ def _failure(state: State, call: Called, digest: results.Digest) -> Step:
         state.suspended = tool.name
         asked = frozenset(s.name for s in missing(state, first))
         return Step(say=f"{text} {' '.join(digest.questions)}", goal=first.name, asked=asked)
-    wrong = _wrong(tool, call)
+    wrong = _wrong(tool, call, state.today)
     for slot in wrong:
         state.forget(slot.name)
     asked = frozenset(slot.name for slot in wrong)
@@ -256,7 +257,7 @@ def _offered_by(state: State, questions: Sequence[str], *, besides: str) -> str 
     return max(found, key=lambda m: m.words).tool.name if found else None
 
 
-def _wrong(tool: ToolView, call: Called) -> list[Slot]:
+def _wrong(tool: ToolView, call: Called, today: dt.date) -> list[Slot]:
     """The slots whose values an error complains about: those it quotes, else those it names."""
     text = results.sentences(call.output or "")[:1]
     first = text[0] if text else ""
@@ -278,6 +279,10 @@ def _wrong(tool: ToolView, call: Called) -> list[Slot]:
     named = [s for s in tool.required if s.name in call.args and (s.name_stems & stems)]
     if named:
         return named[:1]
+    spoken = {m.kind for m in understand(first, today).mentions} & {Kind.TIME, Kind.DATE, Kind.NUMBER}
+    alike_in_kind = [s for s in tool.required if s.name in call.args and s.kind in spoken]
+    if alike_in_kind:
+        return alike_in_kind[:1]
     if len(tool.required) == 1:
         return list(tool.required)
     codes = [s for s in tool.required if s.kind is Kind.CODE]

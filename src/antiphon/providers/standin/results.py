@@ -60,7 +60,8 @@ def sentences(text: str) -> list[str]:
 
 _GUIDE = re.compile(
     r"^(?:please |now |then |next,? |you (?:should|must|can|may) |and )?"
-    r"(ask|tell|say|let|inform|offer|suggest|apologi[sz]e|confirm with|read|thank|do not|don't|never|use|call|wait|"
+    r"(ask|tell|say|let|inform|offer|suggest|apologi[sz]e|confirm with|read|thank (?:the|them|him|her)|do not|don't|"
+    r"never|use|call|wait|"
     r"remind|advise|encourage|explain|greet|wish|mention|repeat|respond|reply|answer|invite|summari[sz]e|check with|"
     r"proceed|continue|give the|provide the|notify|relay|convey|speak|keep|warn|welcome|verify with|recommend)\b",
     re.I,
@@ -339,12 +340,17 @@ def digest(output: str, *, said: Sequence[str] = ()) -> Digest:
         goodbye=any(g.goodbye for g in guides),
         anything_else=any(g.anything_else for g in guides),
         retry_later=any(g.retry_later for g in guides),
-        times=tuple(moments.times_in(text)),
+        times=() if _SPAN.search(text) else tuple(moments.times_in(text)),
         items=items,
         negative=bool(_NEGATIVE.search(text)) and not moments.times_in(text),
     )
 
 
+_SPAN = re.compile(
+    r"\bfrom\s+\d[\d:]*\s*(?:[ap]\.?m\.?)?\s*(?:to|until|till)\s+\d|\bbetween\s+\d[\d:]*\s*(?:[ap]\.?m\.?)?\s+and\s+\d",
+    re.I,
+)
+"""From when to when: two times that nobody is to choose between."""
 _UPDATE = re.compile(r"The tool `[^`]*` has updated, message: (.*)\nThe task is still running\b.*", re.S)
 """A tool's report of its progress, as the session words it."""
 _RUNNING = re.compile(r"\bis still running \(started|\bis already running\b")

@@ -259,7 +259,7 @@ def _spelled_choices(description: str) -> tuple[str, ...]:
 
 _PERSON_WORDS = frozenset(
     "full first last sur given family person caller customer client user contact holder host owner guest member your"
-    " recipient sender attendee".split()
+    " recipient sender attendee passenger visitor resident tenant student".split()
 )
 _ROLE = re.compile(r"(?:er|or|ent|ant|ee|ist|ian)$")
 
@@ -309,6 +309,8 @@ def _kind(name: str, description: str, schema: Mapping[str, Any], choices: Seque
         if any(_ROLE.search(word) for word in rest):
             return Kind.PERSON
         return Kind.THING
+    if parts and set(parts) <= _PERSON_WORDS and re.search(r"\bname\b", text):
+        return Kind.PERSON
     if re.search(r"\bfull name\b|\bname of the (?:person|caller|customer)\b", text):
         return Kind.PERSON
     if set(parts) & {
