@@ -12,6 +12,7 @@ import pytest
 from antiphon import RunContext, function_tool
 from antiphon.chat import ChatMessage
 from antiphon.compat.livekit.agents import Agent, AgentTask, Instructions
+from antiphon.compat.livekit.fallback import FallbackLLM, FallbackSTT, FallbackTTS
 from antiphon.compat.livekit.models import TurnDetector, vendor_class
 from antiphon.compat.livekit.notices import forget, notice
 from antiphon.compat.livekit.sessions import (
@@ -166,6 +167,34 @@ def test_a_gateway_name_takes_the_options_of_the_vendor_behind_it(caplog: pytest
     ears = vendor_class("inference", "STT")("deepgram/nova-3", keyterms=["Antiphon"], fallback="x")
     assert ears.behind.label == "deepgram.STT"
     assert told(caplog) == ["inference.STT: no effect here: fallback"]
+
+
+def test_a_fallback_has_the_members_that_can_be_used(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    async def main() -> None:
+        llm = FallbackLLM([vendor_class("openai", "LLM")(), FakeLLM(["Hello."])], attempt_timeout=3.0, sticky=True)
+        assert llm.unusable() is None
+        async with AgentSession[Any](llm=llm) as session:
+            await session.start(Agent(instructions=""))
+            await session.run(user_input="Hi")
+            assert transcript(session.history) == ["user: Hi", "assistant: Hello."]
+
+    run_virtual(main())
+    assert told(caplog) == ["llm.FallbackAdapter: no effect here: sticky"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"), [(FallbackSTT, ["deepgram/nova-3"]), (FallbackTTS, ["cartesia/sonic-3", "rime/arcana"])]
+)
+def test_a_fallback_without_any_gives_way(kind: type[Any], names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for key in ("DEEPGRAM_API_KEY", "CARTESIA_API_KEY"):
+        monkeypatch.delenv(key, raising=False)
+    model = kind(names, attempt_timeout=1.0)
+    assert model.unusable() == "none of its models can be used"
+    assert model.label.endswith(".FallbackAdapter")
 
 
 def test_mcp_servers_become_toolsets() -> None:

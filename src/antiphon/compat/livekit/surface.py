@@ -277,7 +277,7 @@ _DECISIONS = (
     "Probability ProbabilityResult Score ScoreResult"
 )
 _STREAM_ADAPTER = "recognisers hear pauses themselves: antiphon.adapters.stream.StreamAdapter over a Recognizer"
-_FALLBACK = "give one model; openai.LLM(max_retries=) tries again"
+_FALLBACK = "of the members that can be used; retries and sticky= are told"
 _TOKENIZE = "voices cut text into sentences themselves; put your own cut into tts_node"
 
 OTHER_VENDORS: Mapping[str, str] = {
@@ -358,7 +358,8 @@ MODULES: Mapping[str, list[Name]] = {
         *_not("the session filters what it hears with its VAD", "AudioGate AdaptiveNoiseGate FixedGate"),
         *_not("listen to the session's error events", "AvailabilityChangedEvent MetricsReport"),
         *_not("they are inner parts of LiveKit", "utils remote_chat_context"),
-        *_not(_FALLBACK, "FallbackAdapter RealtimeModelFallbackAdapter"),
+        _as("FallbackAdapter", "compat.livekit.fallback:FallbackLLM", _FALLBACK),
+        *_not("llm.FallbackAdapter", "RealtimeModelFallbackAdapter"),
         *[
             _as(name, f"realtime:{name}", "a contract of its own: responses are events of the session")
             for name in ("RealtimeModel", "RealtimeSession", "RealtimeCapabilities")
@@ -455,7 +456,7 @@ MODULES: Mapping[str, list[Name]] = {
         _as("STT", "stt:STT", "a subclass has stream(), which is pushed frames and marks"),
         *_same("stt", "SpeechEvent SpeechEventType SpeechData"),
         *_not(_STREAM_ADAPTER, "StreamAdapter"),
-        *_not(_FALLBACK, "FallbackAdapter"),
+        _as("FallbackAdapter", "compat.livekit.fallback:FallbackSTT", _FALLBACK),
         _as("STTError", "errors:ProviderError", "to be caught"),
         *_not("subclass STTStream (antiphon.stt)", "RecognizeStream SpeechStream STTCapabilities RecognitionUsage"),
         *_not("there is one caller", "SpeakerContext MultiSpeakerAdapter"),
@@ -471,8 +472,8 @@ MODULES: Mapping[str, list[Name]] = {
             "StreamAdapter StreamAdapterWrapper SentenceStreamPacer TTSCapabilities MarkupInfo",
         ),
         *_not("listen to the session's error events", "AvailabilityChangedEvent"),
-        *_not(_FALLBACK, "FallbackChunkedStream FallbackSynthesizeStream"),
-        *_not(_FALLBACK, "FallbackAdapter"),
+        *_not("tts.FallbackAdapter", "FallbackChunkedStream FallbackSynthesizeStream"),
+        _as("FallbackAdapter", "compat.livekit.fallback:FallbackTTS", _FALLBACK),
         *_not("write synthesize(text) as an async generator", "ChunkedStream SynthesizeStream AudioEmitter"),
     ],
     "livekit.agents.vad": [
