@@ -255,6 +255,17 @@ def test_an_absent_name_is_one_line(write: Any) -> None:
         load_agent_file(write("from livekit.agents import AMD\n"), livekit=True)
 
 
+def test_a_file_for_livekit_that_is_run_without_the_option_says_so(write: Any) -> None:
+    with pytest.raises(AgentFileError, match=r"No module named 'livekit'\. Run .* with --livekit\."):
+        load_agent_file(write(""))
+
+
+def test_a_package_that_such_files_import_is_named_with_its_extra(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dotenv", None)
+    with pytest.raises(AgentFileError, match=r"pip install 'antiphon\[livekit\]'"):
+        load_agent_file(write("from dotenv import load_dotenv\n"), livekit=True)
+
+
 def test_nothing_is_run_while_servers_are_collected() -> None:
     with collecting() as served:
         assert run_app(WorkerOptions(begin)) is None

@@ -78,7 +78,7 @@ def _import(path: Path, *, until_served: Sequence[AgentServer] | None = None) ->
     except SyntaxError as error:
         raise AgentFileError(f"{error.filename or path}:{error.lineno}: syntax error: {error.msg}.") from error
     except (Exception, SystemExit) as error:
-        raise AgentFileError(f"{_where(path, error)}: {describe(error)}") from error
+        raise AgentFileError(f"{_where(path, error)}: {describe(error)}{_remedy(error)}") from error
     finally:
         loading.reset(token)
     return module
@@ -100,6 +100,18 @@ def describe(error: BaseException) -> str:
     """What an exception says, in one line."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _remedy(error: BaseException) -> str:
+    """What helps against a missing module, where we know."""
+    missing = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
+    match missing.partition(".")[0]:
+        case "livekit":
+            return ". Run a file written for LiveKit with --livekit."
+        case "dotenv" | "aiohttp":
+            return ". Install it with: pip install 'antiphon[livekit]'"
+        case _:
+            return ""
 
 
 def _where(path: Path, error: BaseException) -> str:
