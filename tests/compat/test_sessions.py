@@ -100,10 +100,17 @@ def test_turn_options_are_those_of_the_session(caplog: pytest.LogCaptureFixture)
 
 
 def test_the_flat_turn_options_count_too() -> None:
-    session = AgentSession[Any](min_endpointing_delay=0.2, max_endpointing_delay=3.0, allow_interruptions=False)
+    session = AgentSession[Any](
+        min_endpointing_delay=0.2,
+        max_endpointing_delay=3.0,
+        allow_interruptions=False,
+        min_interruption_words=2,
+        false_interruption_timeout=1.5,
+    )
     turns = session.options.turns
     assert (turns.endpointing.min_delay, turns.endpointing.max_delay) == (0.2, 3.0)
     assert not turns.interruption.enabled
+    assert (turns.interruption.min_words, turns.interruption.false_after) == (2, 1.5)
 
 
 def test_a_turn_detector_is_taken_where_a_mode_is() -> None:

@@ -26,18 +26,15 @@ from antiphon.tools.toolset import ToolLike
 Userdata = TypeVar("Userdata")
 
 SESSION_OPTIONS_WITHOUT_EFFECT = (
-    "agent_false_interruption_timeout",
     "aec_warmup_duration",
     "conn_options",
     "discard_audio_if_uninterruptible",
     "expressive",
-    "false_interruption_timeout",
     "ivr_detection",
     "keyterms_options",
     "loop",
     "min_consecutive_speech_delay",
     "min_interruption_duration",
-    "min_interruption_words",
     "preemptive_generation",
     "preemptive_tts",
     "resume_false_interruption",
@@ -60,6 +57,13 @@ START_OPTIONS_WITHOUT_EFFECT = (
     "session_host",
 )
 """Options of `AgentSession.start` that are accepted, told, and not used: the room is in this process."""
+
+_FLAT_INTERRUPTION = {
+    "min_interruption_words": "min_words",
+    "false_interruption_timeout": "false_interruption_timeout",
+    "agent_false_interruption_timeout": "false_interruption_timeout",
+}
+"""Options of before `turn_handling`, and what they are called in its `interruption`."""
 
 ROUNDS_BEYOND = 1
 """LiveKit lets the model call tools once more after `max_tool_steps` rounds; so do we here."""
@@ -223,7 +227,7 @@ class AgentSession(native.AgentSession[Userdata]):
         mcp_servers: Any = None,
         **options: Any,
     ) -> None:
-        turns, detection = _turn_handling(turn_handling)
+        turns, detection = _turn_handling(_with_flat_options(turn_handling, options))
         super().__init__(
             stt=model_for("stt", stt),
             vad=vad,
@@ -304,6 +308,16 @@ def _detection(given: Any) -> Any:
         notice("AgentSession: turn_detection='realtime_llm' has no effect here; the VAD and the transcript decide")
         return NOT_GIVEN
     return NOT_GIVEN if given is None else given
+
+
+def _with_flat_options(turn_handling: Any, options: dict[str, Any]) -> Any:
+    """The turn handling, with what of it stands among the session's `options`, which it is taken out of."""
+    flat = {new: options.pop(old) for old, new in _FLAT_INTERRUPTION.items() if old in options}
+    flat = {name: value for name, value in flat.items() if is_given(value)}
+    if not flat or isinstance(turn_handling, TurnHandling):
+        return turn_handling
+    turns = dict(turn_handling) if is_given(turn_handling) and turn_handling is not None else {}
+    return {**turns, "interruption": {**flat, **(turns.get("interruption") or {})}}
 
 
 def _turn_handling(given: Any) -> tuple[Any, Any]:
