@@ -129,7 +129,7 @@ def test_a_recogniser_that_stalls_is_followed_within_the_deadline() -> None:
 def test_a_cough_blames_nobody() -> None:
     changes: list[AvailabilityChanged] = []
     first, second = FakeSTT(["", "hello"]), FakeSTT([""])
-    options = {"pause": 4.0, "on_availability_changed": changes.append}
+    options: dict[str, Any] = {"pause": 4.0, "on_availability_changed": changes.append}
     assert heard_by([first, second], utterances=2, **options) == ["", "hello"]
     assert changes == [] and len(second.streams) == 1
 
@@ -180,7 +180,7 @@ def test_the_recogniser_that_recovered_hears_the_next_utterance() -> None:
     changes: list[tuple[Any, bool]] = []
     first, second = FakeSTT([Fail(LOST), "two"]), FakeSTT(["one"])
     note: Callable[[AvailabilityChanged], None] = lambda change: changes.append((change.provider, change.available))  # noqa: E731
-    options = {"backoff": Backoff(first=1.0), "on_availability_changed": note}
+    options: dict[str, Any] = {"backoff": Backoff(first=1.0), "on_availability_changed": note}
     assert heard_by([first, second], utterances=2, **options) == ["one", "two"]
     assert changes == [(first, False), (first, True)]
 

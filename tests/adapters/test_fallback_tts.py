@@ -80,9 +80,9 @@ def test_it_is_a_voice_like_any_other() -> None:
 
 @pytest.mark.parametrize("dies_after", [0.0, 0.3, 1.0])
 def test_it_is_one_also_when_the_first_voice_breaks_off(dies_after: float) -> None:
-    broken = {"fail_on": "table", "fail_after": dies_after}
-    run(check_tts(lambda: FallbackTTS([FakeTTS(**broken), FakeTTS(sample_rate=16_000)])))
-    run(check_tts(lambda: FallbackTTS([Streaming(dies_after=dies_after), FakeTTS(sample_rate=16_000)])))
+    spare = FakeTTS(sample_rate=16_000)
+    run(check_tts(lambda: FallbackTTS([FakeTTS(fail_on="table", fail_after=dies_after), spare])))
+    run(check_tts(lambda: FallbackTTS([Streaming(dies_after=dies_after), spare])))
 
 
 def test_it_needs_a_voice() -> None:

@@ -113,6 +113,8 @@ class _Stream(STTStream):
         self._errors: list[Exception] = []
         self._patience: asyncio.TimerHandle | None = None
         """When a transcript is overdue."""
+        self._rests_from = 0.0
+        """From then on the recogniser owes no more finals: what was said comes in several sometimes."""
         self._speaking = False
         """The engine's own detector heard speech begin, and not end."""
         self._events: deque[SpeechEvent] = deque(maxlen=_MAX_EVENTS)
@@ -240,7 +242,7 @@ class _Stream(STTStream):
 
     def _prefer(self) -> None:
         """Somebody begins to speak: have the best recogniser listen that may be asked."""
-        if self._leg is None or not self._utterances.is_silent:
+        if self._leg is None or not self._utterances.is_silent or self._loop.time() < self._rests_from:
             return
         better = self._roster.preferred_to(self._leg.member)
         if better is None:
@@ -287,6 +289,7 @@ class _Stream(STTStream):
                 if event.text:
                     self._understood(leg)
                 self._roster.succeeded(leg.member)
+                self._rests_from = self._loop.time() + self._timeout
                 self._settle()
         self._give(event)
 
