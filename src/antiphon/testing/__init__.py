@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         run_virtual,
         wait_until,
     )
-    from antiphon.testing.contract import check_llm, check_output, check_stt, check_tts, check_vad
+    from antiphon.testing.contract import check_llm, check_output, check_realtime, check_stt, check_tts, check_vad
     from antiphon.testing.fakes import (
         Fail,
         FakeLLM,
@@ -67,7 +67,7 @@ _HOME = {
         "run_virtual",
         "wait_until",
     ),
-    "contract": ("check_llm", "check_output", "check_stt", "check_tts", "check_vad"),
+    "contract": ("check_llm", "check_output", "check_realtime", "check_stt", "check_tts", "check_vad"),
     "fakes": (
         "Fail",
         "FakeLLM",
@@ -109,6 +109,7 @@ __all__ = [
     "check_llm",
     "check_output",
     "check_pairs",
+    "check_realtime",
     "check_stt",
     "check_tts",
     "check_vad",

@@ -24,10 +24,13 @@ from antiphon.llm import LLM, ChatChunk, LLMStream
 from antiphon.stt import STT, SpeechEvent, SpeechEventType, STTStream
 from antiphon.testing.audio import silence, speech
 from antiphon.testing.fakes import FakeVAD
+from antiphon.testing.realtime_contract import check_realtime
 from antiphon.text import words
 from antiphon.transport import AudioOutput
 from antiphon.tts import TTS, SynthesizedAudio
 from antiphon.vad import VAD, SpeechEnded, SpeechStarted, VADEvent, VADStream
+
+__all__ = ["check_llm", "check_output", "check_realtime", "check_stt", "check_tts", "check_vad"]
 
 T = TypeVar("T")
 
