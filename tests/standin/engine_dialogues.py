@@ -819,4 +819,21 @@ DIALOGUES: list[Dialogue] = [
             ("thank you, good-bye", []),
         ],
     ),
+    (
+        "receptionist",
+        [
+            ("What do you have on Friday?", _check("Friday")),
+            ("Half past four sounds good please book it for emily carter", _book("Emily Carter", "Friday", "4:30 PM")),
+        ],
+    ),
+    (
+        "receptionist",
+        [
+            ("I'd like an appointment.", []),
+            ("Tomorrow.", _check("tomorrow")),
+            ("Sounds good to me", []),
+            ("Half past four.", []),
+            ("It's emily carter.", _book("Emily Carter", "tomorrow", "4:30 PM")),
+        ],
+    ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -127,6 +128,13 @@ def read_person(
         found = _bare(tokens, taken, cased) if asked else None
         if found is None and lacking:
             found = _trailing(tokens, taken, cased)
+    if found is None and cased and not _has_capital_inside(tokens):
+        # Only the sentence begins with a capital: the recogniser may write none for names.
+        if asked:
+            found = _introduced(tokens, taken, False, asked, lacking) or _bare(tokens, taken, False)
+        elif lacking:
+            found = _introduced(tokens, taken, False, asked, lacking)
+            found = found if found is not None and tokens[found[1] - 1].low in ("for", "under") else None
 
     spelled = next(
         ((k, s) for k in range(len(tokens)) if k not in taken and (s := spelled_word(tokens, k)) is not None), None
@@ -140,6 +148,15 @@ def read_person(
             return PersonName(word, spelled=True), at, end
         return None
     return PersonName(_respell(found[0].text, word)), min(found[1], at), max(found[2], end)
+
+
+def _has_capital_inside(tokens: Sequence[Token]) -> bool:
+    """True if a capital stands where no sentence begins, the calendar's and "I" apart."""
+    return any(
+        token.text[:1].isupper() and before.tail[:1] not in (".", "?", "!") and not _calendar(token.low)
+        and token.low.partition("'")[0] != "i" and token.low not in ("am", "pm")
+        for before, token in itertools.pairwise(tokens)
+    )  # fmt: skip
 
 
 def _respell(name: str, word: str) -> str:
@@ -262,6 +279,14 @@ def _signed(tokens: Sequence[Token], taken: set[int], cased: bool) -> tuple[Pers
 _FILLERS = frozenset(phrases("before a bare name"))
 
 
+_CLOSERS = frozenset("please thanks thank here speaking and is that's it's spelled spelt".split())
+
+
+def _closed(tokens: Sequence[Token], end: int, taken: set[int]) -> bool:
+    """True if a name may end before token `end`."""
+    return end == len(tokens) or bool(tokens[end - 1].tail) or end in taken or tokens[end].low in _CLOSERS
+
+
 def _bare(tokens: Sequence[Token], taken: set[int], cased: bool) -> tuple[PersonName, int, int] | None:
     i = 0
     while i < len(tokens):
@@ -270,6 +295,8 @@ def _bare(tokens: Sequence[Token], taken: set[int], cased: bool) -> tuple[Person
             continue
         end = _run(tokens, i, cased=cased, taken=taken, sure=True)
         if end > i:
+            if not cased and not _closed(tokens, end, taken):
+                return None  # "sounds good to me": a sentence, not a name
             follows_comma = end < len(tokens) and tokens[end - 1].tail == ","
             if follows_comma and end - i == 1:
                 # "Chen, Sarah" would be rare in speech; "Sarah, Chen" is a pause.
