@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 
 import numpy as np
 import pytest
@@ -32,8 +32,11 @@ RATE = 16_000
 class Levels:
     """Understands a voice by its level."""
 
+    def __init__(self, delay: float = 0.05) -> None:
+        self._delay = delay
+
     async def recognize(self, audio: AudioFrame) -> str:
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(self._delay)
         samples = np.frombuffer(audio.data, "<i2")
         return " ".join(str(level) for level in dict.fromkeys(samples[samples != 0].tolist()))
 
@@ -85,11 +88,11 @@ class DiesOnce(StreamAdapter):
         return super().stream() if death is None else Dying(super().stream(), death[0], stalls=death[1])
 
 
-async def call(random_: random.Random, stream: STTStream) -> None:
-    """Three utterances of levels 1000, 2000 and 3000, with short pauses between them."""
+async def call(stream: STTStream, utterances: Iterable[tuple[float, float]]) -> None:
+    """Utterances of levels 1000, 2000 and so on: (seconds of voice, seconds of silence behind it)."""
     detector = FakeVAD().stream()
-    for level in (1000, 2000, 3000):
-        for value, seconds in ((level, random_.uniform(0.3, 2.0)), (0, random_.uniform(0.25, 1.5))):
+    for number, (voice, pause) in enumerate(utterances, 1):
+        for value, seconds in ((1000 * number, voice), (0, pause)):
             for _ in range(round(seconds / FRAME)):
                 frame = AudioFrame(np.full(round(FRAME * RATE), value, "<i2").tobytes(), RATE)
                 stream.push(frame)
@@ -109,7 +112,21 @@ def test_each_utterance_is_understood_once_whenever_a_recogniser_dies(seed: int,
         heard: list[str] = []
         async with FallbackSTT(engines, backoff=Backoff(first=1.0)).stream() as stream:
             reading = asyncio.create_task(finals(stream, heard))
-            await call(walk, stream)
+            await call(stream, [(walk.uniform(0.3, 2.0), walk.uniform(0.25, 1.5)) for _ in range(3)])
+            await reading
+        assert " ".join(heard).split() == ["1000", "2000", "3000"]
+
+    run_virtual(main())
+
+
+def test_a_recogniser_that_owes_two_transcripts_gives_both_before_a_better_one_takes_over() -> None:
+    async def main() -> None:
+        engines = [DiesOnce(0.05, stalls=True), StreamAdapter(Levels(0.3))]
+        heard: list[str] = []
+        async with FallbackSTT(engines).stream() as stream:
+            reading = asyncio.create_task(finals(stream, heard))
+            # The first two are handed over together; the third begins when one of them is understood.
+            await call(stream, [(0.3, 0.4), (0.5, 1.0), (0.5, 3.0)])
             await reading
         assert " ".join(heard).split() == ["1000", "2000", "3000"]
 
