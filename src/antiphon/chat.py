@@ -239,7 +239,7 @@ class ChatContext:
             content=[content] if isinstance(content, str) else list(content),
             id=id or new_id("item"),
             interrupted=interrupted,
-            extra=extra or {},
+            extra={} if extra is None else extra,
         )
         if created_at is None:
             self.append(message)

@@ -80,11 +80,15 @@ def wire_messages(chat_ctx: ChatContext) -> list[Message]:
                 if group and not _belongs(item, group[-1], before):
                     _close_group(group, outputs, messages)
                 group.append(item)
-        elif not isinstance(item, FunctionCallOutput) and (message := _wire_message(item)):
-            _close_group(group, outputs, messages)
-            messages.append(message)
+        elif not isinstance(item, FunctionCallOutput):
+            message = item.wire.get(FORMAT) or _wire_message(item)
+            if message:
+                if group:
+                    _close_group(group, outputs, messages)
+                messages.append(message)
         before = item
-    _close_group(group, outputs, messages)
+    if group:
+        _close_group(group, outputs, messages)
     return messages
 
 
@@ -96,8 +100,6 @@ def _belongs(call: FunctionCall, last: FunctionCall, before: ChatItem | None) ->
 
 
 def _close_group(group: list[FunctionCall], outputs: Mapping[str, FunctionCallOutput], messages: list[Message]) -> None:
-    if not group:
-        return
     calls = [_wire_call(call) for call in group]
     if messages and messages[-1]["role"] == "assistant" and "tool_calls" not in messages[-1]:
         messages[-1] = {**messages[-1], "tool_calls": calls}
