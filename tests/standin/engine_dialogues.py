@@ -836,4 +836,13 @@ DIALOGUES: list[Dialogue] = [
             ("It's emily carter.", _book("Emily Carter", "tomorrow", "4:30 PM")),
         ],
     ),
+    (
+        "receptionist",
+        [
+            ("book me for tuesday nine am. name is Oliver grant.", _book("Oliver Grant", "Tuesday", "9:00 AM")),
+            ("book it for half past four then", []),
+            ("no", []),
+            ("book another one for wednesday at 2 pm", _book("Oliver Grant", "Wednesday", "2:00 PM")),
+        ],
+    ),
 ]

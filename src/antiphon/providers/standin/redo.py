@@ -47,6 +47,8 @@ def would_repeat(state: State, tool: ToolView, said: Utterance | None, *, reques
         return True
     if any(s.kind is Kind.THING and s.name in revised(state, tool) for s in tool.required):
         return False  # the next thing, not the same once more
+    if not said.wants_one and {"it", "that", "this"} & set(said.lows):
+        requested = False  # "book it for five then": what is booked, at another time
     offered = state.offer is Offer.TOOL and state.offered_tool == tool.name
     return not requested and not offered and state.goal != tool.name
 
