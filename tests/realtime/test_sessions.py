@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from antiphon import Agent, AgentSession, EndCallTool, RunContext, StopResponse, function_tool
-from antiphon.chat import ChatContext, ChatMessage
+from antiphon.chat import ChatContext, ChatMessage, FunctionCallOutput
 from antiphon.errors import ProviderConnectionError, ProviderError, UsageError
-from antiphon.realtime import RealtimeCapabilities
+from antiphon.realtime import RealtimeCapabilities, RealtimeSetup
 from antiphon.testing import (
     Fail,
     FakeLLM,
@@ -24,7 +25,7 @@ from antiphon.testing import (
     run_virtual,
     transcript,
 )
-from antiphon.testing.realtime import Break, FakeRealtimeModel, RealtimeTurn
+from antiphon.testing.realtime import Break, FakeRealtimeModel, FakeRealtimeSession, RealtimeTurn
 
 LONG = "This is a rather long answer that goes on for quite a while, so that there is time enough to interrupt it."
 SELF_ANSWERING = RealtimeCapabilities(auto_tool_reply_generation=True)
@@ -404,9 +405,31 @@ def test_a_call_ends_after_the_goodbye(capabilities: RealtimeCapabilities) -> No
     run_virtual(main())
 
 
-def test_a_call_ends_also_if_the_model_says_no_goodbye() -> None:
+def test_a_model_that_is_to_say_goodbye_by_itself_has_five_seconds_for_it() -> None:
+    class Mute(FakeRealtimeSession):
+        def submit_outputs(self, outputs: Sequence[FunctionCallOutput], *, reply: bool = True) -> None:
+            super().submit_outputs(outputs, reply=False)
+
+    class Model(FakeRealtimeModel):
+        def session(self, setup: RealtimeSetup) -> FakeRealtimeSession:
+            return Mute(self, setup)
+
     async def main() -> None:
-        script: list[RealtimeTurn] = [Reply("", [("end_call", {})]), Hang(), Hang()]
+        model = Model([Reply("", [("end_call", {})])], hears=["that is all"], capabilities=SELF_ANSWERING)
+        async with Call(model) as call:
+            await call.begin(Agent(tools=[EndCallTool()]))
+            await call.says(then=4.0)
+            assert not call.closed
+            await asyncio.sleep(5.0)
+            assert call.closed == ["task_completed"]
+            assert not [line for line in call.lines if line.startswith("assistant")]
+
+    run_virtual(main())
+
+
+def test_a_call_ends_without_a_goodbye_where_none_is_wanted() -> None:
+    async def main() -> None:
+        script: list[RealtimeTurn] = [Reply("", [("end_call", {})])]
         model = FakeRealtimeModel(script, hears=["that is all"], capabilities=SELF_ANSWERING)
         async with Call(model) as call:
             await call.begin(Agent(tools=[EndCallTool(end_instructions=None)]))

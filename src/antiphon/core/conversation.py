@@ -252,6 +252,9 @@ class Conversation:
                     item.created_at = floor.history.wall
                     floor.history.record(item, agent)
             case EndRequested(speech_id, linger, reason):
+                speech = floor.speech(speech_id)
+                if speech is not None:
+                    speech.ends_call = True
                 self._closing.end_after(speech_id, linger, reason)
             case CloseRequested(drain, reason):
                 self._closing.request(floor, drain=drain, reason=reason)

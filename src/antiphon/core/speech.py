@@ -155,6 +155,8 @@ class Speech:
     """The core's own line was said in the model's place."""
     last_round: bool = False
     """The task it belonged to is over: nothing follows the calls at hand."""
+    ends_call: bool = False
+    """The call ends with it: what it lacks is not asked for again, nor made up for."""
     farewell: bool = False
     """Its last response, before a hand-off: no tools."""
     carried: list[int] = field(default_factory=list)

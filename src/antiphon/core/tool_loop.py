@@ -181,7 +181,7 @@ def failed(floor: Floor, gen: int, error: str, text: str) -> None:
     floor.text_complete(speech, text)
     if step.calls or speech.interrupted:
         return
-    if speech.kind is Kind.REPLY and not speech.failed and not speech.last_round:
+    if speech.kind is Kind.REPLY and not speech.failed and not speech.last_round and not speech.ends_call:
         speech.failed = speech.fallback = True
         floor.begin_step(speech, tools=False, say=floor.options.failure_line)
         return
@@ -258,6 +258,7 @@ def _is_silent(floor: Floor, speech: Speech, step: Step) -> bool:
     if (
         speech.kind is not Kind.REPLY
         or speech.last_round
+        or speech.ends_call
         or speech.tool_choice == "none"
         or step.segment in speech.live
         or step.segment.text
