@@ -553,7 +553,22 @@ def bank() -> Talk:
         """
         return "The card is blocked."
 
-    return Talk([verify_customer, get_balance, block_card], "You are the phone assistant of Harbor Bank.")
+    @function_tool
+    def transfer_money(
+        amount: float, from_account: Literal["checking", "savings"], to_account: Literal["checking", "savings"]
+    ) -> str:
+        """Transfer money between the customer's accounts. Confirm with the customer first.
+
+        Args:
+            amount: The amount in dollars
+            from_account: Where the money comes from
+            to_account: Where the money goes
+        """
+        return f"{amount:g} dollars are in {to_account} now."
+
+    return Talk(
+        [verify_customer, get_balance, block_card, transfer_money], "You are the phone assistant of Harbor Bank."
+    )
 
 
 def plumber() -> Talk:

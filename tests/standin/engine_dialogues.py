@@ -845,4 +845,26 @@ DIALOGUES: list[Dialogue] = [
             ("book another one for wednesday at 2 pm", _book("Oliver Grant", "Wednesday", "2:00 PM")),
         ],
     ),
+    (
+        "bank",
+        [
+            ("move 200 dollars to checking", []),
+            ("from savings", []),
+            (
+                "yes that's correct",
+                [("transfer_money", {"amount": 200, "from_account": "savings", "to_account": "checking"})],
+            ),
+        ],
+    ),
+    (
+        "bank",
+        [
+            ("please transfer 50 dollars from checking to savings", []),
+            ("ok thanks", []),
+            (
+                "yes",
+                [("transfer_money", {"amount": 50, "from_account": "checking", "to_account": "savings"})],
+            ),
+        ],
+    ),
 ]

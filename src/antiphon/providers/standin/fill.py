@@ -51,6 +51,7 @@ def fill(tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: Situati
             out[slot.name] = Fill(flag, at.turn, flag)
         elif slot.kind is Kind.TIME and slot.name not in out and (clock := time_on_offer(slot, said, at)) is not None:
             out[slot.name] = clock
+    _tell_apart(tool, said, known, at, out)
     free_text(tool, said, known, at, out, used | counted, counted)
     for name, fresh in out.items():
         before = known.get(name)
@@ -82,6 +83,31 @@ def _order_days(tool: ToolView, known: Mapping[str, Fill], at: Situation, out: d
         late += dt.timedelta(days=7)
     if late != end.raw.date:
         out[last.name] = in_form(last, replace(end.raw, date=late), known, at)
+
+
+def _tell_apart(
+    tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: Situation, out: dict[str, Fill]
+) -> None:
+    """Slots that share one closed list ("from checking to savings"): each value said goes to one of them."""
+    lists: dict[str, list[Slot]] = {}
+    for slot in tool.slots:
+        if slot.kind is Kind.CHOICE:
+            lists.setdefault(repr(slot.choices), []).append(slot)
+    for twins in lists.values():
+        choices = twins[0].choices
+        named = {stem(str(choice).lower()): choice for choice in choices}
+        found = [(k, named[stem(t.low)]) for k, t in enumerate(said.tokens) if stem(t.low) in named]
+        if len(twins) < 2 or not found:
+            continue
+        for slot in twins:
+            out.pop(slot.name, None)
+        for k, choice in found:
+            before = said.lows[max(0, k - 2) : k]
+            part = "end" if {"to", "into"} & set(before) else "start" if "from" in before else ""
+            fits = [s for s in twins if s.name not in out and (not part or role_of(s) in (part, ""))]
+            fits.sort(key=lambda s: (s.name not in at.asked, s.name in known))
+            if fits:
+                out[fits[0].name] = Fill([choice] if fits[0].many else choice, at.turn)
 
 
 def _noun_end(slot: Slot, mention: Mention, said: Utterance) -> int:
