@@ -245,3 +245,14 @@ def test_a_close_does_not_wait_for_words() -> None:
     d.heard_all("It is noon.")
     d.tell(CloseRequested(drain=False)).wait(1.0)
     assert d.closed and d.lines == ["assistant: It is noon."]
+
+
+def test_an_answer_to_the_latest_turn_waits_also_while_an_earlier_one_is_owed() -> None:
+    d = Hearing(hooks=False)
+    first = d.takes("hello")
+    d.tell(HookReturned(d.last(RunHook).hook))
+    d.begins(first)
+    second = d.takes("what time is it")  # before anything of the answer was heard
+    latest = d.begins(second)
+    d.tell(HookReturned(d.last(RunHook).hook))
+    assert d.last(Adopt).response == latest and len(d.all(Adopt)) == 2

@@ -505,10 +505,12 @@ class Conversation:
             return False
         if response.turn is None:
             return not response.to_results and not floor.is_busy
-        if floor.owed:  # an answer that began before what is protected has ended would not know of it
-            return floor.owed[-1].heard_as == response.turn and floor.shielding() is None
-        ahead = [taken.id for taken in floor.unasked.taken]
-        return response.turn in ahead or (floor.judged is not None and floor.judged.heard_as == response.turn)
+        if any(taken.id == response.turn for taken in floor.unasked.taken):
+            return True
+        if floor.judged is not None and floor.judged.heard_as == response.turn:
+            return True
+        # An answer that began before what is protected has ended would not know of it.
+        return bool(floor.owed) and floor.owed[-1].heard_as == response.turn and floor.shielding() is None
 
     @property
     def _answer_due(self) -> float | None:

@@ -23,7 +23,7 @@ _CLASSES: dict[str, type] = {
     if isinstance(value, type) and is_dataclass(value)
 }
 
-OPENERS = (f.SpeechRequested, f.AgentTaskStarted)
+OPENERS = (f.SpeechRequested, f.AgentTaskStarted, f.TurnTaken, f.ResponseBegan)
 """Facts that carry an id which the application took from `new_id()` just before."""
 
 

@@ -19,6 +19,7 @@ The promises, by the word a `Violation` begins with:
 - barge-in: the line pauses at once, is cut on words, and is not paused for nothing
 - handles: every requested speech is done exactly once
 - liveness: what is unfinished has a deadline or the caller has the floor; no deadline lies in the past
+- unasked: a response that the model began is adopted or declined, once; a turn without words is answered, too
 - rest, end: as `at_rest` and `at_end` say
 
 Where the core may rightly assume that something is over because its time is up, the shadow computes that bound by
@@ -241,6 +242,12 @@ class Shadow:
         self.closed = False
         self.resumed_until = 0.0
         """A tool that comes back from the caller has a moment to end before it is spoken over."""
+        self.responses: dict[int, f.ResponseBegan] = {}
+        """Begun by the model, neither adopted nor declined."""
+        self.heard_turns: dict[int, str] = {}
+        """Turns that the model took, and their words; "" while they are not known."""
+        self.wordless: set[int] = set()
+        """Those that were committed without words and are to be answered."""
         self.may_end = False
         """A goodbye was asked for, and the caller has not gone on since."""
         self.committed_now = False
@@ -264,6 +271,9 @@ class Shadow:
             f.UserTurnCommitRequested: self._commit_requested,
             f.UserTurnSubmitted: self._submitted,
             f.UserTurnCleared: self._cleared,
+            f.TurnTaken: self._turn_taken,
+            f.TurnTranscribed: self._turn_transcribed,
+            f.ResponseBegan: self._response_began,
             f.TextStarted: self._text_started,
             f.ToolCalled: self._tool_called,
             f.StepGenerated: self._step_generated,
@@ -289,6 +299,9 @@ class Shadow:
         }
         self._commands: dict[type, Callable[[Any], None]] = {
             do.Generate: self._generate,
+            do.Adopt: self._adopt,
+            do.Decline: self._decline,
+            do.CommitAudio: self._commit_audio,
             do.StopGenerating: self._stop_generating,
             do.Speak: self._speak,
             do.Play: self._play,
@@ -388,6 +401,59 @@ class Shadow:
     def _cleared(self, _: f.UserTurnCleared) -> None:
         self.waiting_words.clear()
         self.said_last = ""
+
+    # -- facts: a model that hears and speaks
+
+    def _turn_taken(self, fact: f.TurnTaken) -> None:
+        self.heard_turns[fact.turn] = fact.text or ""
+        if fact.text is not None:
+            self.heard_words.add(fact.text.split()[0])
+            self.typed.add(fact.text)
+            if _is_told_apart(fact.text):
+                self.waiting_words.append(fact.text.split()[0])
+        self.counters["turn taken by the model" if fact.text else "turn without words"] += 1
+
+    def _turn_transcribed(self, fact: f.TurnTranscribed) -> None:
+        if fact.text and not self.heard_turns.get(fact.turn):
+            self.heard_turns[fact.turn] = fact.text
+            self.heard_words.add(fact.text.split()[0])
+            self.typed.add(fact.text)
+            self.turn_texts.append(fact.text)
+            self.answered.add(fact.text)  # that it is answered is seen in `wordless`
+            self.counters["words after their turn"] += 1
+
+    def _response_began(self, fact: f.ResponseBegan) -> None:
+        if not self.closed:
+            self.responses[fact.response] = fact
+
+    def _commit_audio(self, command: do.CommitAudio) -> None:
+        self.heard_turns[command.turn] = ""
+        self.counters["turn by sound alone"] += 1
+
+    def _adopt(self, command: do.Adopt) -> None:
+        response = self.responses.pop(command.response, None)
+        if response is None:
+            self._fail("unasked", f"{command} of a response that did not begin, or was judged before")
+            return
+        if self.closing and not self.close_at:
+            self._fail("unasked", f"{command} while the session closes")
+        if response.agent != command.agent or command.agent != self.frames[-1][1]:
+            self._fail("unasked", f"{command} of a response of {response.agent}, in charge is {self.frames[-1][1]}")
+        if response.to_results and response.turn is None:
+            self._fail("unasked", f"{command}, which answers results that wanted no answer")
+        if self.speaking:
+            self._fail("unasked", f"{command} while the caller speaks")
+        if response.turn is None and any(s.place is Place.PLAYING and not self._gone_by_now(s) for s in self.sink):
+            self._fail("unasked", f"{command} while {self.sink[0].number} sounds")
+        self.counters["response adopted"] += 1
+        asked = do.Generate(command.gen, command.speech, command.segment, command.agent, (), command.tools)
+        self._generate(asked, adopted=True)
+        self.wordless.clear()
+
+    def _decline(self, command: do.Decline) -> None:
+        if self.responses.pop(command.response, None) is None:
+            self._fail("unasked", f"{command} of a response that did not begin, or was judged before")
+        self.counters["response declined"] += 1
 
     # -- facts: the model
 
@@ -586,6 +652,10 @@ class Shadow:
         if self.last >= expires - EPSILON:
             return  # Too late: the turn was taken as it was.
         text = hook.text if fact.text is None else fact.text
+        if not text:
+            if fact.veto:
+                self.wordless.discard(hook.heard_as or 0)
+            return
         self.turn_texts.append(text)
         if fact.veto:
             self.counters["turn vetoed"] += 1
@@ -665,7 +735,7 @@ class Shadow:
             self._fail("adoption", f"{command} for a speech that an orphan asked for")
         return speech
 
-    def _generate(self, command: do.Generate) -> None:
+    def _generate(self, command: do.Generate, *, adopted: bool = False) -> None:
         speech = self._begin(command)
         if not speech.generated:
             for segment in self.sink:
@@ -692,14 +762,20 @@ class Shadow:
         shown = [item.text_content or "" for item in command.open if type(item) is ChatMessage and item.role == "user"]
         for text in shown:
             self._turn(text)
+        if adopted:  # the model heard what was committed, recorded or not
+            for text in self.expected_turns:
+                self._turn(text)
+            shown = list(self.unanswered)
         for turn in (*self.unanswered.values(), *self.half_answered.values()):
             if command.agent in turn.agents or turn.text in shown:
                 turn.carriers.append(speech)
                 if first and speech.request is None:
                     turn.begun.append(speech)
                     speech.begun_for.append(turn)
-        if first:
+        if first and not adopted:
             self._check_reason(speech, command)
+        if not command.delivery:
+            self.wordless.clear()
 
     def _check_reason(self, speech: Speech, command: do.Generate) -> None:
         """A reply begins when somebody asked for it and the caller lets the agent speak."""
@@ -715,6 +791,7 @@ class Shadow:
         elif (
             not self.unanswered
             and not self.half_answered
+            and not self.wordless
             and not any(not _is_told_apart(text) for text in self.turn_texts)
         ):
             self._fail("turns", f"reply {command.speech} answers nobody")
@@ -1060,6 +1137,8 @@ class Shadow:
         self._check_silence(command)
         self.committed_now = True
         self.turn_texts.append(command.text)
+        if command.heard_as is not None and not command.text:
+            self.wordless.add(command.heard_as)
         if self.may_end:
             self.may_end = False
             self.counters["goodbye taken back"] += 1
@@ -1073,7 +1152,7 @@ class Shadow:
 
     def _check_silence(self, command: do.RunHook) -> None:
         """A spoken turn was silent as long as endpointing asks."""
-        if command.text in self.typed:
+        if command.text in self.typed or self.options.turns.detection == "realtime_llm":
             return
         asked, self.commit_asked = self.commit_asked, False
         if asked or self.silent_since is None:
@@ -1355,6 +1434,8 @@ class Shadow:
         ]
         if self.options.turns.detection != "manual":
             found += [f"words {w}" for w in self.waiting_words]
+        found += [f"response {number}" for number in self.responses]
+        found += [f"turn {number} without words" for number in self.wordless]
         found += [f"turn {t.text!r}" for t in self.unanswered.values() if not any(s.excused for s in t.carriers)]
         return found
 

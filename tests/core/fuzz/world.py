@@ -132,6 +132,10 @@ class Temper:
     """A tool says goodbye and ends the call."""
     closes: float = 0.1
     """The session is closed in the middle."""
+    wordless: float = 0.5
+    """The words of a turn that the model heard come after it, if at all."""
+    unasked: float = 0.8
+    """A model that answers unasked does so."""
 
 
 @dataclass(slots=True)
@@ -154,6 +158,10 @@ def draw_options(rng: Random) -> SessionOptions:
     """Options of one session: mostly the defaults."""
     detection = rng.choices(("vad", "stt", "manual"), (0.86, 0.08, 0.06))[0]
     has_stt = rng.random() < 0.95
+    model_hears = rng.random() < 0.2
+    if model_hears:
+        has_stt = False
+        detection = rng.choices(("realtime_llm", "vad"), (0.75, 0.25))[0]
     return SessionOptions(
         turns=TurnHandling(
             detection=detection,  # type: ignore[arg-type]
@@ -166,6 +174,7 @@ def draw_options(rng: Random) -> SessionOptions:
         ),
         max_tool_steps=rng.choices((0, 1, 2, 3), (0.08, 0.2, 0.3, 0.42))[0],
         has_stt=has_stt,
+        model_hears=model_hears,
     )
 
 
@@ -179,7 +188,7 @@ def draw_temper(rng: Random) -> Temper:
                 ("fail", 0.3), ("hang", 0.15), ("noise", 0.2), ("late", 0.9), ("barge", 0.9), ("barge", 0.0),
                 ("veto", 0.4), ("slow_hook", 0.8), ("update", 0.6), ("handoff", 0.5), ("task", 0.5), ("talk", 0.6),
                 ("protect", 0.5), ("app", 0.9), ("app", 0.0), ("lag", 0.1), ("closes", 0.6),
-                ("ends", 0.5),
+                ("ends", 0.5), ("wordless", 0.0), ("wordless", 1.0), ("unasked", 0.3),
             )
         )  # fmt: skip
         setattr(temper, name, value)
@@ -232,9 +241,13 @@ class World:
         self.tasks: dict[int, Task] = {}
         self._speeches: list[int] = []
         self._agents = ["a1"]
+        self._entered = "a1"
+        """The agent that began last: mostly the one in charge."""
         self._serial = 0
         self._perform: dict[type, Callable[[Any], None]] = {
             do.Generate: self._generate,
+            do.Adopt: self._generate,
+            do.CommitAudio: self._commit_audio,
             do.StopGenerating: self._stop_generating,
             do.Speak: self._speak,
             do.Play: self._play,
@@ -250,6 +263,8 @@ class World:
             do.Close: self._close,
         }
         self.start(self._caller())
+        if options.model_hears:
+            self.start(self._model_of_its_own_accord())
         if rng.random() < temper.app:
             self.start(self._application())
         if rng.random() < temper.closes:
@@ -357,6 +372,10 @@ class World:
         rng = self.rng
         yield self.some(0.0, 2.0)
         while not self.calm:
+            if self.options.turns.detection == "realtime_llm":
+                yield from rng.choices((self._heard_turn, self._cough, self._typed), (0.7, 0.15, 0.15))[0]()
+                yield self.some(0.1, 1.5) if self.chance(self.temper.barge) else self.some(1.0, 6.0)
+                continue
             script = rng.choices(
                 (
                     self._utterance,
@@ -432,6 +451,43 @@ class World:
         yield self.some(0.0, 0.2)
         yield f.UserSpeechEnded()
 
+    def _heard_turn(self) -> Process:
+        """A turn that the model hears and ends, and the answer that it begins."""
+        yield f.UserSpeechStarted()
+        yield self.some(0.05, 0.9)
+        yield f.UserSpeechEnded()
+        yield self.some(0.0, 0.4)
+        text, wordless = self._heard_text(), self.chance(self.temper.wordless)
+        answered = self.chance(0.8)
+        turn = yield Open(lambda number: f.TurnTaken(number, None if wordless else text, answered))
+        if wordless:
+            self.start(self._words_of(turn, text))
+        if answered and self.chance(self.temper.unasked):
+            yield self.some(0.0, 0.6)
+            yield from self._respond(turn)
+
+    def _heard_text(self) -> str:
+        if self.chance(0.1):
+            return self.rng.choice(("uh huh", "okay"))
+        return self.text("u")
+
+    def _words_of(self, turn: int, text: str) -> Process:
+        yield self.heavy()
+        if not self.chance(0.1):
+            yield f.TurnTranscribed(turn, text if self.chance(0.9) else "")
+
+    def _respond(self, turn: int | None, *, to_results: bool = False) -> Process:
+        agent = self._entered if self.chance(0.95) else self.rng.choice(self._agents)
+        yield Open(lambda number: f.ResponseBegan(number, agent, turn, to_results))
+
+    def _model_of_its_own_accord(self) -> Process:
+        while not self.calm:
+            yield self.some(2.0, 9.0)
+            yield from self._respond(None, to_results=self.chance(0.3))
+
+    def _commit_audio(self, command: do.CommitAudio) -> None:
+        self.start(self._words_of(command.turn, self._heard_text()))
+
     def _typed(self) -> Process:
         yield f.UserTurnSubmitted(self.text("u"))
 
@@ -463,7 +519,7 @@ class World:
 
     # -- the model
 
-    def _generate(self, command: do.Generate) -> None:
+    def _generate(self, command: do.Generate | do.Adopt) -> None:
         rng, temper = self.rng, self.temper
         calls = self._calls() if self._wants_calls(command) else []
         says = "" if self.chance(temper.mute if not calls else 0.6) else self.text("m")
@@ -477,7 +533,7 @@ class World:
         self._voices[voice.gen] = self._by_segment[voice.segment] = voice
         voice.running = self.start(process)
 
-    def _wants_calls(self, command: do.Generate) -> bool:
+    def _wants_calls(self, command: do.Generate | do.Adopt) -> bool:
         if self.calm or len(self._called) > 60:
             return False
         if not command.tools:
@@ -713,6 +769,8 @@ class World:
     # -- hooks
 
     def _run_hook(self, command: do.RunHook) -> None:
+        if command.kind == "on_enter":
+            self._entered = command.agent
         if command.kind == "on_user_turn_completed":
             self.start(self._turn_hook(command))
         else:
@@ -723,7 +781,7 @@ class World:
         if not self.calm and self.chance(self.temper.hang):
             return
         veto = self.chance(self.temper.veto)
-        text = f"{command.text} edited" if self.chance(self.temper.rewrite) else None
+        text = f"{command.text} edited" if command.text and self.chance(self.temper.rewrite) else None
         yield f.HookReturned(command.hook, text, veto)
 
     def _hook_time(self) -> Process:
@@ -809,7 +867,7 @@ class World:
 
 KEYED = (
     f.TextStarted, f.StepGenerated, f.GenerationFailed, f.PlayoutStarted, f.PlayoutProgressed, f.PlayoutFinished,
-    f.ToolReturned, f.InterruptionsDisallowed, f.HookReturned, f.AgentTaskFinished,
+    f.ToolReturned, f.InterruptionsDisallowed, f.HookReturned, f.AgentTaskFinished, f.TurnTranscribed,
 )  # fmt: skip
 """Facts that may come twice. A call or an update that comes twice is another call or update."""
 
