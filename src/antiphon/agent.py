@@ -24,7 +24,6 @@ from antiphon.chat import (
 from antiphon.errors import UsageError
 from antiphon.llm import LLM, ChatChunk
 from antiphon.options import NOT_GIVEN, ModelSettings, NotGivenOr
-from antiphon.runtime import nodes
 from antiphon.stt import STT, SpeechEvent
 from antiphon.tools.function import find_function_tools
 from antiphon.tools.toolset import ToolContext, ToolLike, dedupe_by_id
@@ -272,6 +271,8 @@ class Agent:
             stt = agent.stt
             if not isinstance(stt, STT):
                 raise _missing(agent, "stt", stt)
+            from antiphon.runtime import nodes  # loaded with the first call, not with the name
+
             return nodes.recognise(stt, audio)
 
         @staticmethod
@@ -308,6 +309,8 @@ class Agent:
             tts = agent.tts
             if not isinstance(tts, TTS):
                 raise _missing(agent, "tts", tts)
+            from antiphon.runtime import nodes
+
             return nodes.speak(tts, text)
 
         @staticmethod

@@ -38,13 +38,14 @@ from antiphon.events import (
     UserState,
     UserStateChangedEvent,
 )
-from antiphon.options import NOT_GIVEN, NotGivenOr, is_given
+from antiphon.options import NOT_GIVEN, NotGivenOr, SessionOptions, is_given
 from antiphon.protocols import ModelKind, ModelResolver
 from antiphon.realtime import RealtimeModel
 from antiphon.run_context import RunContext
 from antiphon.run_result import RunResult, mocked_tools
 from antiphon.runtime.driver import Driver
 from antiphon.runtime.host import SaySource
+from antiphon.runtime.synthesis import prepare
 from antiphon.runtime.tool_runner import Run
 from antiphon.runtime.toolsets import OpenToolsets
 from antiphon.speech_handle import SpeechHandle
@@ -53,6 +54,7 @@ from antiphon.toolkit.background import task_tools
 from antiphon.tools.function import FunctionTool, RawFunctionTool, ToolFlag
 from antiphon.tools.proxy import with_stand_ins
 from antiphon.tools.toolset import ToolContext, ToolLike
+from antiphon.transport import AudioInput, AudioOutput
 from antiphon.tts import TTS
 
 if TYPE_CHECKING:
@@ -176,6 +178,23 @@ class Application:
         """Who ends the caller's turns. The same for all agents: the core is told once."""
         self._idle_waiters: list[asyncio.Future[None]] = []
         self.toolsets = OpenToolsets(self.failed)
+
+    async def begin(
+        self, options: SessionOptions, agent_id: str, audio_input: AudioInput | None, audio_output: AudioOutput | None
+    ) -> Driver:
+        """Make the driver, with what it needs loaded."""
+        agent = self._agents[agent_id]
+        await prepare(agent.tts, audio_output)
+        self.driver = Driver(
+            self,
+            options,
+            agent_id,
+            audio_input=audio_input,
+            audio_output=audio_output,
+            vad=agent.vad,
+            turn_detector=self.models["turn_detector"],
+        )
+        return self.driver
 
     @property
     def running(self) -> Driver:

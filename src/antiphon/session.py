@@ -12,12 +12,11 @@ import logging
 from collections.abc import AsyncIterable, Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 from typing_extensions import TypeVar as DefaultTypeVar
 
 from antiphon.agent import Agent
-from antiphon.application import Application
 from antiphon.audio import AudioFrame
 from antiphon.chat import ChatContext, ReadOnlyChatContext
 from antiphon.core.facts import (
@@ -43,17 +42,17 @@ from antiphon.options import (
     is_given,
 )
 from antiphon.protocols import AudioRoom, ModelKind, current_job, model_resolver
-from antiphon.realtime import RealtimeModel
 from antiphon.run_result import RunResult
-from antiphon.runtime.driver import Driver
 from antiphon.runtime.hooks import current_hook
-from antiphon.runtime.recognition import PREDICTION_TIMEOUT
-from antiphon.runtime.synthesis import prepare
 from antiphon.runtime.tool_runner import Run, current_run
 from antiphon.speech_handle import SpeechHandle
 from antiphon.tools.toolset import ToolContext, ToolLike
 from antiphon.transport import AudioInput, AudioOutput
-from antiphon.turn_detector import TurnDetector
+from antiphon.turn_detector import PREDICTION_TIMEOUT, TurnDetector
+
+if TYPE_CHECKING:
+    from antiphon.realtime import RealtimeModel
+    from antiphon.runtime.driver import Driver
 
 logger = logging.getLogger("antiphon")
 
@@ -126,6 +125,9 @@ class AgentSession(EventEmitter, Generic[Userdata]):
             self._options = replace(self._options, failure_line=failure_line)
         self._userdata: NotGivenOr[Userdata] = userdata
         self._room: Any = None
+        # The machinery is loaded with the first session: whoever only imports the names does not pay for it.
+        from antiphon.application import Application
+
         self._application = Application(self, self)
         self._application.tools = list(tools or ())
         ToolContext(self._application.tools).check()
@@ -172,17 +174,7 @@ class AgentSession(EventEmitter, Generic[Userdata]):
         agent_id = self._application.enrol(agent)
         if job is not None:
             await job.prepare([agent.llm, agent.stt, agent.tts, agent.vad, self._application.models["turn_detector"]])
-        await prepare(agent.tts, output)
-        driver = self._driver = Driver(
-            self._application,
-            self._options_for(agent),
-            agent_id,
-            audio_input=input,
-            audio_output=output,
-            vad=agent.vad,
-            turn_detector=self._application.models["turn_detector"],
-        )
-        self._application.driver = driver
+        driver = self._driver = await self._application.begin(self._options_for(agent), agent_id, input, output)
         self._closer = asyncio.create_task(self._close_when_told(driver), name="session close")
         result = self._application.recorder = RunResult() if capture_run else None
         self._application.setup_session_toolsets()
@@ -216,6 +208,8 @@ class AgentSession(EventEmitter, Generic[Userdata]):
 
     def _options_for(self, agent: Agent) -> SessionOptions:
         """The options, with what follows from the models."""
+        from antiphon.realtime import RealtimeModel
+
         if isinstance(agent.llm, RealtimeModel):
             return self._options_for_model(agent, agent.llm)
         return self._options_without_model(agent)

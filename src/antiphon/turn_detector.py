@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from antiphon.audio import AudioFrame
 from antiphon.chat import ChatItem
 
+PREDICTION_TIMEOUT = 0.2
+"""Seconds that a turn detector may take; so long the end of a turn waits for it."""
+
 
 @dataclass(slots=True, frozen=True)
 class TurnSoFar:
@@ -34,7 +37,7 @@ class TurnDetector(ABC):
 
     @abstractmethod
     async def predict(self, turn: TurnSoFar) -> float:
-        """The probability, 0 to 1, that the caller has finished. Answers within 0.2 s or is ignored."""
+        """The probability, 0 to 1, that the caller has finished. Answers within `PREDICTION_TIMEOUT` or is ignored."""
 
     async def prewarm(self) -> None:
         """Load what takes long, before the first call."""

@@ -20,7 +20,7 @@ from antiphon.options import ModelSettings
 from antiphon.runtime.feed import Feed
 from antiphon.stt import STT, SpeechEvent, SpeechEventType, STTStream
 from antiphon.transport import AudioInput
-from antiphon.turn_detector import TurnDetector, TurnSoFar
+from antiphon.turn_detector import PREDICTION_TIMEOUT, TurnDetector, TurnSoFar
 from antiphon.vad import VAD, SpeechStarted, VADEvent, VADStream
 
 if TYPE_CHECKING:
@@ -31,9 +31,6 @@ logger = logging.getLogger("antiphon")
 
 RESTART_DELAY = 1.0
 """Seconds between two attempts to start a recogniser that failed."""
-
-PREDICTION_TIMEOUT = 0.2
-"""Seconds that a turn detector may take; so long the end of a turn waits for it."""
 
 REMEMBERED = 8.0
 """Seconds of the caller's sound kept for turn detectors that listen."""
