@@ -256,3 +256,12 @@ def test_an_answer_to_the_latest_turn_waits_also_while_an_earlier_one_is_owed() 
     latest = d.begins(second)
     d.tell(HookReturned(d.last(RunHook).hook))
     assert d.last(Adopt).response == latest and len(d.all(Adopt)) == 2
+
+
+def test_a_sound_too_short_to_interrupt_is_no_turn() -> None:
+    d = Dialogue(turns=TurnHandling(endpointing=Endpointing(0.5, 1.0)), **LISTENING)
+    d.say()
+    d.voice("Once upon a time there was a king.")
+    d.tell(PlayoutStarted(d.last(Play).segment), UserSpeechStarted()).wait(0.2)
+    d.tell(UserSpeechEnded()).wait(2.0)
+    assert not d.all(CommitAudio) and not d.all(StopPlayout)

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Sequence
 from typing import Any
 
 import pytest
 
-from antiphon import Agent, AgentSession, EndCallTool, RunContext, StopResponse, function_tool
+from antiphon import (
+    Agent,
+    AgentSession,
+    AgentTask,
+    AudioFrame,
+    EndCallTool,
+    ModelSettings,
+    RunContext,
+    StopResponse,
+    function_tool,
+)
 from antiphon.chat import ChatContext, ChatMessage, FunctionCallOutput
 from antiphon.errors import ProviderConnectionError, ProviderError, UsageError
 from antiphon.realtime import RealtimeCapabilities, RealtimeSetup
@@ -505,5 +515,190 @@ def test_closing_ends_the_models_session() -> None:
             await call.begin()
             await call.says(then=1.0)
         assert model.sessions[0].closed
+
+    run_virtual(main())
+
+
+def test_a_detector_of_our_own_silences_the_agent_sooner_than_the_model() -> None:
+    async def main() -> None:
+        model = FakeRealtimeModel([LONG, "Yes?"], hears=["tell me", "wait"])
+        async with Call(model, vad=FakeVAD(start_delay=0.02)) as call:
+            await call.begin()
+            await call.says(then=2.5)
+            await call.says(then=3.0)
+            assert [what for _, what in call.speaker.log].count("pause") == 1
+            assert call.lines[-2:] == ["user: wait", "assistant: Yes?"]
+
+    run_virtual(main())
+
+
+def test_a_cough_does_not_end_what_the_agent_says() -> None:
+    async def main() -> None:
+        model = FakeRealtimeModel([LONG], hears=["tell me"], capabilities=LISTENS_ONLY)
+        async with Call(model, vad=FakeVAD()) as call:
+            await call.begin()
+            await call.says(then=2.5)
+            await call.microphone.speak(0.1)
+            await asyncio.sleep(9.0)
+            assert call.lines == ["user: tell me", f"assistant: {LONG}"]
+
+    run_virtual(main())
+
+
+def test_push_to_talk_commits_what_the_model_heard() -> None:
+    async def main() -> None:
+        model = FakeRealtimeModel(["Noon."], hears=["what time is it"], capabilities=LISTENS_ONLY)
+        async with Call(model, vad=FakeVAD(), turn_detection="manual") as call:
+            await call.begin()
+            await call.says(then=2.0)
+            assert not model.requests
+            call.session.commit_user_turn()
+            await asyncio.sleep(2.0)
+            assert call.lines == ["user: what time is it", "assistant: Noon."]
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("mutable", [True, False])
+def test_changed_instructions_and_tools_count_from_the_next_response_on(mutable: bool) -> None:
+    @function_tool
+    async def extra() -> str:
+        """Extra."""
+        return "done"
+
+    async def main() -> None:
+        can = RealtimeCapabilities(mutable_instructions=mutable, mutable_tools=mutable)
+        model = FakeRealtimeModel(["One.", "Two."], capabilities=can)
+        async with AgentSession[Any](llm=model) as session:
+            agent = Agent(instructions="old")
+            await session.start(agent)
+            await session.run(user_input="first")
+            await agent.update_instructions("new")
+            await agent.update_tools([extra])
+            await session.run(user_input="second")
+            latest = model.sessions[-1]
+            assert len(model.sessions) == (1 if mutable else 2)
+            assert latest.instructions == "new" and [tool.id for tool in latest.tools] == ["extra"]
+            assert transcript(latest.chat_ctx) == ["user: first", "assistant: One.", "user: second", "assistant: Two."]
+
+    run_virtual(main())
+
+
+def test_a_model_that_takes_no_items_gets_a_new_session_for_them() -> None:
+    async def main() -> None:
+        model = FakeRealtimeModel(["One.", "Two."], capabilities=RealtimeCapabilities(mutable_chat_context=False))
+        async with AgentSession[Any](llm=model) as session:
+            await session.start(Agent())
+            await session.run(user_input="first")
+            await session.run(user_input="second")
+            known = transcript(model.sessions[-1].chat_ctx)
+            assert known == ["user: first", "assistant: One.", "user: second", "assistant: Two."]
+
+    run_virtual(main())
+
+
+def test_a_model_that_gives_text_is_spoken_by_the_agents_voice() -> None:
+    async def main() -> None:
+        can = RealtimeCapabilities(audio_output=False)
+        model = FakeRealtimeModel(["It is noon."], hears=["what time is it"], capabilities=can)
+        async with Call(model, tts=FakeTTS()) as call:
+            await call.begin()
+            await call.says()
+            assert call.lines == ["user: what time is it", "assistant: It is noon."] and call.speaker.sounds
+
+    run_virtual(main())
+
+
+def test_an_agents_node_may_change_the_models_sound() -> None:
+    class Muffled(Agent):
+        async def realtime_audio_output_node(
+            self, audio: AsyncIterable[AudioFrame], model_settings: ModelSettings
+        ) -> AsyncIterator[AudioFrame]:
+            async for frame in audio:
+                yield frame
+                yield frame
+
+    async def main() -> None:
+        async with Call(FakeRealtimeModel(["It is noon."], hears=["what time is it"])) as call:
+            await call.begin(Muffled())
+            await call.says()
+            assert call.speaker.sounds[0].duration == pytest.approx(2 * len("It is noon.") / 15, abs=0.05)
+
+    run_virtual(main())
+
+
+def test_what_is_thrown_away_is_no_turn() -> None:
+    async def main() -> None:
+        model = FakeRealtimeModel(hears=["never mind"], capabilities=LISTENS_ONLY)
+        async with Call(model, vad=FakeVAD()) as call:
+            await call.begin()
+            await call.says(then=0.4)
+            call.session.clear_user_turn()
+            await asyncio.sleep(2.0)
+            assert not call.lines and model.hears
+
+    run_virtual(main())
+
+
+def test_a_task_talks_to_a_session_of_its_own_and_gives_the_floor_back() -> None:
+    class AskName(AgentTask[str]):
+        def __init__(self) -> None:
+            super().__init__(instructions="Ask for the name.")
+
+        async def on_enter(self) -> None:
+            self.session.generate_reply()
+
+        @function_tool
+        async def set_name(self, name: str) -> None:
+            """Name."""
+            self.complete(name)
+
+    class Host(Agent):
+        @function_tool
+        async def book(self) -> str:
+            """Book."""
+            return f"Booked for {await AskName()}"
+
+    async def main() -> None:
+        script: list[RealtimeTurn] = [
+            Reply("", [("book", {})]),
+            "What is your name?",
+            Reply("", [("set_name", {"name": "Ada"})]),
+            "Your table is booked, Ada.",
+        ]
+        model = FakeRealtimeModel(script, hears=["a table please", "Ada"])
+        async with Call(model) as call:
+            await call.begin(Host())
+            await call.says(then=4.0)
+            await call.says(then=5.0)
+            assert call.lines == [
+                "user: a table please",
+                "assistant: What is your name?",
+                "user: Ada",
+                'call set_name({"name": "Ada"})',
+                "output set_name: ",
+                "call book({})",
+                "output book: Booked for Ada",
+                "assistant: Your table is booked, Ada.",
+            ]
+            first, second = model.sessions
+            assert not first.closed and second.closed and second.instructions == "Ask for the name."
+
+    run_virtual(main())
+
+
+def test_what_the_model_says_while_the_caller_goes_on_is_replaced() -> None:
+    async def main() -> None:
+        model = FakeRealtimeModel(
+            ["A table for", "For two, tomorrow."], hears=["a table", "for two, tomorrow"], ttft=0.4
+        )
+        async with Call(model) as call:
+            await call.begin()
+            await call.microphone.speak(0.6)
+            await asyncio.sleep(0.6)
+            await call.microphone.speak(0.8)
+            await asyncio.sleep(4.0)
+            assert call.lines[-1] == "assistant: For two, tomorrow."
+            assert call.lines[:2] == ["user: a table", "user: for two, tomorrow"]
 
     run_virtual(main())

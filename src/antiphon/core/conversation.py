@@ -265,7 +265,7 @@ class Conversation:
         turn, line = self._floor.turn, self._floor.line
         if not turn.has_floor:
             turn.over_agent = line.sounding is not None
-        turn.speech_started()
+        turn.speech_started(self._out.now)
         line.suspect()
 
     def _words(self, text: str, *, final: bool) -> None:
@@ -448,7 +448,7 @@ class Conversation:
         return True
 
     _NO_TURN = Turn(0, "")
-    """A backchannel over the agent: it is taken, and nothing follows."""
+    """A backchannel over the agent, or a sound too short to interrupt: it is taken, and nothing follows."""
 
     def _next_turn(self) -> Turn | None:
         """The turn that is to be committed now, or None."""
@@ -459,9 +459,10 @@ class Conversation:
             return self._taken_turn()
         if not floor.turn.ready:
             return None
-        over_agent = floor.turn.over_agent
+        over_agent, voiced_for = floor.turn.over_agent, floor.turn.voiced_for
         text = floor.turn.take()
-        if over_agent and is_backchannel(text):
+        too_short = not text and voiced_for < floor.line.long_enough
+        if over_agent and (too_short or is_backchannel(text)):
             return self._NO_TURN
         turn = Turn(self._out.new_id(), text)
         if floor.options.model_hears:

@@ -31,6 +31,10 @@ STOP_TIMEOUT = 0.5
 """Seconds that a stopped segment has to say what was heard of it."""
 
 
+VOICE_WITHOUT_WORDS = 0.5
+"""Seconds of voice that cut the agent where nobody turns it into words."""
+
+
 class Sound(enum.Enum):
     """Where a segment is."""
 
@@ -252,7 +256,13 @@ class Line:
     def _cut_after(self) -> float | None:
         if self._interruption.cancel_after is not None:
             return self._interruption.cancel_after
-        return None if self._options.has_stt else 0.5
+        return None if self._options.has_stt else self.long_enough
+
+    @property
+    def long_enough(self) -> float:
+        """Seconds of voice that mean to interrupt where there are no words to go by."""
+        cancel_after = self._interruption.cancel_after
+        return VOICE_WITHOUT_WORDS if cancel_after is None else cancel_after
 
     def advance(self, now: float) -> bool:
         """Time passed. True if the voice lasted long enough to interrupt by its duration alone."""

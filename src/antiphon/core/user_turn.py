@@ -25,6 +25,7 @@ class UserTurn:
         "_probability",
         "_silent_since",
         "_sound_is_a_turn",
+        "_spoke_at",
         "_transcript_timeout",
         "_transcripts_due",
         "_voiced",
@@ -33,6 +34,7 @@ class UserTurn:
         "ready",
         "speaking",
         "version",
+        "voiced_for",
     )
 
     def __init__(self, options: SessionOptions) -> None:
@@ -47,11 +49,14 @@ class UserTurn:
         """The turn is over and may be taken."""
         self.over_agent = False
         """It began while the agent spoke."""
+        self.voiced_for = 0.0
+        """Seconds of voice in it."""
         self.version = 0
         """Grows with every change of the words; predictions name the version they judged."""
         self._finals: list[str] = []
         self._interim = ""
         self._silent_since: float | None = None
+        self._spoke_at = 0.0
         self._worded_at = 0.0
         self._transcripts_due = 0
         """Stretches of voice whose words have not come yet."""
@@ -71,8 +76,10 @@ class UserTurn:
 
     # -- facts
 
-    def speech_started(self) -> None:
+    def speech_started(self, now: float) -> None:
         """Voice: whatever was about to be committed goes on."""
+        if not self.speaking:
+            self._spoke_at = now
         self.speaking = True
         self.ready = False
         self._voiced = True
@@ -85,6 +92,7 @@ class UserTurn:
         """Silence, for `silence` seconds already."""
         if self.speaking:
             self.speaking = False
+            self.voiced_for += max(0.0, now - silence - self._spoke_at)
             self._silent_since = now - silence
             self._worded_at = now
 
@@ -174,6 +182,7 @@ class UserTurn:
         self.version += 1
         self.ready = False
         self.over_agent = False
+        self.voiced_for = 0.0
         self._finals = []
         self._interim = ""
         self._probability = None

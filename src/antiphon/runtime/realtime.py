@@ -102,6 +102,8 @@ class Realtime:
         self._driver = driver
         self._host = host
         self._links: dict[str, Link] = {}
+        self._retired: list[Link] = []
+        """Links of agents that have left, which wait for words."""
         self._current: Link | None = None
         self._ended = False
 
@@ -118,7 +120,10 @@ class Realtime:
         if self._current is not None:
             self._current.open()
         for other in [other for other in self._links if other != agent and other not in staying]:
-            self._links.pop(other).close()
+            retired = self._links.pop(other)
+            self._retired = [link for link in self._retired if not link.closed]
+            self._retired.append(retired)
+            retired.retire()
 
     def push(self, frame: AudioFrame) -> None:
         """The caller's sound."""
@@ -168,9 +173,10 @@ class Realtime:
     def halt(self) -> None:
         """The session is over."""
         self._ended = True
-        for link in self._links.values():
+        for link in (*self._links.values(), *self._retired):
             link.close()
         self._links.clear()
+        self._retired.clear()
         self._current = None
 
 
@@ -184,6 +190,8 @@ class Link:
         self._agent = agent
         self._model = model
         self._can = model.capabilities
+        self.closed = False
+        self._retiring: asyncio.TimerHandle | None = None
         self._session: RealtimeSession | None = None
         self._task: asyncio.Task[None] | None = None
         self._held: list[Callable[[RealtimeSession], None]] = []
@@ -226,9 +234,17 @@ class Link:
         if self._task is None or self._task.done():
             self._task = self._driver.spawn(self._run(), f"realtime model of {self._agent}")
 
+    def retire(self) -> None:
+        """Its agent has left. What the caller said to it may still have to be put into words."""
+        if self._turns and self._session is not None:
+            self._retiring = self._driver.loop.call_later(self._driver.options.words_timeout, self.close)
+        else:
+            self.close()
+
     def close(self) -> None:
         """End it."""
-        for timer in (self._patience, self._settling):
+        self.closed = True
+        for timer in (self._patience, self._settling, self._retiring):
             if timer is not None:
                 timer.cancel()
         self._session = None
@@ -363,6 +379,8 @@ class Link:
             if event.final:
                 del self._turns[event.item_id]
                 self._words_came(turn, event.text)
+                if self._retiring is not None and not self._turns:
+                    self.close()
         elif event.final:
             if len(self._early) >= MAX_EARLY:
                 self._early.clear()
@@ -380,7 +398,6 @@ class Link:
 
     def generate(self, response: Response, command: Generate, items: Sequence[ChatItem], notes: str) -> None:
         """Have the model respond to what it knows and what it is told now."""
-        self._known.add(message_id(command.segment))
         self._keep_up_to_date(command, response.tools)
         outputs = self._give_items(items)
         answers_by_itself = (
@@ -390,6 +407,7 @@ class Link:
             self.tell(lambda session: session.submit_outputs(outputs, reply=answers_by_itself))
             self._gave_silently = False
         if answers_by_itself:
+            self._known.add(message_id(command.segment))
             self._expected = response
             self._patience = self._driver.loop.call_later(OWN_REPLY_TIMEOUT, self._give_up)
             return
@@ -398,13 +416,13 @@ class Link:
 
     def say(self, response: Response, text: str) -> None:
         """Have the model speak a text, where nobody else can."""
-        self._known.add(message_id(response.segment_id))
         words = f"Say this to the user, in exactly these words and nothing else: {text}"
         self._ask(response, words, "none")
 
     def _ask(self, response: Response, instructions: str | None, choice: ToolChoice | None) -> None:
         def ask(session: RealtimeSession) -> None:
             if not response.stopped:
+                self._known.add(message_id(response.segment_id))
                 self._asked[session.generate_reply(instructions=instructions, tool_choice=choice)] = response
 
         self.tell(ask)
