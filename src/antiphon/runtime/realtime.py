@@ -307,7 +307,8 @@ class Link:
     def _lost(self, error: Exception) -> None:
         """The session broke: what was to come of it will not."""
         self._session = None
-        logger.warning("agent %r: the session with its model broke: %s", self._agent, error)
+        unexpected = None if isinstance(error, ProviderError) else error
+        logger.warning("agent %r: the session with its model broke: %s", self._agent, error, exc_info=unexpected)
         waiting = [*self._asked.values(), *(r.response for r in self._replies.values() if r.response is not None)]
         if self._expected is not None:
             waiting.append(self._expected)
