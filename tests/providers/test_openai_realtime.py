@@ -456,3 +456,34 @@ def test_a_call_goes_on_after_the_connection_broke() -> None:
                 assert transcript(session.history)[-2:] == ["user: what time is it", "assistant: Sorry."]
 
     asyncio.run(main())
+
+
+def test_a_caller_who_interrupts_is_answered_and_the_rest_is_cut_from_the_models_memory() -> None:
+    async def main() -> None:
+        service = RealtimeDouble([LONG, "Yes?"], hears=["tell me", "wait"])
+        async with WebSocketDouble(service) as server:
+            microphone, speaker = FakeMicrophone(), FakeSpeaker()
+            async with AgentSession[Any](llm=model(server)) as session:
+                errors: list[BaseException] = []
+                session.on("error", lambda event: errors.append(event.error))
+                answered = asyncio.Event()
+
+                def added(event: Any) -> None:
+                    if event.item.role == "assistant" and not event.item.interrupted:
+                        answered.set()
+
+                session.on("conversation_item_added", added)
+                await session.start(Agent(), input=microphone, output=speaker)
+                await microphone.speak(0.4)
+                await asyncio.sleep(1.2)
+                await microphone.speak(0.4)
+                async with asyncio.timeout(5.0):
+                    await answered.wait()
+                lines = transcript(session.history)
+                assert lines[0] == "user: tell me" and lines[2:] == ["user: wait", "assistant: Yes?"]
+                assert lines[1].endswith("[cut]") and LONG.startswith(lines[1][len("assistant: ") : -len(" [cut]")])
+                (cut_at,) = [item["cut_at"] for item in service.lines[0].items if "cut_at" in item]
+                assert 1000 * speaker.sounds[0].duration == pytest.approx(cut_at, abs=300)
+                assert not errors
+
+    asyncio.run(main())

@@ -513,17 +513,20 @@ class Link:
 
     def speech_done(self, speech: int) -> None:
         """The calls of a speech get their outputs from now on, whatever they are."""
-        for call in self._calls.values():
-            if call.speech == speech:
-                call.over = True
-                if self._settling is None:
-                    self._settling = self._driver.loop.call_later(SETTLING, self._settle_calls)
+        own = {call_id: call for call_id, call in self._calls.items() if call.speech == speech}
+        for call in own.values():
+            call.over = True
+        self._settle({call_id: call for call_id, call in own.items() if call.output is not None})
+        if any(call.output is None for call in own.values()) and self._settling is None:
+            self._settling = self._driver.loop.call_later(SETTLING, self._settle_calls)
 
     def _settle_calls(self) -> None:
         if self._settling is not None:
             self._settling.cancel()
             self._settling = None
-        over = {call_id: call for call_id, call in self._calls.items() if call.over}
+        self._settle({call_id: call for call_id, call in self._calls.items() if call.over})
+
+    def _settle(self, over: dict[str, _Call]) -> None:
         for call_id in over:
             del self._calls[call_id]
             self._answered.add(call_id)
