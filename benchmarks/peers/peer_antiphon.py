@@ -267,8 +267,17 @@ def build_tools(fns: list[Any]) -> list[Any]:
     return tools
 
 
+_tables: dict[int, ToolContext] = {}
+
+
 def provider_schema(tools: list[Any]) -> Any:
-    return ToolContext(tools).specs
+    """What a request pays: the session holds the table of its agent's tools, the provider makes its list of them."""
+    from antiphon.providers.openai_format import wire_tools
+
+    table = _tables.get(id(tools))
+    if table is None:
+        table = _tables[id(tools)] = ToolContext(tools)
+    return wire_tools(table.flatten(), strict=True)
 
 
 def history_new(n: int) -> ChatContext:

@@ -30,7 +30,7 @@ from antiphon.chat import (
 )
 from antiphon.errors import UsageError
 from antiphon.llm import FunctionToolCall
-from antiphon.tools.function import Tool, is_function_tool, is_raw_function_tool
+from antiphon.tools.function import AnyFunctionTool, FunctionTool, RawFunctionTool, Tool
 from antiphon.tools.schema import strict_parameters, validator_for
 from antiphon.tools.signature import REQUIRED, Parameter
 
@@ -38,6 +38,8 @@ Message: TypeAlias = dict[str, Any]
 
 FORMAT = "openai"
 """The key of `item.wire`."""
+STRICT_FORMAT = "openai strict"
+"""The same for tools whose schemas the endpoint enforces."""
 
 ERROR_MARK = "[error] "
 """Before the output of a call that failed: the format has no other place for it."""
@@ -180,30 +182,31 @@ def _wire_images(output: FunctionCallOutput) -> Message:
 
 # -- tools
 
-_plain_tools: WeakKeyDictionary[Tool, dict[str, Any]] = WeakKeyDictionary()
-_strict_tools: WeakKeyDictionary[Tool, dict[str, Any]] = WeakKeyDictionary()
-
 
 def wire_tools(tools: Iterable[Tool], *, strict: bool) -> list[dict[str, Any]]:
     """Tools as the format lists them; each is rendered once. Raises `UsageError` for tools of other providers.
 
     `strict` asks the endpoint to enforce the schemas of those that can be put in the strict form.
     """
-    cache = _strict_tools if strict else _plain_tools
-    wired = []
-    for tool in tools:
-        wire = cache.get(tool)
-        if wire is None:
-            wire = cache[tool] = _wire_tool(tool, strict)
-        wired.append(wire)
-    return wired
+    form = STRICT_FORMAT if strict else FORMAT
+    return [_known(tool).get(form) or _made_tool(tool, form) for tool in tools]
 
 
-def _wire_tool(tool: Tool, strict: bool) -> dict[str, Any]:
-    if not (is_function_tool(tool) or is_raw_function_tool(tool)):
-        raise UsageError(
-            f"chat completions: expected function tools, got {tool!r}, which runs at another provider. Leave it out."
-        )
+def _known(tool: Tool) -> dict[str, Any]:
+    if isinstance(tool, (FunctionTool, RawFunctionTool)):
+        return tool.wire
+    raise UsageError(
+        f"chat completions: expected function tools, got {tool!r}, which runs at another provider. Leave it out."
+    )
+
+
+def _made_tool(tool: Any, form: str) -> dict[str, Any]:
+    wire: dict[str, Any] = _wire_tool(tool, form == STRICT_FORMAT)
+    _known(tool)[form] = wire
+    return wire
+
+
+def _wire_tool(tool: AnyFunctionTool, strict: bool) -> dict[str, Any]:
     strict_spec = tool.strict_spec if strict else None
     spec = strict_spec or tool.spec
     function: dict[str, Any] = {

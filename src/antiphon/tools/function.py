@@ -243,6 +243,7 @@ class _Definition:
         self.name = name
         self.given_description = description
         self.options = options
+        self.wire: dict[str, Any] = {}
 
     @cached_property
     def description(self) -> str:
@@ -367,6 +368,11 @@ class _CallableTool(Tool, Generic[R]):
         None if that form cannot express the parameters (a dict with free keys, a raw schema).
         """
         return self._definition.strict_spec
+
+    @property
+    def wire(self) -> dict[str, Any]:
+        """Provider forms by provider format name, kept by the providers; shared by all bound forms of the tool."""
+        return self._definition.wire
 
     @property
     def wants_context(self) -> type[CallContext] | None:
