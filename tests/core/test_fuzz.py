@@ -74,7 +74,7 @@ def test_a_shadow_notices_what_is_recorded_twice() -> None:
     session = _one_with(Record)
     shadow = Shadow(session.journal.options)
 
-    with pytest.raises(Violation, match="twice|stands behind call"):
+    with pytest.raises(Violation, match=r"twice|stands behind call"):
         for (now, fact), commands in zip(session.journal.entries, session.commands, strict=True):
             twice = [one for command in commands for one in ([command] * 2 if type(command) is Record else [command])]
             shadow.observe(now, fact, twice, now + 1.0, idle=False)

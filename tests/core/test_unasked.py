@@ -9,6 +9,7 @@ from antiphon.core.facts import (
     Call,
     CloseRequested,
     EndRequested,
+    HandOffRequested,
     HookReturned,
     PlayoutStarted,
     ResponseBegan,
@@ -147,7 +148,6 @@ def test_a_turn_over_a_protected_speech_is_asked_about_when_that_is_over() -> No
     segment = d.last(Play).segment
     d.begins(d.takes("hello"))
     assert d.got(Decline) and not d.all(StopPlayout)
-    d.wait(2.1)
     d.played(segment, "This call may be recorded.")
     assert d.all(Generate) and not d.all(Adopt)
 
@@ -265,3 +265,14 @@ def test_a_sound_too_short_to_interrupt_is_no_turn() -> None:
     d.tell(PlayoutStarted(d.last(Play).segment), UserSpeechStarted()).wait(0.2)
     d.tell(UserSpeechEnded()).wait(2.0)
     assert not d.all(CommitAudio) and not d.all(StopPlayout)
+
+
+def test_a_turn_that_came_during_a_handoff_is_asked_about_at_once() -> None:
+    d = Hearing(hooks=False)
+    d.tell(HookReturned(d.last(RunHook).hook))
+    d.tell(HandOffRequested("b"))
+    leaving = d.last(RunHook)
+    d.takes("hello")
+    d.tell(HookReturned(leaving.hook))
+    d.tell(HookReturned(d.last(RunHook).hook))
+    assert d.last(Generate).agent == "b"

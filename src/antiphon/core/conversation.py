@@ -492,6 +492,9 @@ class Conversation:
         for response in list(floor.unasked.responses.values()):
             if not self._may_speak_unasked(response):
                 floor.unasked.decline(response)
+                for turn in (*floor.owed, *([floor.judged] if floor.judged is not None else [])):
+                    if turn.heard_as == response.turn:
+                        turn.answer_due = None  # it will have to be asked
                 judged = True
             elif response.turn is None:
                 speech = Speech(self._out.new_id(), Kind.DELIVERY, floor.top, 1)
@@ -541,7 +544,7 @@ class Conversation:
         if floor.typed or floor.unasked.taken or floor.top.is_handing_over or floor.shielding() is not None:
             return False
         response = floor.unasked.answer_to(floor.owed, floor.top.agent)
-        if response is None and self._answer_due is not None and floor.owed[-1].agent == floor.top.agent:
+        if response is None and self._answer_due is not None:
             return False
         speech = Speech(self._out.new_id(), Kind.REPLY, floor.top, 1)
         floor.add(speech)

@@ -483,6 +483,7 @@ class Floor:
         """Let another agent know of an unanswered turn."""
         if turn.agent != agent:
             turn.agent = agent
+            turn.answer_due = None
             if turn.text:  # else its words will be carried when they come
                 self.history.carry(turn.text, agent)
 

@@ -58,6 +58,7 @@ def _switch(floor: Floor, frame: Frame) -> None:
     history.record(item, new)
     for turn in floor.owed:
         floor.carry(turn, new)
+    floor.unasked.agent_left()
     frame.carries_turn = bool(floor.owed) or floor.turn.has_floor or floor.turn.ready
     floor.emit("handoff", value=new)
     enter(floor, frame, old)

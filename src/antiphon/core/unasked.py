@@ -115,7 +115,15 @@ class Unasked:
     def decline(self, response: ResponseBegan) -> None:
         """Nobody wants it."""
         del self.responses[response.response]
+        for taken in self.taken:
+            if taken.id == response.turn:
+                taken.answered = False
         self._out.send(Decline(response.response))
+
+    def agent_left(self) -> None:
+        """Turns that were said to the agent before are not answered unasked by the one that is in charge now."""
+        for taken in self.taken:
+            taken.answered = False
 
     # -- the end
 

@@ -248,6 +248,7 @@ class Shadow:
         """Turns that the model took, and their words; "" while they are not known."""
         self.wordless: set[int] = set()
         """Those that were committed without words and are to be answered."""
+        self.committed_wordless: set[int] = set()
         self.may_end = False
         """A goodbye was asked for, and the caller has not gone on since."""
         self.committed_now = False
@@ -418,9 +419,12 @@ class Shadow:
             self.heard_turns[fact.turn] = fact.text
             self.heard_words.add(fact.text.split()[0])
             self.typed.add(fact.text)
-            self.turn_texts.append(fact.text)
-            self.answered.add(fact.text)  # that it is answered is seen in `wordless`
-            self.counters["words after their turn"] += 1
+            if fact.turn in self.committed_wordless:
+                self.turn_texts.append(fact.text)
+                self.answered.add(fact.text)  # that it is answered is seen in `wordless`
+                self.counters["words after their turn"] += 1
+            elif _is_told_apart(fact.text):
+                self.waiting_words.append(fact.text.split()[0])
 
     def _response_began(self, fact: f.ResponseBegan) -> None:
         if not self.closed:
@@ -1139,6 +1143,7 @@ class Shadow:
         self.turn_texts.append(command.text)
         if command.heard_as is not None and not command.text:
             self.wordless.add(command.heard_as)
+            self.committed_wordless.add(command.heard_as)
         if self.may_end:
             self.may_end = False
             self.counters["goodbye taken back"] += 1
