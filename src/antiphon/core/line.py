@@ -157,10 +157,10 @@ class Line:
 
     def _watch(self) -> None:
         """The stall clock runs for what sounds, while all its text is known and nothing pauses it."""
-        for position, segment in enumerate(self.segments):
-            if segment.sound is Sound.PLAYING:
-                runs = position == 0 and segment.text is not None and not self.paused
-                self._out.rearm(segment.id, self._options.stall_timeout if runs else None)
+        first = self.segments[0] if self.segments else None
+        if first is not None and first.sound is Sound.PLAYING:
+            runs = first.text is not None and not self.paused
+            self._out.rearm(first.id, self._options.stall_timeout if runs else None)
 
     def progressed(self, segment_id: int, heard: str) -> None:
         """It sounds on."""
