@@ -451,8 +451,7 @@ class Shadow:
             self._fail("unasked", f"{command} while {self.sink[0].number} sounds")
         self.counters["response adopted"] += 1
         asked = do.Generate(command.gen, command.speech, command.segment, command.agent, (), command.tools)
-        self._generate(asked, adopted=True)
-        self.wordless.clear()
+        self._generate(asked, adopted=response)
 
     def _decline(self, command: do.Decline) -> None:
         if self.responses.pop(command.response, None) is None:
@@ -739,7 +738,7 @@ class Shadow:
             self._fail("adoption", f"{command} for a speech that an orphan asked for")
         return speech
 
-    def _generate(self, command: do.Generate, *, adopted: bool = False) -> None:
+    def _generate(self, command: do.Generate, *, adopted: f.ResponseBegan | None = None) -> None:
         speech = self._begin(command)
         if not speech.generated:
             for segment in self.sink:
@@ -770,6 +769,8 @@ class Shadow:
             for text in self.expected_turns:
                 self._turn(text)
             shown = list(self.unanswered)
+        if adopted and adopted.turn is None:
+            return  # it answers nobody
         for turn in (*self.unanswered.values(), *self.half_answered.values()):
             if command.agent in turn.agents or turn.text in shown:
                 turn.carriers.append(speech)
