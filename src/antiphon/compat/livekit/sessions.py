@@ -16,7 +16,7 @@ from antiphon.agent import Agent
 from antiphon.chat import ChatMessage
 from antiphon.compat.livekit.agents import mcp_toolsets
 from antiphon.compat.livekit.models import model_for
-from antiphon.compat.livekit.notices import notice, without_effect
+from antiphon.compat.livekit.notices import without_effect
 from antiphon.compat.livekit.quiet import UsageSummary
 from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice, TurnHandling, is_given
 from antiphon.run_result import RunResult
@@ -304,9 +304,6 @@ class AgentSession(native.AgentSession[Userdata]):
 
 
 def _detection(given: Any) -> Any:
-    if given == "realtime_llm":
-        notice("AgentSession: turn_detection='realtime_llm' has no effect here; the VAD and the transcript decide")
-        return NOT_GIVEN
     return NOT_GIVEN if given is None else given
 
 

@@ -569,7 +569,9 @@ MODULES: Mapping[str, list[Name]] = {
         _as("TTS", "compat.livekit.models:openai_TTS", "options that it does not know are told"),
         *_not("use openai.LLM", "responses"),
     ],
-    "livekit.plugins.openai.realtime": _realtime("openai"),
+    "livekit.plugins.openai.realtime": [
+        _as("RealtimeModel", "providers.openai_realtime:RealtimeModel", "options that it does not know are a TypeError")
+    ],
     "livekit.plugins.google.realtime": _realtime("google"),
     "livekit.plugins.google.beta": [],
     "livekit.plugins.google.beta.realtime": _realtime("google"),
