@@ -182,6 +182,8 @@ _TYPES: dict[str, type[ChatItem]] = {
 
 INSTRUCTIONS_ID = "instructions"
 """The id of the system message that carries an agent's instructions in a request."""
+NOTE_ID = "note"
+"""How the ids of the system messages begin that a session appends to one request, for its response only."""
 
 
 class ChatContext:

@@ -41,6 +41,30 @@ DIALOGUES: list[Dialogue] = [
     (
         "receptionist",
         [
+            ("Do you have anything next Tuesday?", _check("next Tuesday")),
+            ("1130 please", []),
+            ("it's velour bennet", _book("Velour Bennet", "next Tuesday", "11:30 AM")),
+        ],
+    ),
+    (
+        "receptionist",
+        [
+            ("Hi, it's Velour Bennet, do you have anything next Tuesday?", _check("next Tuesday")),
+            ("4.30 in the afternoon", _book("Velour Bennet", "next Tuesday", "4:30 PM")),
+        ],
+    ),
+    (
+        "receptionist",
+        [
+            ("I'd like to book an appointment", []),
+            ("It's velour bennet", []),
+            ("next tuesday", _check("next Tuesday")),
+            ("the 430", _book("Velour Bennet", "next Tuesday", "4:30 PM")),
+        ],
+    ),
+    (
+        "receptionist",
+        [
             ("Hi, I need to schedule an appointment.", []),
             ("Do you have anything next Tuesday?", _check("next Tuesday")),
             ("The 2 PM slot, please. My name is Jordan Park.", _book("Jordan Park", "next Tuesday", "2:00 PM")),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.chat import FunctionCall, FunctionCallOutput
+from antiphon.chat import NOTE_ID, FunctionCall, FunctionCallOutput, new_id
 from antiphon.errors import ProviderError
 from antiphon.providers.standin import StandInLLM
 from antiphon.tools.function import function_tool
@@ -114,7 +114,7 @@ def test_the_opening_line_names_the_house() -> None:
 def test_an_instruction_for_one_reply_becomes_speech(instruction: str, speech: str) -> None:
     talk = receptionist()
     talk.say("hello")
-    talk.ctx.add_message(role="system", content=instruction)
+    talk.ctx.add_message(role="system", content=instruction, id=new_id(NOTE_ID))
     assert speech in talk.ask(tool_choice="none").text
 
 
@@ -370,7 +370,7 @@ def _found(talk: Talk) -> None:
 
 
 def _noted(talk: Talk, note: str) -> str:
-    talk.ctx.add_message(role="system", content=note)
+    talk.ctx.add_message(role="system", content=note, id=new_id(NOTE_ID))
     said = talk.ask(tool_choice="none").text
     talk.ctx.items.pop()
     return said

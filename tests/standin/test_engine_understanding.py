@@ -162,3 +162,53 @@ def test_what_a_turn_does_in_the_conversation(text: str, intent: Intent) -> None
 )
 def test_yes_and_no(text: str, polarity: str) -> None:
     assert understand(text, TODAY).polarity == polarity
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("no, lisa at example dot org", "lisa@example.org"),
+        ("oh sorry, lisa at example dot org", "lisa@example.org"),
+        ("no dot reply at example dot com", "no.reply@example.com"),
+        ("h a double r y at example dot com", "harry@example.com"),
+        ("m as in Mike, n as in Nancy, at example dot com", "mn@example.com"),
+        ("b for bravo o b at example dot com", "bob@example.com"),
+    ],
+)
+def test_an_address_is_told_from_what_leads_in_to_it_and_what_spells_it(text: str, address: str) -> None:
+    assert heard(text, Kind.EMAIL, Kind.EMAIL) == [address]
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("no it's 415 555 0198", "4155550198"),
+        ("oh, 415 555 0123", "4155550123"),
+        ("212 555 0123 extension four two", "2125550123 extension 42"),
+    ],
+)
+def test_a_number_is_told_from_what_leads_in_to_it(text: str, number: str) -> None:
+    assert heard(text, Kind.PHONE, Kind.PHONE) == [number]
+
+
+def test_a_month_is_no_letter_of_a_code() -> None:
+    (day,) = heard("November 8, 1999", Kind.DATE)
+    assert (day.year, day.date.month, day.date.day) == (1999, 11, 8)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("no, john smyth", ["John Smyth"]),
+        ("no, it's P A T E L", ["Patel"]),
+        ("no, the last name is L E E", ["Lee"]),
+    ],
+)
+def test_a_corrected_name_is_understood(text: str, name: list[str]) -> None:
+    assert heard(text, Kind.PERSON, Kind.PERSON) == name
+
+
+def test_it_is_introduces_a_full_name_and_not_a_state() -> None:
+    assert heard("It's Velour Bennet, about my order", Kind.PERSON) == ["Velour Bennet"]
+    assert heard("It's pretty urgent", Kind.PERSON) == []
+    assert heard("It's Park Road, I think", Kind.PERSON) == []

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
 from antiphon.audio import AudioFrame
-from antiphon.chat import ChatContext, ChatItem, ChatMessage
+from antiphon.chat import NOTE_ID, ChatContext, ChatItem, ChatMessage, new_id
 from antiphon.core.commands import Adopt, Generate, Speak
 from antiphon.core.facts import Call, GenerationFailed, StepGenerated, TextStarted, ToolCalled
 from antiphon.errors import UsageError
@@ -483,4 +483,4 @@ def _notes(command: Generate) -> list[ChatItem]:
         notes.append("Your last response was empty. Answer the user now, in words, with what you know.")
     if command.instructions:
         notes.append(command.instructions)
-    return [ChatMessage(role="system", content=[note]) for note in notes]
+    return [ChatMessage(role="system", content=[note], id=new_id(NOTE_ID)) for note in notes]

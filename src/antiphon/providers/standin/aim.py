@@ -6,6 +6,7 @@ and what was done before decide between the candidates. Above: `turns`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from antiphon.providers.standin import redo
@@ -13,6 +14,7 @@ from antiphon.providers.standin.choose import Match
 from antiphon.providers.standin.fill import fill
 from antiphon.providers.standin.known import missing
 from antiphon.providers.standin.memory import (
+    Called,
     Offer,
     State,
     related,
@@ -102,6 +104,62 @@ def just_given(state: State) -> frozenset[str]:
     plain = {s.name for s in tool.slots if s.kind in (Kind.DATE, Kind.TIME, Kind.NUMBER, Kind.CODE)}
     recent = {k for k, f in state.values(tool).items() if f.turn == state.turn - 1 and k in plain}
     return frozenset(recent) if len(recent) == 1 else frozenset()
+
+
+def disputed(state: State) -> Called | None:
+    """The call whose values the agent has just read out for the caller to confirm, by another tool's leave."""
+    tool = state.tools.get(state.offered_tool or "")
+    last = state.last_call
+    if state.offer is not Offer.TOOL or tool is None or tool.required or "verify" not in tool.acts:
+        return None
+    return last if last is not None and last.tool in state.tools and last.tool != tool.name else None
+
+
+_REFUSED = re.compile(
+    r"\b(?:refuses?|declines?|(?:would )?prefers? not|do(?:es)? not (?:want|wish|like) to (?:give|say|share|tell))\b",
+    re.I,
+)
+_WITHHOLDS = re.compile(
+    r"\b(?:(?:rather|prefer|prefer to) not\b|(?:don't|do not|won't|will not|not going to|not comfortable)"
+    r" (?:want to |like to |wish to |feel like )?(?:giv|say|shar|tell|provid|disclos)\w*"
+    r"|(?:don't|do not|haven't) (?:have|got|know|remember) (?:an?|my|any|one|it|the)\b|have no \w+$|can't remember"
+    r"|keep (?:that|it|this) (?:private|to myself)|none of your business|skip (?:this|that|it))"
+)
+
+
+_REFUSING = frozenset(
+    stem(w)
+    for w in (
+        "rather prefer give giving say share tell provide disclose have got know remember keep private skip want feel"
+        " comfortable go wish like afraid sorry thank"
+    ).split()
+)
+
+
+def as_offered(state: State, text: str) -> str:
+    """What was said, with a time that was offered written as one, where the recogniser wrote a number: "1130"."""
+
+    def clock(found: re.Match[str]) -> str:
+        hour, minute = int(found[1]), int(found[2])
+        offered = any(minute == m and hour % 12 == h % 12 for h, m in state.offered_times)
+        return f"{hour}:{found[2]}" if offered and hour < 24 else found[0]
+
+    return re.sub(r"(?<![\w:.,-])(?<!\d )(\d{1,2})\.?(\d{2})(?![\w:,-]|\.\d| \d)", clock, text)
+
+
+def declining(state: State, said: Utterance) -> ToolView | None:
+    """The tool that takes it down that the caller refuses what was asked for, or does not have it."""
+    if said.question or any(m.kind not in (Kind.PERSON, Kind.NUMBER) for m in said.mentions):
+        return None
+    if not _WITHHOLDS.search(" ".join(said.lows)):
+        return None
+    topics = set(said.content) - _REFUSING
+    for tool in state.tools.values():
+        if topics and not any(tool.vocabulary.get(word, 0.0) >= 0.9 for word in topics):
+            continue  # "I don't have a preference" when a name was asked for
+        if not tool.required and _REFUSED.search(f"{tool.name.replace('_', ' ')} {tool.description}"):
+            return tool
+    return None
 
 
 def share_words(state: State, tool: ToolView, new: dict[str, dict[str, Fill]]) -> None:

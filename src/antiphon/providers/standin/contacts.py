@@ -26,6 +26,8 @@ _JOINTS = {
     "plus": "+",
 }
 _BEFORE_ADDRESS = frozenset("is it's its email e-mail address mail my the at to on that's be use".split())
+_LEADS = frozenset("no nope yes yeah oh ah uh um actually sorry wait well okay ok".split())
+"""Words before an address or a number that are not a part of it, unless a joint follows ("no dot reply")."""
 _CODE_WORDS = frozenset(phrases("announces a code"))
 
 
@@ -33,9 +35,12 @@ def read_email(tokens: Sequence[Token], i: int) -> tuple[str, int] | None:
     """An e-mail address that starts at i, written or spoken ("john dot doe at example dot com")."""
     if "@" in tokens[i].low:
         return tokens[i].low, i + 1
-    if tokens[i].low in _BEFORE_ADDRESS:
+    if tokens[i].low in _BEFORE_ADDRESS or (
+        tokens[i].low in _LEADS and not (i + 1 < len(tokens) and tokens[i + 1].low in _JOINTS and not tokens[i].tail)
+    ):
         return None
-    at = next((k for k in range(i + 1, min(i + 12, len(tokens))) if tokens[k].low == "at"), None)
+    reach = i + 12 + 3 * sum(_example_at(tokens, k) is not None for k in range(i, len(tokens)))
+    at = next((k for k in range(i + 1, min(reach, len(tokens))) if tokens[k].low == "at"), None)
     if at is None or at + 1 >= len(tokens):
         return None
     host, end = _host(tokens, at + 1)
@@ -54,9 +59,27 @@ def read_email(tokens: Sequence[Token], i: int) -> tuple[str, int] | None:
             if piece is not None and low not in ("o", "oh"):
                 local, k = local + piece[0], piece[1]
                 continue
+            after = tokens[k + 1].low
+            if low in ("double", "triple", "treble") and len(after) == 1 and k + 1 < at:
+                local, k = local + after * (2 if low == "double" else 3), k + 2
+                continue
+            if (past := _example_at(tokens, k)) is not None:
+                local, k = local + low, past
+                continue
             local += low.replace("'", "")
         k += 1
     return (f"{local}@{host}", end) if local and local[0] not in ".-_" else None
+
+
+def _example_at(tokens: Sequence[Token], k: int) -> int | None:
+    """The end of a letter that is told by a word: "m as in Mike", "b for Bravo"; None if there is none at k."""
+    if len(tokens[k].low) != 1 or not tokens[k].low.isalpha():
+        return None
+    lows = [token.low for token in tokens[k + 1 : k + 4]]
+    skip = 2 if lows[:2] == ["as", "in"] else 1 if lows[:1] == ["for"] else 0
+    if not skip or len(lows) <= skip or not lows[skip].startswith(tokens[k].low):
+        return None
+    return k + skip + 2
 
 
 def _host(tokens: Sequence[Token], i: int) -> tuple[str | None, int]:
@@ -84,10 +107,10 @@ def _host(tokens: Sequence[Token], i: int) -> tuple[str | None, int]:
 
 
 def read_phone(tokens: Sequence[Token], i: int) -> tuple[str, int] | None:
-    """A run of at least seven digits from i, spoken in any grouping. Digits only, with "+" where it was said."""
+    """A run of at least seven digits from i, spoken in any grouping: digits, with "+" and extension if said."""
     plus = tokens[i].low == "plus" or tokens[i].low.startswith("+")
     at = i + 1 if tokens[i].low == "plus" else i
-    if at < len(tokens) and tokens[at].low == "o":
+    if at < len(tokens) and (tokens[at].low == "o" or (tokens[at].low == "oh" and tokens[at].tail)):
         return None
     out = ""
     while at < len(tokens):
@@ -104,9 +127,20 @@ def read_phone(tokens: Sequence[Token], i: int) -> tuple[str, int] | None:
         out, at = out + piece[0], piece[1]
         if tokens[at - 1].tail.startswith(("?", "!")):
             break
-    if 7 <= len(out) <= 15:
-        return ("+" if plus else "") + out, at
-    return None
+    if not 7 <= len(out) <= 15:
+        return None
+    extension, at = _extension(tokens, at)
+    return f"{'+' if plus else ''}{out}{extension}", at
+
+
+def _extension(tokens: Sequence[Token], i: int) -> tuple[str, int]:
+    """What a caller adds to a number as the extension ("extension four two"), and its end."""
+    if i >= len(tokens) or tokens[i].low not in ("extension", "ext"):
+        return "", i
+    out, at = "", i + 1
+    while (piece := numbers.digits(tokens, at)) is not None:
+        out, at = out + piece[0], piece[1]
+    return (f" extension {out}", at) if out else ("", i)
 
 
 def cued_code(tokens: Sequence[Token], i: int) -> bool:
@@ -139,6 +173,8 @@ def cued_code(tokens: Sequence[Token], i: int) -> bool:
         ["cell", "number"],
     ):
         return False
+    if back == ["no"]:
+        return False  # a denial: "no, it's ..."
     return bool(back) and back[-1] in _CODE_WORDS
 
 
@@ -157,6 +193,8 @@ def read_code(tokens: Sequence[Token], i: int, *, expected: bool) -> tuple[str, 
         if low in ("slash",) and out:
             out, at = out + "/", at + 1
             continue
+        if low == "november" and not out and not expected and numbers.digits(tokens, at + 1) is not None:
+            return None  # the month
         if low in _NATO and (expected or letters or _spells_on(tokens, at)):
             out, letters, at = out + _NATO[low].upper(), letters + 1, at + 1
         elif (len(low) == 1 and low.isalpha() and low not in ("i", "a")) or (

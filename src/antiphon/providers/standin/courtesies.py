@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from antiphon.providers.standin import redo, speak
+from antiphon.providers.standin.aim import disputed
 from antiphon.providers.standin.choose import Match
 from antiphon.providers.standin.known import arguments
 from antiphon.providers.standin.memory import (
@@ -16,7 +17,8 @@ from antiphon.providers.standin.memory import (
     State,
     Step,
 )
-from antiphon.providers.standin.pursue import pursue
+from antiphon.providers.standin.pursue import call_now, pursue
+from antiphon.providers.standin.results import is_duplicate
 from antiphon.providers.standin.situation import Fill
 from antiphon.providers.standin.slots import ToolView
 from antiphon.providers.standin.understand import Intent, Utterance
@@ -48,6 +50,13 @@ def conversational(
         if said.polarity == "no" and not any(new.values()):
             redo.keep_as_done(state, tool)
             return Step(say=f"No problem, it stays as it is. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
+    if state.offer is Offer.SECOND_RUN and state.offered_tool in state.tools and not wanted:
+        tool = state.tools[state.offered_tool]
+        refused = next(c for c in reversed(state.calls) if c.tool == tool.name and is_duplicate(c.output or ""))
+        if said.consents and tool.second_run is not None:
+            return call_now(tool, {**refused.args, tool.second_run.name: True})
+        if said.polarity == "no":
+            return Step(say=f"No problem. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
     if said.intent is Intent.SMALL_TALK:
         return _again(keep, f"I'm doing well, thank you. {_open_question(state) or 'How can I help you?'}")
     if said.intent is Intent.REPEAT:
@@ -127,7 +136,7 @@ def _is_farewell(state: State, said: Utterance, *, wanted: bool) -> bool:
         return True
     if said.intent is not Intent.FAREWELL or said.mentions or wanted:
         return False
-    if said.polarity == "yes" and state.read_back is not None:
+    if said.polarity == "yes" and (state.read_back is not None or disputed(state) is not None):
         return False
     if _firm(said):
         return not (state.read_back is not None and said.polarity != "no") or "bye" in text

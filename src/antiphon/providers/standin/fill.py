@@ -47,7 +47,11 @@ def fill(tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: Situati
             out[slot.name] = Fill([choice] if slot.many else choice, at.turn)
             words = {stem(w) for w in str(choice).lower().replace("_", " ").replace("-", " ").split()}
             counted.update(k for k, t in enumerate(said.tokens) if stem(t.low) in words)
-        elif slot.kind is Kind.FLAG and not slot.gate and (flag := flag_of(slot, said, at)) is not None:
+        elif (
+            slot.kind is Kind.FLAG
+            and not (slot.gate or slot.second_run)
+            and (flag := flag_of(slot, said, at)) is not None
+        ):
             out[slot.name] = Fill(flag, at.turn, flag)
         elif slot.kind is Kind.TIME and slot.name not in out and (clock := time_on_offer(slot, said, at)) is not None:
             out[slot.name] = clock

@@ -198,8 +198,21 @@ def _address_in(said: Utterance) -> str | None:
     for k, token in enumerate(said.tokens):
         if (token.low.isdigit() or token.low in numbers.NUMBER_WORDS) and in_address(said.tokens, k):
             end = next(j for j in range(k + 1, len(said.tokens)) if j > k + 1 and said.tokens[j].low in ENDS_ADDRESS)
+            while said.tokens[end].tail == "," and (more := _part_after(said, end + 1)) is not None:
+                end = more
             return _trim(said.tokens[k : end + 1])
     return None
+
+
+def _part_after(said: Utterance, start: int) -> int | None:
+    """The last token of the part of an address from `start`, behind a comma: a city, a postal code."""
+    end = start
+    while end < len(said.tokens) - 1 and not said.tokens[end].tail:
+        end += 1
+    part = said.tokens[start : end + 1]
+    if not part or len(part) > 3 or any(is_stop(t.low) or t.low in _TAILS for t in part):
+        return None
+    return end if all(t.text[0].isupper() or t.text[0].isdigit() for t in part) else None
 
 
 def _told(said: Utterance) -> str | None:

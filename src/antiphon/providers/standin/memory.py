@@ -32,6 +32,8 @@ class Offer(enum.Enum):
     """Offered to use a tool (`State.offered_tool`)."""
     ANOTHER = "another"
     """Asked whether to do once more what is done already (`State.offered_tool`)."""
+    SECOND_RUN = "second run"
+    """Asked whether to make the last call beside the one that runs already (`State.offered_tool`)."""
     CHANGE = "change"
     """Asked what to change in what was read back."""
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from antiphon.providers.standin.words import Token, acts_of, is_stop, phrases, thesaurus, title_case
+from antiphon.providers.standin.words import Token, acts_of, is_stop, phrases, stem, thesaurus, title_case
 
 _PARTICLES = frozenset("de da di del della der den van von la le bin ibn al el st dos".split())
 _TITLES = frozenset("mr mrs ms miss dr professor prof sir madam".split())
@@ -17,6 +17,8 @@ _CLAIMS = frozenset(
     {("this", "is"), ("i'm",), ("i", "am"), ("im",), ("it's", "for"), ("for",), ("under",), ("call", "me")}
 )
 """Weak lead-ins that may introduce a name nobody asked for."""
+_ITS = frozenset({("it's",), ("it", "is")})
+_OF_PLACES = frozenset((*phrases("ends an address"), *phrases("describes where")))
 
 
 @dataclass(slots=True, frozen=True)
@@ -115,15 +117,16 @@ def spelled_word(tokens: Sequence[Token], i: int) -> tuple[str, int] | None:
 
 
 def read_person(
-    tokens: Sequence[Token], taken: set[int], *, asked: bool, lacking: bool = False
+    tokens: Sequence[Token], taken: set[int], *, asked: bool, lacking: bool = False, free: bool = False
 ) -> tuple[PersonName, int, int] | None:
     """The first name in an utterance, with the span it covers, lead-in included.
 
     `asked`: the caller was asked for a name, so that a bare one counts. `lacking`: a name is needed, so that a full
-    one counts. `taken`: tokens that are dates and the like.
+    one counts. `free`: no other words in their own right are waited for, so that "it's" may introduce a full name.
+    `taken`: tokens that are dates and the like.
     """
     cased = is_cased(tokens)
-    found = _introduced(tokens, taken, cased, asked, lacking) or _signed(tokens, taken, cased)
+    found = _introduced(tokens, taken, cased, asked, lacking, free) or _signed(tokens, taken, cased)
     if found is None and (asked or lacking):
         found = _bare(tokens, taken, cased) if asked else None
         if found is None and lacking:
@@ -131,10 +134,11 @@ def read_person(
     if found is None and cased and not _has_capital_inside(tokens):
         # Only the sentence begins with a capital: the recogniser may write none for names.
         if asked:
-            found = _introduced(tokens, taken, False, asked, lacking) or _bare(tokens, taken, False)
+            found = _introduced(tokens, taken, False, asked, lacking, free) or _bare(tokens, taken, False)
         elif lacking:
-            found = _introduced(tokens, taken, False, asked, lacking)
-            found = found if found is not None and tokens[found[1] - 1].low in ("for", "under") else None
+            found = _introduced(tokens, taken, False, asked, lacking, free)
+            if found is not None and tokens[found[1] - 1].low not in ("for", "under"):
+                found = found if _is_all(tokens, found[1], found[2]) else None
 
     spelled = next(
         ((k, s) for k in range(len(tokens)) if k not in taken and (s := spelled_word(tokens, k)) is not None), None
@@ -142,12 +146,26 @@ def read_person(
     if spelled is None:
         return found
     at, (word, end) = spelled
+    if found is not None and found[2] > at and all(len(p) == 1 for p in found[0].text.split()):
+        found = None  # "the last name is L E E": the letters themselves
     if found is None:
         before = {token.low for token in tokens[:at]}
         if asked or before & {"name", "spelled", "spelt", "spell", "name's"}:
             return PersonName(word, spelled=True), at, end
         return None
     return PersonName(_respell(found[0].text, word)), min(found[1], at), max(found[2], end)
+
+
+_STATES = ("ly", "ing", "ed", "ent", "ive", "able", "ful", "less", "ous")
+
+
+def _is_all(tokens: Sequence[Token], start: int, end: int) -> bool:
+    """True if "it's" and two or three words that describe nothing are the whole sentence: "It's velour bennet"."""
+    lows = [token.low for token in tokens[start:end]]
+    if tuple(lows[:1]) in _ITS:
+        lows = lows[1:]
+    described = any(low.endswith(_STATES) or stem(low) in thesaurus().groups for low in lows)
+    return end == len(tokens) and start == 0 and len(lows) in (2, 3) and not described
 
 
 def _has_capital_inside(tokens: Sequence[Token]) -> bool:
@@ -193,7 +211,7 @@ def _trailing(tokens: Sequence[Token], taken: set[int], cased: bool) -> tuple[Pe
 
 
 def _introduced(
-    tokens: Sequence[Token], taken: set[int], cased: bool, asked: bool, lacking: bool
+    tokens: Sequence[Token], taken: set[int], cased: bool, asked: bool, lacking: bool, free: bool
 ) -> tuple[PersonName, int, int] | None:
     lows = [token.low for token in tokens]
     for leads, strong in ((_STRONG, True), (_WEAK, False)):
@@ -210,7 +228,7 @@ def _introduced(
                     at += 1
                 if at >= len(tokens) or (tokens[at - 1].tail not in ("", ",", ":") and not strong):
                     continue
-                claimed = lead in _CLAIMS or lead[0] == "my" or (lacking and lead in (("it's",), ("it", "is")))
+                claimed = lead in _CLAIMS or lead[0] == "my" or (lead in _ITS and (lacking or (cased and free)))
                 if not strong and not asked and not claimed:
                     continue
                 if not strong and (tokens[at - 1].tail or (lows[at - 1] == "a" and not cased)):
@@ -222,14 +240,9 @@ def _introduced(
                     end = _run(tokens, at, cased=False, taken=taken)
                 if end == at:
                     continue
-                if (
-                    not strong
-                    and not asked
-                    and lead not in _CLAIMS
-                    and lead[0] != "my"
-                    and not (end == len(tokens) and end - at >= 2)
-                ):
-                    continue
+                if not strong and not asked and lead not in _CLAIMS and lead[0] != "my":
+                    if end - at < 2 or not _closed(tokens, end, taken) or tokens[end - 1].low in _OF_PLACES:
+                        continue
                 if not strong and not _convincing(tokens, at, end, lead, cased, asked, lacking, taken):
                     continue
                 return _name(tokens, at, end), i if lead[0] != "for" else at, end

@@ -14,7 +14,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from antiphon.chat import INSTRUCTIONS_ID, ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
+from antiphon.chat import (
+    INSTRUCTIONS_ID,
+    NOTE_ID,
+    AgentHandoff,
+    ChatItem,
+    ChatMessage,
+    FunctionCall,
+    FunctionCallOutput,
+)
 from antiphon.providers.standin import reply, results, speak, turns
 from antiphon.providers.standin.memory import Called, Offer, State, Step
 from antiphon.providers.standin.slots import ToolView
@@ -29,8 +37,8 @@ def replay(items: Sequence[ChatItem], tools: Sequence[ToolView], today: dt.date)
     keys = _keys(items, hash((instructions, today, *(t.fingerprint for t in tools))))
     reader, start = _Reader(State(tools=by_name, instructions=instructions, today=today)), 0
     body = len(items)
-    while body and (last := items[body - 1]) and isinstance(last, ChatMessage) and last.role in ("system", "developer"):
-        body -= 1  # notes for this request only
+    while body and _is_note(items[body - 1]):
+        body -= 1
     for k in range(body - 1, -1, -1):
         kept = items[k].wire.get(_WIRE)
         if kept is not None and kept[0] == keys[k]:
@@ -57,6 +65,11 @@ _RECENT = 6
 """The number of latest calls of which it is kept whether they were told."""
 _WIRE = "standin"
 """Where the reading of a history is kept on its last item, so that the next request goes on from there."""
+
+
+def _is_note(item: ChatItem) -> bool:
+    """True for what the session says to the model for this response only."""
+    return isinstance(item, ChatMessage) and item.role in ("system", "developer") and item.id.startswith(f"{NOTE_ID}_")
 
 
 def _keys(items: Sequence[ChatItem], key: int) -> list[int]:
@@ -99,6 +112,10 @@ class _Reader:
         """Agent's words since the last caller's turn or result: what a tool says of itself comes before its call."""
 
         self.seen_instructions = False
+        self.handed_over = False
+        """True if this agent has the call from another one, and has not begun by itself yet."""
+        self.begins = False
+        """True if the agent is to speak although nothing waits to be answered."""
 
     def copy(self, tools: dict[str, ToolView]) -> _Reader:
         """An independent copy, over the same tools."""
@@ -109,11 +126,14 @@ class _Reader:
         other.user, other.spoken = list(self.user), list(self.spoken)
         other.returned = [twins[id(call)] for call in self.returned]
         other.instruction, other.seen_instructions = self.instruction, self.seen_instructions
+        other.handed_over, other.begins = self.handed_over, self.begins
         return other
 
     def read(self, item: ChatItem) -> None:
         if isinstance(item, ChatMessage):
             self._message(item)
+        elif isinstance(item, AgentHandoff):
+            self.handed_over = item.old_agent_id is not None
         elif isinstance(item, FunctionCall):
             self._flush()
             self.state.calls.append(
@@ -146,6 +166,8 @@ class _Reader:
             self._said(text, interrupted=item.interrupted)
         elif item.id == INSTRUCTIONS_ID or (not self.seen_instructions and text == self.state.instructions):
             self.seen_instructions = True
+        elif not _is_note(item):
+            self._context()
         elif noted := _NEW_RESULTS.match(text):
             self.delivery = tuple(noted[1].split(", "))
         elif noted := _UNHEARD.match(text):
@@ -153,6 +175,16 @@ class _Reader:
         elif not _RETRY.match(text):
             self._flush()
             self.instruction = text
+
+    def _context(self) -> None:
+        """What an agent was told beside its instructions is for the model alone, and not to be read out.
+
+        Where nothing waits to be answered, the agent is to begin by itself, knowing this. Nor does what the agent
+        before it has done wait: the output of a tool that this agent does not have.
+        """
+        if self.returned and all(call.tool not in self.state.tools for call in self.returned):
+            self.returned, self.handed_over = [], True
+        self.begins = not (self.user or self.returned or self.instruction)
 
     def _said(self, text: str, *, interrupted: bool) -> None:
         self.spoken.append(text)
@@ -175,8 +207,9 @@ class _Reader:
         except Exception:
             # It failed at the time, too, and was apologised for; the rest of the call goes on without that turn.
             logger.exception("the stand-in could not follow an earlier turn and leaves it out")
-            self.instruction, self.user, self.returned = "", [], []
+            self.instruction, self.user, self.returned, self.begins = "", [], [], False
             return
+        self.begins = False
         if step is not None:
             self.state.adopt(step)
 
@@ -192,6 +225,9 @@ class _Reader:
                 call.said = call.said or tuple(self.spoken)
             step = reply.answer(self.state, self.returned)
             self.returned, self.spoken = [], []
+        elif self.begins:
+            step = reply.begin(self.state, taken_over=self.handed_over)
+            self.handed_over = False
         else:
             return None
         return step

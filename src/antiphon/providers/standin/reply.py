@@ -7,6 +7,7 @@ that the history shows.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,6 +37,10 @@ def answer(state: State, calls: Sequence[Called]) -> Step:
     digests = [results.digest(c.output or "", said=c.said) for c in calls]
     if calls and calls[-1].tool == SEARCH and not calls[-1].is_error:
         return _searched(state)
+    twin = next((c for c in calls if c.tool in state.tools and results.is_duplicate(c.output or "")), None)
+    if twin is not None and state.tools[twin.tool].second_run is not None:
+        question = "I'm still working on that. Shall I run it a second time?"
+        return Step(say=question, offer=Offer.SECOND_RUN, offered_tool=twin.tool)
     if calls and all(results.is_running(c.output or "") for c in calls):
         for call in calls:
             state.spent[call.tool] = call.turn
@@ -77,6 +82,42 @@ def answer(state: State, calls: Sequence[Called]) -> Step:
         say=" ".join([*said, ahead.say]).strip(), goal=ahead.goal, asked=ahead.asked, read_back=ahead.read_back,
         offer=ahead.offer, offered_tool=ahead.offered_tool,
     )  # fmt: skip
+
+
+def begin(state: State, *, taken_over: bool) -> Step:
+    """An agent's own beginning: on with what the caller wants, or, with the call `taken_over`, what it is to find out.
+
+    Else it greets, unless it has spoken before.
+    """
+    goal = state.tools.get(state.goal or "") or (_to_collect(state) if taken_over else None)
+    wanted = missing(state, goal) if goal is not None else []
+    if goal is not None and wanted:
+        return Step(say=speak.ask(wanted[:1]), goal=goal.name, asked=frozenset({wanted[0].name}))
+    if taken_over and (asks := _ASKS_FOR.search(state.instructions)) is not None:
+        text = results.guide(f"Ask {asks[1]}").question
+        return Step(say=text, goal=state.goal, asked=_asked_in(state, text))
+    if taken_over or state.turn == 0:
+        return Step(say=speak.greeting(state.instructions), goal=state.goal)
+    return Step(say=speak.ANYTHING_ELSE, goal=state.goal, offer=Offer.ANYTHING_ELSE)
+
+
+def _to_collect(state: State) -> ToolView | None:
+    """The next of an agent's tools that each take down one thing of the caller ("update_name"), if it has several."""
+    several = [tool for tool in state.tools.values() if _collects(tool)]
+    if len(several) < 2:
+        return None
+    return next((tool for tool in several if tool.name not in state.spent), None)
+
+
+def _collects(tool: ToolView) -> bool:
+    named = re.match(r"(?:update|set|record|note|save|store|collect|capture)(?:_|[A-Z])", tool.name)
+    return named is not None and len(tool.required) == 1 and tool.required[0].kind in _COLLECTED
+
+
+_ASKS_FOR = re.compile(r"\bask ((?:the (?:user|caller|customer|guest) )?for [^.,;\n]+)", re.I)
+"""Where an agent's instructions say what it finds out first."""
+_HANDING_OVER = re.compile(r"(?:transferring|connecting|handing|routing|putting|forwarding) ", re.I)
+_COLLECTED = frozenset({Kind.DATE, Kind.TIME, Kind.NUMBER, Kind.PERSON, Kind.EMAIL, Kind.PHONE, Kind.PLACE})
 
 
 def _searched(state: State) -> Step:
@@ -149,6 +190,11 @@ def _next(state: State, call: Called, digest: results.Digest, *, spoken: bool) -
                 asked=step.asked,
             )
         return step
+    if digest.facts and _HANDING_OVER.match(digest.facts[0]):
+        return Step()  # whoever takes over asks
+    following = _to_collect(state) if tool is not None and _collects(tool) else None
+    if following is not None and (wanted := missing(state, following)):
+        return Step(say=speak.ask(wanted), goal=following.name, asked=frozenset(s.name for s in wanted))
     if tool is None or not tool.reads:
         return Step(say=speak.ANYTHING_ELSE, offer=Offer.ANYTHING_ELSE)
     if digest.negative:

@@ -366,6 +366,11 @@ _SESSION_TEXTS = (
 """Outputs that the session writes in a tool's place, and what they mean to the caller."""
 
 
+def is_duplicate(output: str) -> bool:
+    """True for the output of a call that was not made because another of its tool runs: the caller is to decide."""
+    return bool(re.search(r"\balready running\b.*\b(?:second time|duplicate|confirm)", output, re.I | re.S))
+
+
 def is_running(output: str) -> bool:
     """True if a call's output says that the tool runs on."""
     return bool(_RUNNING.search(output) or _UPDATE.match(output.strip()))

@@ -40,6 +40,8 @@ class Slot:
     """True for a list of such values."""
     gate: bool = False
     """True for a flag that may be set only after a read-back and a yes."""
+    second_run: bool = False
+    """True for a flag that lets a call run beside another of its tool: set once the caller agreed to that."""
     stems: frozenset[str] = frozenset()
     """What the slot is about, from its name and description."""
     name_stems: frozenset[str] = frozenset()
@@ -86,12 +88,17 @@ class ToolView:
     @property
     def required(self) -> tuple[Slot, ...]:
         """The slots to be filled before a call, without gates."""
-        return tuple(slot for slot in self.slots if slot.required and not slot.gate)
+        return tuple(slot for slot in self.slots if slot.required and not (slot.gate or slot.second_run))
 
     @property
     def gate(self) -> Slot | None:
         """The flag that says that the details were read back, or None."""
         return next((slot for slot in self.slots if slot.gate), None)
+
+    @property
+    def second_run(self) -> Slot | None:
+        """The flag that lets it run beside a call of its own, or None."""
+        return next((slot for slot in self.slots if slot.second_run), None)
 
     @property
     def ends_call(self) -> bool:
@@ -222,9 +229,14 @@ def _slot(name: str, schema: dict[str, Any], required: bool, *, tool: tuple[str,
     else:
         kind = _kind(name, description, item, choices)
     low, high = _bounds(description, item)
-    gate = kind is Kind.FLAG and bool(
-        re.search(r"\b(only|once|after|must)\b.*\b(read|confirm|agree|consent|said yes)", description, re.I)
-        or name.lower() in ("read_back", "readback", "confirmed", "user_confirmed", "confirm")
+    second_run = kind is Kind.FLAG and bool(re.search(r"\bduplicat", f"{name} {description}", re.I))
+    gate = (
+        kind is Kind.FLAG
+        and not second_run
+        and bool(
+            re.search(r"\b(only|once|after|must)\b.*\b(read|confirm|agree|consent|said yes)", description, re.I)
+            or name.lower() in ("read_back", "readback", "confirmed", "user_confirmed", "confirm")
+        )
     )
     return Slot(
         name=name,
@@ -238,6 +250,7 @@ def _slot(name: str, schema: dict[str, Any], required: bool, *, tool: tuple[str,
         json_type=plain,
         many=many,
         gate=gate,
+        second_run=second_run,
         stems=frozenset(content_stems(_words_of(name) + " " + re.sub(r"\(.*?\)|\"[^\"]*\"|'[^']*'", " ", description))),
         name_stems=frozenset(stem(w) for w in _words_of(name).split()),
         default=schema.get("default"),
@@ -428,6 +441,8 @@ def _vocabulary(name: str, description: str, slots: Sequence[Slot]) -> dict[str,
     ):
         add(topic, 0.9)
     for slot in slots:
+        if slot.second_run:
+            continue
         add(slot.label, 0.5)
         add(_positive(slot.description), 0.35)
         for choice in slot.choices:

@@ -243,7 +243,11 @@ def capabilities(tools: Sequence[ToolView]) -> str:
         if tool.ends_call:
             continue
         first = re.split(r"(?<=[a-z])\.(?:\s|$)|\n", tool.description.strip())[0].strip().rstrip(".")
-        if not first or len(first.split()) > 14 or re.match(r"(?:call|use|this|when|returns?|tool)\b", first, re.I):
+        if (
+            not first
+            or len(first.split()) > 14
+            or re.match(r"(?:call(?:ed)?|used?|this|when|invoked|returns?|tool)\b", first, re.I)
+        ):
             first = re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", tool.name).replace("_", " ").lower()
         first = re.sub(r"\s+(?:for|by|on|of) (?:a |the )?(?:given|specified) .*$", "", first)
         told.append(results.to_you(first[:1].lower() + first[1:]))

@@ -10,7 +10,10 @@ from __future__ import annotations
 from antiphon.providers.standin import redo, speak
 from antiphon.providers.standin.aim import (
     SEARCH,
+    as_offered,
     chosen_tool,
+    declining,
+    disputed,
     just_given,
     open_kinds,
     same_matter,
@@ -41,11 +44,18 @@ def hear(state: State, text: str) -> Step:
     """Understand a caller's turn, note its values, and decide what to do."""
     state.turn += 1
     state.heard = text
+    text = as_offered(state, text)
+    disputed_call = disputed(state)
+    if disputed_call is not None and _disputes(understand(text, state.today)):
+        state.goal, state.asked = disputed_call.tool, frozenset(disputed_call.args)
     said = understand(text, state.today, state.asked_kinds(), open_kinds(state))
     if said.correction and not state.asked and len(said.tokens) <= 5 and not said.of(Kind.DATE):
         # "hmm, actually six": what was given last is what is taken back.
         state.asked = just_given(state)
         said = understand(text, state.today, state.asked_kinds(), open_kinds(state))
+    refused = declining(state, said)
+    if refused is not None:
+        return call_now(refused, {})
     new = {name: values_for(state, tool, said, addressed=False) for name, tool in state.tools.items()}
     ranked = match([t for t in state.tools.values() if t.name != SEARCH], said, new)
     early = conversational(state, said, ranked, new)
@@ -81,6 +91,11 @@ def hear(state: State, text: str) -> Step:
             return lost(state, said)
         return _once_more(state, tool, said, new)
     return pursue(state, tool, said)
+
+
+def _disputes(said: Utterance) -> bool:
+    """True for a turn that can only be about the values just read out: a no, a correction, a bare value."""
+    return said.polarity == "no" or said.correction or not (said.consents or said.question or said.acts)
 
 
 def _note(state: State, tool: ToolView | None, said: Utterance, new: dict[str, dict[str, Fill]]) -> None:

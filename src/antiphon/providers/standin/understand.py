@@ -185,7 +185,13 @@ def _mentions(
         lambda i: _clock_at(tokens, i, take, asked, lacking, again=any(m.kind is Kind.TIME for m in found)),
     )
     asks = bool(tokens) and tokens[0].low.partition("'")[0] in _WH
-    named = people.read_person(tokens, taken, asked=Kind.PERSON in asked and not asks, lacking=Kind.PERSON in lacking)
+    named = people.read_person(
+        tokens,
+        taken,
+        asked=Kind.PERSON in asked and not asks,
+        lacking=Kind.PERSON in lacking,
+        free=asked.isdisjoint((Kind.PLACE, Kind.THING, Kind.NOTE)),
+    )
     if named is not None:
         take(Kind.PERSON, named[0], named[1], named[2])
     _scan(tokens, taken, lambda i: _number_at(tokens, i, take, asked))
