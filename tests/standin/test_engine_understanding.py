@@ -170,6 +170,7 @@ def test_yes_and_no(text: str, polarity: str) -> None:
         ("no, lisa at example dot org", "lisa@example.org"),
         ("oh sorry, lisa at example dot org", "lisa@example.org"),
         ("no dot reply at example dot com", "no.reply@example.com"),
+        ("no it's with two b's, b o b b at example dot com", "bobb@example.com"),
         ("h a double r y at example dot com", "harry@example.com"),
         ("m as in Mike, n as in Nancy, at example dot com", "mn@example.com"),
         ("b for bravo o b at example dot com", "bob@example.com"),
@@ -184,6 +185,7 @@ def test_an_address_is_told_from_what_leads_in_to_it_and_what_spells_it(text: st
     [
         ("no it's 415 555 0198", "4155550198"),
         ("oh, 415 555 0123", "4155550123"),
+        ("no, the last digit is four, 415 555 0124", "4155550124"),
         ("212 555 0123 extension four two", "2125550123 extension 42"),
     ],
 )
@@ -200,6 +202,7 @@ def test_a_month_is_no_letter_of_a_code() -> None:
     ("text", "name"),
     [
         ("no, john smyth", ["John Smyth"]),
+        ("no that's wrong, it's john smyth", ["John Smyth"]),
         ("no, it's P A T E L", ["Patel"]),
         ("no, the last name is L E E", ["Lee"]),
     ],

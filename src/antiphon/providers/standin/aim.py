@@ -122,7 +122,8 @@ _REFUSED = re.compile(
 _WITHHOLDS = re.compile(
     r"\b(?:(?:rather|prefer|prefer to) not\b|(?:don't|do not|won't|will not|not going to|not comfortable)"
     r" (?:want to |like to |wish to |feel like )?(?:giv|say|shar|tell|provid|disclos)\w*"
-    r"|(?:don't|do not|haven't) (?:have|got|know|remember) (?:an?|my|any|one|it|the)\b|have no \w+$|can't remember"
+    r"|(?:don't|do not|haven't) (?:have|got|know|remember) (?:an?|my|any|one|it|the)\b"
+    r"|have no \w+$|can't remember|forgot(?:ten)?\b"
     r"|keep (?:that|it|this) (?:private|to myself)|none of your business|skip (?:this|that|it))"
 )
 
@@ -131,7 +132,7 @@ _REFUSING = frozenset(
     stem(w)
     for w in (
         "rather prefer give giving say share tell provide disclose have got know remember keep private skip want feel"
-        " comfortable go wish like afraid sorry thank"
+        " comfortable go wish forgot forgotten like afraid sorry thank"
     ).split()
 )
 

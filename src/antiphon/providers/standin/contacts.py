@@ -66,6 +66,8 @@ def read_email(tokens: Sequence[Token], i: int) -> tuple[str, int] | None:
             if (past := _example_at(tokens, k)) is not None:
                 local, k = local + low, past
                 continue
+            if tokens[k].tail == "," and len(low) > 1 and k + 1 < at and after not in _JOINTS and low not in _JOINTS:
+                return None  # what comes before a pause is not a part of it: "with two b's, b o b b at ..."
             local += low.replace("'", "")
         k += 1
     return (f"{local}@{host}", end) if local and local[0] not in ".-_" else None
@@ -125,6 +127,8 @@ def read_phone(tokens: Sequence[Token], i: int) -> tuple[str, int] | None:
                     continue
             break
         out, at = out + piece[0], piece[1]
+        if len(out) < 3 and tokens[at - 1].tail == "," and at < len(tokens) and re.fullmatch(r"\d{3,}", tokens[at].low):
+            return None  # "the last digit is four, 415 ...": the number comes after it
         if tokens[at - 1].tail.startswith(("?", "!")):
             break
     if not 7 <= len(out) <= 15:
