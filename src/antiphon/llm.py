@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from antiphon.chat import ChatContext, ChatRole
 from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice, is_given
+from antiphon.record import record
 
 if TYPE_CHECKING:
     from antiphon.tools.function import Tool
@@ -31,7 +32,7 @@ class FunctionToolCall:
     extra: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class ChoiceDelta:
     """What a chunk adds."""
 
@@ -55,7 +56,7 @@ class CompletionUsage:
         return self.prompt_tokens + self.completion_tokens
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class ChatChunk:
     """A piece of a model's response."""
 

@@ -14,8 +14,8 @@ from typing import Literal, TypeAlias
 
 from antiphon.chat import ChatItem
 from antiphon.core.facts import Call
-from antiphon.core.record import record
 from antiphon.options import ToolChoice, ToolPolicy
+from antiphon.record import record
 
 
 @record

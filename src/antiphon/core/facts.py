@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from antiphon.chat import AgentConfigUpdate, ImageContent
-from antiphon.core.record import record
 from antiphon.options import ToolChoice, ToolPolicy
+from antiphon.record import record
 
 
 @record

@@ -256,6 +256,12 @@ class Generation:
             return
         try:
             async for chunk in result:
+                segment = response.segment
+                if type(chunk) is ChatChunk and segment is not None and response.started and not response.stopped:
+                    delta = chunk.delta
+                    if delta is not None and delta.content and not delta.tool_calls:
+                        segment.push(delta.content)  # the rest of a text, which is most of what comes
+                        continue
                 self._chunk(response, chunk, tools)
         finally:
             close = getattr(result, "aclose", None)

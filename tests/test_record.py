@@ -8,7 +8,7 @@ import pytest
 
 from antiphon.core.commands import Play, StopPlayout
 from antiphon.core.facts import Transcribed, UserSpeechEnded, UserTurnCleared
-from antiphon.core.record import record
+from antiphon.record import record
 
 
 def test_it_is_made_by_position_or_name_with_defaults() -> None:

@@ -1,4 +1,4 @@
-"""`@record`: a frozen dataclass that is cheap to define and cheap to make.
+"""`@record`: a frozen dataclass that is cheap to define and cheap to make. Part of the vocabulary (layer 0).
 
 Facts and commands are made by the hundred in every turn, and there are fifty kinds of them. A plain frozen
 dataclass generates six methods for each kind by `exec`, which adds up to a third of the time that importing the
@@ -62,4 +62,4 @@ def _hash(self: Any) -> int:
 
 
 def _refuse(self: Any, name: str, *_: Any) -> NoReturn:
-    raise FrozenInstanceError(f"cannot change {name!r} of a {type(self).__name__}: facts and commands are frozen")
+    raise FrozenInstanceError(f"cannot change {name!r} of a {type(self).__name__}: records are frozen")
