@@ -9,6 +9,7 @@ import pytest
 
 from antiphon.providers.standin.moments import Clock, Day
 from antiphon.providers.standin.people import PersonName
+from antiphon.providers.standin.results import speakable
 from antiphon.providers.standin.understand import Intent, Kind, understand
 
 TODAY = dt.date(2026, 11, 21)  # a Saturday
@@ -215,3 +216,15 @@ def test_it_is_introduces_a_full_name_and_not_a_state() -> None:
     assert heard("It's Velour Bennet, about my order", Kind.PERSON) == ["Velour Bennet"]
     assert heard("It's pretty urgent", Kind.PERSON) == []
     assert heard("It's Park Road, I think", Kind.PERSON) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "spoken"),
+    [
+        ("2026-11-22T01:52:21+01:00", "Sunday, November 22 at 1:52 AM"),
+        ("2026-11-22 14:30", "Sunday, November 22 at 2:30 PM"),
+        ("2026-11-22T00:05:00Z", "Sunday, November 22 at 12:05 AM"),
+    ],
+)
+def test_a_machines_moment_is_spoken_as_one(written: str, spoken: str) -> None:
+    assert speakable(written) == spoken

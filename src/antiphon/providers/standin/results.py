@@ -230,6 +230,9 @@ def _direct(clause: str) -> str:
 # -- facts
 
 
+_ISO_MOMENT = re.compile(
+    r"\b(\d{4}-\d{2}-\d{2})[T ]([01]\d|2[0-3]):([0-5]\d)(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?(?![\d:])"
+)
 _ISO_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _24H = re.compile(r"(?<![\d:])([01]\d|2[0-3]):([0-5]\d)(?![\d:]|\s?[ap]\.?m)", re.I)
 
@@ -243,6 +246,9 @@ def speakable(text: str) -> str:
         except ValueError:
             return match[0]
 
+    text = _ISO_MOMENT.sub(
+        lambda m: f"{m[1]} at {moments.twelve_hour(int(m[2]), int(m[3]), minutes_always=False)}", text
+    )
     text = _ISO_DATE.sub(date, text)
     text = _24H.sub(lambda m: moments.twelve_hour(int(m[1]), int(m[2]), minutes_always=False), text)
     text = re.sub(r"[*_`#]+(?=\w)|(?<=\w)[*_`]+", "", text)
