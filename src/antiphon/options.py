@@ -36,10 +36,6 @@ def is_given(value: NotGivenOr[T]) -> TypeIs[T]:
     return value is not NOT_GIVEN
 
 
-class NamedToolChoice(dict[str, Any]):
-    """`{"type": "function", "function": {"name": ...}}`: this one tool must be called."""
-
-
 ToolChoice: TypeAlias = Literal["auto", "required", "none"] | Mapping[str, Any]
 """Whether the model may, must or must not call tools, or which one it must call
 (`{"type": "function", "function": {"name": "book"}}`)."""

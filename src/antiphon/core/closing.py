@@ -149,7 +149,7 @@ class Closing:
         if floor.turn.text:
             words.append(floor.turn.take())
         for text in words:
-            floor.history.say("user", text, floor.top.agent)
+            floor.history.say(text, floor.top.agent)
 
     def _is_quiet(self, floor: Floor) -> bool:
         return self._hook is None and not floor.line.segments and not any(run.active for run in floor.runs)

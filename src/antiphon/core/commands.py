@@ -219,7 +219,6 @@ EventKind: TypeAlias = Literal[
     "speech_interrupted",  # speech: cut, with nothing more to come from it
     "generation_done",  # gen: this response is written and its sound is over
     "speech_done",
-    "speech_vetoed",
     "turn_committed",  # value: its text
     "turn_vetoed",
     "tool_started",

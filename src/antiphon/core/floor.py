@@ -263,7 +263,7 @@ class Floor:
             self.out.send(Adopt(gen, speech.id, segment.id, speech.agent, response.response, tools))
             return
         if speech.user_input is not None:
-            self.history.say("user", speech.user_input, speech.agent)
+            self.history.say(speech.user_input, speech.agent)
             speech.user_input = None
         offers = self.offers.in_frame(speech.frame) if self.offers else []
         speech.carried.extend(o.id for o in offers if o.id not in speech.carried)
@@ -467,7 +467,7 @@ class Floor:
         """A turn enters the history; one whose words are not known yet gets its place in it."""
         turn.agent = agent
         if turn.heard_as is None:
-            self.history.say("user", turn.text, agent)
+            self.history.say(turn.text, agent)
         else:
             self.unasked.record(turn, agent)
 

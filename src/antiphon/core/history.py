@@ -57,9 +57,8 @@ class History:
         else:
             self._out.send(Record(item, agent))
 
-    def say(self, role: str, text: str, agent: str, item_id: str | None = None) -> ChatMessage:
+    def say(self, text: str, agent: str, item_id: str | None = None) -> ChatMessage:
         """Record a message of the caller's, or of the application in the caller's place."""
-        assert role == "user"
         message = ChatMessage(role="user", content=[text], id=item_id or self.item_id(), created_at=self.wall)
         self.record(message, agent)
         return message
@@ -142,8 +141,3 @@ class History:
                     )
                 )
         return tuple(items)
-
-    @property
-    def is_settled(self) -> bool:
-        """True when nothing waits."""
-        return not self._tail

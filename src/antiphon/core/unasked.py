@@ -94,7 +94,7 @@ class Unasked:
         if turn.text or not self._out.is_open(turn.heard_as):
             self._out.withdraw(turn.heard_as)
             if turn.text:
-                self._history.say("user", turn.text, agent, turn_id(turn.heard_as))
+                self._history.say(turn.text, agent, turn_id(turn.heard_as))
         else:
             self._places[turn.heard_as] = turn, self._history.keep_place(agent)
 
