@@ -40,6 +40,16 @@ def silence(duration: float, sample_rate: int = 16_000) -> AudioFrame:
     return AudioFrame.silence(duration, sample_rate)
 
 
+@lru_cache(maxsize=64)
+def _nothing(length: int) -> bytes:
+    return bytes(length)
+
+
+def is_silent(data: bytes) -> bool:
+    """True if no sample differs from zero."""
+    return data == _nothing(len(data))
+
+
 @dataclass(slots=True, frozen=True)
 class Sound:
     """Something was audible, from `start` to `end` in seconds of the loop's clock."""
@@ -63,9 +73,13 @@ class Track:
         self._pieces: list[tuple[float, bytes]] = []
 
     def add(self, start: float, data: bytes) -> None:
-        """`data` sounded from `start` on."""
-        if not data or data.count(0) == len(data):
+        """`data` sounded from `start` on. Silence at its ends is none of it."""
+        if is_silent(data):
             return
+        if not (data[0] or data[1]) or not (data[-1] or data[-2]):
+            before = (len(data) - len(data.lstrip(b"\0"))) // 2 * 2
+            after = (len(data) - len(data.rstrip(b"\0"))) // 2 * 2
+            start, data = start + before / 2 / self.sample_rate, data[before : len(data) - after]
         self._pieces.append((start, data))
         end = start + len(data) / 2 / self.sample_rate
         if self.sounds and start - self.sounds[-1].end < 0.5 / self.sample_rate:
@@ -103,6 +117,7 @@ class FakeMicrophone(AudioInput):
         self.ended = False
         self._bytes = 2 * round(frame * sample_rate)
         self._frame = self._bytes / 2 / sample_rate
+        self._silence = AudioFrame(bytes(self._bytes), sample_rate)
         self._queued = bytearray()
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
         """Who waits until so many bytes were given out."""
@@ -126,6 +141,16 @@ class FakeMicrophone(AudioInput):
     def sounds(self) -> list[Sound]:
         """When the caller was audible, as far as frames were given out."""
         return self.track.sounds
+
+    @property
+    def position(self) -> float:
+        """The time, on the loop's clock, up to which it has given out frames. What is queued now sounds from then on."""
+        return self._began + self._frames * self._frame
+
+    @property
+    def queued(self) -> float:
+        """Seconds of sound that are still to be given out."""
+        return len(self._queued) / 2 / self.sample_rate
 
     def speak(self, duration: float) -> asyncio.Future[None]:
         """Speak for `duration` seconds from the next frame on, or behind what is still queued.
@@ -176,18 +201,22 @@ class FakeMicrophone(AudioInput):
         self._timer = asyncio.get_running_loop().call_at(due, self._tick)
 
     def _tick(self) -> None:
-        data = bytes(self._queued[: self._bytes])
-        del self._queued[: self._bytes]
-        self._given += len(data)
-        self.track.add(self._began + self._frames * self._frame, data)
+        frame = self._next_frame() if self._queued else self._silence
         self._frames += 1
         self._schedule()
         assert self._on_frame is not None  # set by start, which scheduled this
-        self._on_frame(AudioFrame(data.ljust(self._bytes, b"\0"), self.sample_rate))
+        self._on_frame(frame)
         while self._waiting and self._waiting[0][0] <= self._given:
             _, done = self._waiting.popleft()
             if not done.done():
                 done.set_result(None)
+
+    def _next_frame(self) -> AudioFrame:
+        data = bytes(self._queued[: self._bytes])
+        del self._queued[: self._bytes]
+        self._given += len(data)
+        self.track.add(self.position, data)
+        return AudioFrame(data.ljust(self._bytes, b"\0"), self.sample_rate)
 
     def _stop(self) -> None:
         self.ended = True

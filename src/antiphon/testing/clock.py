@@ -35,6 +35,7 @@ SOCKET_PATIENCE = 0.02
 """Real seconds that the network may hold the clock before each jump, while there are sockets."""
 
 _SPIN_LIMIT = 200_000  # turns of the loop at one instant, after which something must be spinning
+_OWN_FILES = 1  # the loop's own wake-up socket
 _GRACE_TURNS = 3  # turns of the loop for tasks that are about to end when the coroutine returns
 
 
@@ -67,11 +68,14 @@ class _VirtualSelector(selectors.BaseSelector):
         self.threads = 0
         """Calls to executors that have not returned."""
         self._real = selectors.DefaultSelector()
+        self._files = 0
         self._turns = 0
         """Turns of the loop since the clock last moved."""
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        ready = self._real.select(0)
+        # Where there is nobody outside, only the clock moves, and nothing needs to be asked of the system.
+        alone = not self.threads and self._files <= _OWN_FILES and timeout is not None
+        ready = [] if alone else self._real.select(0)
         if ready or (timeout is not None and timeout <= 0):
             self._turns += 1
             if self._turns > _SPIN_LIMIT:
@@ -93,14 +97,17 @@ class _VirtualSelector(selectors.BaseSelector):
     def _patience(self) -> float:
         if self.threads:
             return THREAD_PATIENCE
-        own = 1  # the loop's own wake-up socket
-        return SOCKET_PATIENCE if len(self._real.get_map()) > own else 0.0
+        return SOCKET_PATIENCE if self._files > _OWN_FILES else 0.0
 
     def register(self, fileobj: FileDescriptorLike, events: int, data: Any = None) -> selectors.SelectorKey:
-        return self._real.register(fileobj, events, data)
+        key = self._real.register(fileobj, events, data)
+        self._files = len(self._real.get_map())
+        return key
 
     def unregister(self, fileobj: FileDescriptorLike) -> selectors.SelectorKey:
-        return self._real.unregister(fileobj)
+        key = self._real.unregister(fileobj)
+        self._files = len(self._real.get_map())
+        return key
 
     def modify(self, fileobj: FileDescriptorLike, events: int, data: Any = None) -> selectors.SelectorKey:
         return self._real.modify(fileobj, events, data)

@@ -20,7 +20,7 @@ from antiphon.errors import ProviderError, UsageError
 from antiphon.llm import LLM, ChatChunk, ChatRequest, ChoiceDelta, CompletionUsage, FunctionToolCall
 from antiphon.options import is_given
 from antiphon.stt import STT, SpeechEvent, STTStream
-from antiphon.testing.audio import speech
+from antiphon.testing.audio import is_silent, speech
 from antiphon.testing.history import check_pairs, transcript
 from antiphon.text import word_spans, words
 from antiphon.tts import TTS, SynthesizedAudio, WordTiming
@@ -421,6 +421,10 @@ class _FakeVADStream(VADStream):
         self._last_voice = 0.0
 
     def push(self, frame: AudioFrame) -> Sequence[VADEvent]:
+        if not self._speaking and is_silent(frame.data):  # most of a call
+            self._onset = None
+            self._position += frame.duration
+            return ()
         events: list[VADEvent] = []
         width = 2 * frame.num_channels
         step = max(1, round(_SLICE * frame.sample_rate)) * width
@@ -428,7 +432,7 @@ class _FakeVADStream(VADStream):
             part = frame.data[at : at + step]
             begin = self._position
             self._position += len(part) / width / frame.sample_rate
-            event = self._hear(voiced=part.count(0) != len(part), begin=begin)
+            event = self._hear(voiced=not is_silent(part), begin=begin)
             if event is not None:
                 events.append(event)
         return events
