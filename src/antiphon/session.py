@@ -464,6 +464,16 @@ class AgentSession(EventEmitter, Generic[Userdata]):
 
         self._in_loop("commit_user_turn", commit)
 
+    def set_turn_detection(self, detection: TurnDetection) -> None:
+        """Who ends the caller's turns, in the place of what the constructor was told. For shells with a key to press.
+
+        Raises `UsageError` once the session was started.
+        """
+        if self._driver is not None:
+            raise UsageError("session.set_turn_detection: the session was started already; call it before `start`")
+        turns = replace(self._options.turns, detection=_detection(detection))
+        self._options = replace(self._options, turns=turns)
+
     def clear_user_turn(self) -> None:
         """Forget what the caller said since their last turn."""
 

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from antiphon.chat import ChatContext
 from antiphon.errors import UsageError
 from antiphon.server.memory import settle_memory
 from antiphon.server.room import Room
@@ -62,6 +63,7 @@ class JobContext:
         self._session: AgentSession[Any] | None = None
         self._observers: list[Callable[[AgentSession[Any]], object]] = []
         self._callbacks: list[Callable[..., Awaitable[None] | None]] = []
+        self._earlier: ChatContext | None = None
         self._started = asyncio.Event()
         self._ended = asyncio.Event()
         self._reason = ""
@@ -108,6 +110,13 @@ class JobContext:
         """Call `callback(session)` when the session of this job is about to start: listen to its events there."""
         self._observers.append(callback)
 
+    def continue_from(self, earlier: ChatContext) -> None:
+        """This call continues one that was cut: its first agent knows what was said there, and does not greet again.
+
+        Call it before the session starts. The agent's `on_enter` is not run.
+        """
+        self._earlier = earlier.copy()
+
     def add_shutdown_callback(self, callback: Callable[..., Awaitable[None] | None]) -> None:
         """Call `callback()`, or `callback(reason)` if it takes an argument, when the job ends."""
         self._callbacks.append(callback)
@@ -125,6 +134,11 @@ class JobContext:
 
     async def prepare(self, models: Sequence[Any]) -> None:
         """Load models before the caller is heard. Sessions call this themselves. Raises what a model raises."""
+        if self._earlier is not None and self._session is not None:
+            earlier, self._earlier = self._earlier, None
+            agent = self._session.current_agent
+            await agent.update_chat_ctx(earlier)
+            agent.overridden = agent.overridden - {"on_enter"}
         loads = [model.prewarm() for model in models if model is not None]
         for result in await asyncio.gather(*loads, return_exceptions=True):
             if isinstance(result, BaseException):
