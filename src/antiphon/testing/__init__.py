@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from antiphon.testing.audio import FakeMicrophone, FakeSpeaker, Sound, silence, speech, stereo
+    from antiphon.testing.caller import Caller, CallerSTT, Fault, SpokenWord, Utterance
     from antiphon.testing.clock import (
         CallbackFailed,
         Deadlock,
@@ -39,7 +40,18 @@ if TYPE_CHECKING:
         run_virtual,
         wait_until,
     )
-    from antiphon.testing.contract import check_llm, check_output, check_realtime, check_stt, check_tts, check_vad
+    from antiphon.testing.contract import (
+        Heard,
+        TransportUnderTest,
+        check_llm,
+        check_output,
+        check_realtime,
+        check_stt,
+        check_transport,
+        check_tts,
+        check_vad,
+        utterance,
+    )
     from antiphon.testing.fakes import (
         Fail,
         FakeLLM,
@@ -53,9 +65,12 @@ if TYPE_CHECKING:
     )
     from antiphon.testing.history import check_pairs, transcript
     from antiphon.testing.realtime import Break, FakeRealtimeModel, FakeRealtimeSession
+    from antiphon.testing.simulation import SimulatedCall
+    from antiphon.testing.timeline import Timeline, overlap
 
 _HOME = {
     "audio": ("FakeMicrophone", "FakeSpeaker", "Sound", "silence", "speech", "stereo"),
+    "caller": ("Caller", "CallerSTT", "Fault", "SpokenWord", "Utterance"),
     "clock": (
         "CallbackFailed",
         "Deadlock",
@@ -67,7 +82,18 @@ _HOME = {
         "run_virtual",
         "wait_until",
     ),
-    "contract": ("check_llm", "check_output", "check_realtime", "check_stt", "check_tts", "check_vad"),
+    "contract": (
+        "Heard",
+        "TransportUnderTest",
+        "check_llm",
+        "check_output",
+        "check_realtime",
+        "check_stt",
+        "check_transport",
+        "check_tts",
+        "check_vad",
+        "utterance",
+    ),
     "fakes": (
         "Fail",
         "FakeLLM",
@@ -81,12 +107,16 @@ _HOME = {
     ),
     "history": ("check_pairs", "transcript"),
     "realtime": ("Break", "FakeRealtimeModel", "FakeRealtimeSession"),
+    "simulation": ("SimulatedCall",),
+    "timeline": ("Timeline", "overlap"),
 }
 _MODULES = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "Break",
     "CallbackFailed",
+    "Caller",
+    "CallerSTT",
     "Deadlock",
     "Fail",
     "FakeLLM",
@@ -98,12 +128,19 @@ __all__ = [
     "FakeTTS",
     "FakeTurnDetector",
     "FakeVAD",
+    "Fault",
     "Hang",
+    "Heard",
     "LeakedTasks",
     "OutOfTime",
     "Reply",
     "ScriptExhausted",
+    "SimulatedCall",
     "Sound",
+    "SpokenWord",
+    "Timeline",
+    "TransportUnderTest",
+    "Utterance",
     "VirtualLoop",
     "VirtualTimeError",
     "check_llm",
@@ -111,14 +148,17 @@ __all__ = [
     "check_pairs",
     "check_realtime",
     "check_stt",
+    "check_transport",
     "check_tts",
     "check_vad",
     "now",
+    "overlap",
     "run_virtual",
     "silence",
     "speech",
     "stereo",
     "transcript",
+    "utterance",
     "wait_until",
 ]
 

@@ -144,7 +144,7 @@ class FakeMicrophone(AudioInput):
 
     @property
     def position(self) -> float:
-        """The time, on the loop's clock, up to which it has given out frames. What is queued now sounds from then on."""
+        """The loop's time up to which it has given out frames: what is queued now sounds from then on."""
         return self._began + self._frames * self._frame
 
     @property

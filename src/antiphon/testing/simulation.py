@@ -1,0 +1,135 @@
+"""A whole call in virtual time, heard from outside: what the caller says and when, what the agent is heard to say.
+
+```python
+def test_a_pause_does_not_end_the_turn() -> None:
+    async def main() -> None:
+        async with SimulatedCall(FakeLLM(["A table for two it is."])) as call:
+            await call.start(Host())
+            asked = await call.caller.says("I need a table", 0.4, "for two")
+            await call.settled()
+        assert call.timeline.agent_begins(0.0) - asked.end < 0.9
+        assert max(silence.duration for silence in call.timeline.silences(call.pending)) < 1.5
+
+    run_virtual(main())
+```
+"""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+from typing import Any, Self
+
+from antiphon.agent import Agent
+from antiphon.audio import AudioFrame
+from antiphon.llm import LLM
+from antiphon.session import AgentSession
+from antiphon.stt import STT
+from antiphon.testing.audio import FakeSpeaker, Sound, stereo
+from antiphon.testing.caller import RATE, Caller, CallerSTT
+from antiphon.testing.fakes import FakeTTS, FakeVAD
+from antiphon.testing.timeline import Timeline
+from antiphon.tts import TTS
+
+
+class SimulatedCall:
+    """A session with a caller at the other end, and both ends recorded.
+
+    `llm` is the model, most often a `FakeLLM`. Without others, the caller is understood by a `CallerSTT` and answered
+    with the voice of a `FakeTTS`. `options` are those of `AgentSession`. Leaving the block ends the call.
+    """
+
+    def __init__(
+        self,
+        llm: LLM,
+        *,
+        caller: Caller | None = None,
+        stt: STT | None = None,
+        tts: TTS | None = None,
+        **options: Any,
+    ) -> None:
+        self.caller = caller or Caller()
+        self.speaker = FakeSpeaker(sample_rate=RATE)
+        self.session = AgentSession[Any](
+            llm=llm,
+            stt=stt or CallerSTT(self.caller),
+            tts=tts or FakeTTS(sample_rate=RATE),
+            vad=options.pop("vad", None) or FakeVAD(),
+            **options,
+        )
+        self.pending: list[Sound] = []
+        """When the session had something to do: a turn, a reply, a tool that is waited for. To one frame (20 ms)."""
+        self._busy_since: float | None = None
+        self._watch: asyncio.TimerHandle | None = None
+        self._begin = self._end = 0.0
+
+    async def start(self, agent: Agent) -> None:
+        """Put the agent on the line."""
+        self._begin = asyncio.get_running_loop().time()
+        await self.session.start(agent, input=self.caller.microphone, output=self.speaker)
+        self._look()
+
+    async def settled(self, *, quiet: float = 0.0) -> None:
+        """Until the caller is silent, everything they said is dealt with, and nothing happens for `quiet` seconds."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await self.caller.microphone.finished()
+            # Their last words are still on their way through the detector and the recogniser.
+            await asyncio.sleep(_UNDERSTOOD)
+            await self.session.wait_for_idle()
+            since = loop.time()
+            while self.session.idle and not self.caller.microphone.queued:
+                if loop.time() - since >= quiet:
+                    return
+                await asyncio.sleep(min(quiet, _LOOK))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """End the call. What was recorded stays."""
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
+            self._end = asyncio.get_running_loop().time()
+            self._note(busy=False)
+        await self.session.aclose()
+
+    # -- what happened
+
+    @property
+    def timeline(self) -> Timeline:
+        """Who was audible when, up to now or to the end of the call."""
+        end = self._end if self._watch is None else asyncio.get_running_loop().time()
+        agent = self.speaker.track.sounds if self.speaker.closed else self.speaker.sounds
+        return Timeline(self.caller.microphone.sounds, agent, self._begin, end)
+
+    def audio(self) -> AudioFrame:
+        """The call as a third party hears it: the caller left, the agent right."""
+        line = self.timeline
+        return stereo(self.caller.microphone, self.speaker, begin=line.begin, duration=line.end - line.begin)
+
+    def _look(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._watch = loop.call_later(_LOOK, self._look)
+        self._note(busy=not self.session.idle)
+
+    def _note(self, *, busy: bool) -> None:
+        now = asyncio.get_running_loop().time()
+        if busy and self._busy_since is None:
+            self._busy_since = now
+        elif not busy and self._busy_since is not None:
+            self.pending.append(Sound(self._busy_since, now))
+            self._busy_since = None
+
+
+_LOOK = 0.02
+"""Seconds from one look at the session to the next."""
+
+_UNDERSTOOD = 0.6
+"""Seconds from a sound to its words, at most."""
