@@ -32,7 +32,7 @@ class Timeline:
         """
         if audio.num_channels != 2:
             raise UsageError(
-                f"Timeline.from_audio: expected the caller left, the agent right, got {audio.num_channels}"
+                f"Timeline.from_audio: expected two channels, caller and agent, got {audio.num_channels}; see stereo()"
             )
         import numpy as np
 
