@@ -66,7 +66,7 @@ def test_without_installing_there_is_no_livekit() -> None:
     livekit.install()
     livekit.uninstall()
     assert not livekit.installed()
-    assert [name for name in sys.modules if name.partition(".")[0] == "livekit"] == []
+    assert [name for name in sys.modules if name.startswith("livekit.")] == []
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("livekit.agents")
 
@@ -81,8 +81,8 @@ def test_installing_twice_is_installing_once() -> None:
 
 @pytest.fixture
 def real_livekit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An installed LiveKit: a namespace package with `agents` and `rtc` in it, and no `api`."""
-    for part in ("agents", "rtc"):
+    """An installed LiveKit: a namespace package with `agents`, `api` and `rtc` in it."""
+    for part in ("agents", "api", "rtc"):
         package = tmp_path / "livekit" / part
         package.mkdir(parents=True)
         (package / "__init__.py").write_text(f"real = {part!r}\n")
@@ -95,13 +95,18 @@ def real_livekit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
 
 
 @pytest.mark.usefixtures("real_livekit")
-def test_beside_a_real_one_only_agents_and_plugins_are_ours() -> None:
+def test_beside_a_real_one_only_agents_plugins_and_rooms_are_ours() -> None:
     livekit.install()
     assert importlib.import_module("livekit.agents").Agent
     assert not hasattr(importlib.import_module("livekit.agents"), "real")
-    assert importlib.import_module("livekit.rtc").real == "rtc"
-    assert not hasattr(importlib.import_module("livekit.rtc"), "Room")
+    assert importlib.import_module("livekit.rtc").Room
+    assert not hasattr(importlib.import_module("livekit.rtc"), "real")
+    assert importlib.import_module("livekit.api").real == "api"
     assert issubclass(importlib.import_module("livekit.plugins.openai").LLM, antiphon.LLM)
+
+
+@pytest.mark.usefixtures("installed")
+def test_without_a_real_one_what_asks_a_server_is_refused() -> None:
     with pytest.raises(ImportError, match="there is no LiveKit server"):
         exec("from livekit.api import LiveKitAPI", {})
 

@@ -256,7 +256,7 @@ def test_an_absent_name_is_one_line(write: Any) -> None:
 
 
 def test_a_file_for_livekit_that_is_run_without_the_option_says_so(write: Any) -> None:
-    with pytest.raises(AgentFileError, match=r"No module named 'livekit'\. Run .* with --livekit\."):
+    with pytest.raises(AgentFileError, match=r"No module named 'livekit(\.agents)?'\. Run .* with --livekit\."):
         load_agent_file(write(""))
 
 

@@ -1,10 +1,11 @@
 """Imports of `livekit.agents` and `livekit.plugins`, answered from the table in `surface`.
 
 Theory of operation. A finder at the head of `sys.meta_path` answers for the modules that the table lists. Where a real
-`livekit` is there it stays, namespace package or not, and only `livekit.agents` and `livekit.plugins` are ours while
-installed; `livekit.rtc` and `livekit.api` are the real ones if there are any. Every module of ours is a package without
-a path: `from livekit.agents import X` then first asks the module for X (an `AttributeError`, so that `hasattr` works),
-and after that asks the finder for a submodule X, whose `ImportError` is the one that the reader sees.
+`livekit` is there it stays, namespace package or not, and only `livekit.agents`, `livekit.plugins` and `livekit.rtc`
+are ours while installed: the rooms of a call here are ours, and what cleans microphones brings a real `livekit.rtc`
+along that was not meant for the file. `livekit.api` is the real one if there is one. Every module of ours is a package
+without a path: `from livekit.agents import X` then first asks the module for X (an `AttributeError`, so that `hasattr`
+works), and after that asks the finder for a submodule X, whose `ImportError` is the one that the reader sees.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 
 from antiphon.compat.livekit import surface
 
-_OURS = ("livekit.agents", "livekit.plugins")
+_OURS = ("livekit.agents", "livekit.plugins", "livekit.rtc")
 """Taken over even where there are real ones."""
 
 

@@ -29,7 +29,7 @@ livekit.install()      # imports of livekit.agents and livekit.plugins resolve h
 livekit.uninstall()    # and back
 ```
 
-`livekit.rtc` and `livekit.api` are the real ones where they are installed, otherwise the types that agent files use.
+`livekit.rtc` is ours, too. `livekit.api` is the real one where it is installed, else the types that agent files use.
 Names that are absent are an `ImportError` that says what to use instead.
 
 ## What differs in a call
