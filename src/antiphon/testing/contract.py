@@ -25,12 +25,24 @@ from antiphon.stt import STT, SpeechEvent, SpeechEventType, STTStream
 from antiphon.testing.audio import silence, speech
 from antiphon.testing.fakes import FakeVAD
 from antiphon.testing.realtime_contract import check_realtime
+from antiphon.testing.transport_contract import Heard, TransportUnderTest, check_transport, utterance
 from antiphon.text import words
 from antiphon.transport import AudioOutput
 from antiphon.tts import TTS, SynthesizedAudio
 from antiphon.vad import VAD, SpeechEnded, SpeechStarted, VADEvent, VADStream
 
-__all__ = ["check_llm", "check_output", "check_realtime", "check_stt", "check_tts", "check_vad"]
+__all__ = [
+    "Heard",
+    "TransportUnderTest",
+    "check_llm",
+    "check_output",
+    "check_realtime",
+    "check_stt",
+    "check_transport",
+    "check_tts",
+    "check_vad",
+    "utterance",
+]
 
 T = TypeVar("T")
 
@@ -366,7 +378,8 @@ def _check_end(stream: VADStream, sound: AudioFrame, start: VADEvent) -> None:
 async def check_output(factory: Callable[[], AudioOutput], *, tolerance: float = 0.1) -> None:
     """A loudspeaker plays in real time, counts what it played, pauses, and throws away what it is told to.
 
-    Takes about two seconds of the running loop. `tolerance`: seconds by which the count may be off.
+    For one whose far end cannot be listened to; `check_transport` sees more. Takes about two seconds of the running
+    loop. `tolerance`: seconds by which the count may be off.
     """
     output = factory()
     _require(output.sample_rate > 0, f"sample_rate must be positive, got {output.sample_rate}")

@@ -183,6 +183,7 @@ class RecordingOutput(AudioOutput):
         self._played = 0  # samples
         self._position = 0  # the time line's sample up to which playing has been accounted for
         self._paused = False
+        self._closed = False
 
     def start(self) -> None:
         self._recorder.begin()
@@ -194,6 +195,8 @@ class RecordingOutput(AudioOutput):
                 f" at {frame.sample_rate} Hz"
             )
         self._catch_up()
+        if self._closed:
+            return
         self._queue.append(frame.data)
         self._queued += frame.samples_per_channel
 
@@ -230,6 +233,7 @@ class RecordingOutput(AudioOutput):
         self._catch_up()
         self._queue.clear()
         self._queued = 0
+        self._closed = True
 
     def _catch_up(self) -> None:
         """Play what has become due since the last look."""
