@@ -85,7 +85,8 @@ if TYPE_CHECKING:
     from antiphon.tools.mcp import MCPServerHTTP, MCPServerStdio, MCPToolOptions, MCPToolset
     from antiphon.tools.search import ToolProxyToolset, ToolSearchToolset
     from antiphon.tools.toolset import ToolContext, Toolset
-    from antiphon.transport import AudioInput, AudioOutput
+    from antiphon.transport import AudioInput, AudioInputOptions, AudioOutput, RoomInputOptions, RoomOptions
+    from antiphon.transports.processing import AudioProcessing
     from antiphon.tts import TTS
     from antiphon.turn_detector import TurnDetector
     from antiphon.vad import VAD
@@ -165,7 +166,8 @@ _HOME = {
     "tools.mcp": ("MCPServerHTTP", "MCPServerStdio", "MCPToolOptions", "MCPToolset"),
     "tools.search": ("ToolProxyToolset", "ToolSearchToolset"),
     "tools.toolset": ("ToolContext", "Toolset"),
-    "transport": ("AudioInput", "AudioOutput"),
+    "transport": ("AudioInput", "AudioInputOptions", "AudioOutput", "RoomInputOptions", "RoomOptions"),
+    "transports.processing": ("AudioProcessing",),
     "tts": ("TTS",),
     "turn_detector": ("TurnDetector",),
     "vad": ("VAD",),
@@ -187,7 +189,9 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "AsyncToolset",
     "AudioFrame",
     "AudioInput",
+    "AudioInputOptions",
     "AudioOutput",
+    "AudioProcessing",
     "ChatChunk",
     "ChatContent",
     "ChatContext",
@@ -225,6 +229,8 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "ProviderStatusError",
     "ProviderTimeout",
     "RawFunctionTool",
+    "RoomInputOptions",
+    "RoomOptions",
     "RunContext",
     "RunResult",
     "STT",

@@ -47,7 +47,7 @@ from antiphon.runtime.hooks import current_hook
 from antiphon.runtime.tool_runner import Run, current_run
 from antiphon.speech_handle import SpeechHandle
 from antiphon.tools.toolset import ToolContext, ToolLike
-from antiphon.transport import AudioInput, AudioOutput
+from antiphon.transport import AudioInput, AudioOutput, AudioProcessor, RoomInputOptions, RoomOptions
 from antiphon.turn_detector import PREDICTION_TIMEOUT, TurnDetector
 
 if TYPE_CHECKING:
@@ -152,13 +152,16 @@ class AgentSession(EventEmitter, Generic[Userdata]):
         llm: Any = NOT_GIVEN,
         tts: Any = NOT_GIVEN,
         turn_detector: Any = NOT_GIVEN,
+        room_options: RoomOptions | None = None,
+        room_input_options: RoomInputOptions | None = None,
         capture_run: bool = False,
     ) -> RunResult | None:
         """Begin the call with `agent` in charge. Models given here take precedence over the constructor's.
 
         `input` and `output` are the caller's microphone and loudspeaker; without them, `room` is asked for its own,
-        and without those the session is in text. `capture_run`: wait for what `on_enter` does, and return it. Raises
-        `UsageError` when started twice.
+        and without those the session is in text. `room_options`, or `room_input_options` in its place, say what cleans
+        the microphone, wherever the sound comes from. `capture_run`: wait for what `on_enter` does, and return it.
+        Raises `UsageError` when started twice.
         """
         if self._driver is not None:
             raise UsageError("session.start: this session was started already; make a new AgentSession for each call")
@@ -171,6 +174,10 @@ class AgentSession(EventEmitter, Generic[Userdata]):
         if isinstance(room, AudioRoom):
             input = input or room.audio_input
             output = output or room.audio_output
+        cleaner = _noise_cancellation(room_options, room_input_options)
+        if cleaner is not None and input is not None:
+            await cleaner.prepare()
+            input, output = cleaner.wrap(input, output)
         agent_id = self._application.enrol(agent)
         if job is not None:
             await job.prepare([agent.llm, agent.stt, agent.tts, agent.vad, self._application.models["turn_detector"]])
@@ -572,6 +579,13 @@ class AgentSession(EventEmitter, Generic[Userdata]):
         if driver.in_loop_thread():
             return action(driver)
         return driver.call_in_loop(lambda: action(driver))
+
+
+def _noise_cancellation(room: RoomOptions | None, room_input: RoomInputOptions | None) -> AudioProcessor | None:
+    if room is not None and room_input is not None:
+        raise UsageError("session.start: got room_options and room_input_options; give the first, which says it all")
+    audio = room_input if room is None else room.audio_input
+    return None if audio is None else audio.noise_cancellation
 
 
 def _given_or(value: NotGivenOr[T], default: Any) -> Any:

@@ -2,13 +2,14 @@
 
 A transport has two halves. `AudioInput` hands each microphone frame to one callback, synchronously, at the pace of
 real time. `AudioOutput` takes frames for the loudspeaker and knows how much of them was played. Neither knows
-about turns or models.
+about turns or models. An `AudioProcessor` stands between a line and its session; `RoomOptions` name it.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from antiphon.audio import AudioFrame
 
@@ -65,3 +66,34 @@ class AudioOutput(ABC):
 
     async def aclose(self) -> None:
         """The call is over; what is queued may be thrown away."""
+
+
+class AudioProcessor(ABC):
+    """Changes the sound between a line and its session: takes echo and noise out, for example."""
+
+    async def prepare(self) -> None:
+        """Load what is needed, before the caller is heard. Raises `UsageError` where something is missing."""
+
+    @abstractmethod
+    def wrap(self, input: AudioInput, output: AudioOutput | None) -> tuple[AudioInput, AudioOutput | None]:
+        """The two halves to use in the place of these, which keep the same promises. Called once for a line."""
+
+
+@dataclass(slots=True, frozen=True)
+class AudioInputOptions:
+    """How the caller is heard."""
+
+    noise_cancellation: AudioProcessor | None = None
+    """What cleans the microphone, for example `AudioProcessing()`; None: it is heard as it is."""
+
+
+@dataclass(slots=True, frozen=True)
+class RoomInputOptions(AudioInputOptions):
+    """The same, for `session.start(room_input_options=)`."""
+
+
+@dataclass(slots=True, frozen=True)
+class RoomOptions:
+    """How a session uses its room: `session.start(room_options=)`."""
+
+    audio_input: AudioInputOptions = field(default_factory=AudioInputOptions)

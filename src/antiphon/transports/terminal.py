@@ -1,0 +1,539 @@
+"""The microphone and the loudspeaker of this machine, as one line.
+
+Above: a session, by way of `TerminalAudio.input` and `.output`; the console, which opens and closes the line. Below:
+one miniaudio duplex device, so that both directions share one clock and never drift apart. Nothing here knows of turns
+or terminals.
+
+The device calls from a thread of its own, once for each block of `period` seconds: it brings what was recorded and
+takes what shall sound next. That thread waits for nothing of ours. Between it and the event loop lie two bounded rings:
+
+- `Playback`, filled by `write`, emptied by the device. Full means that the writer ignored `lead`: an error for it.
+- `Recorded`, filled by the device, emptied on the loop. Full means that the loop has been blocked for as long as the
+  ring holds: the oldest blocks go, are counted, and it is logged once.
+
+With each recorded block comes the block that was given to the loudspeaker at that moment: what an echo is made of.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Final, Literal, Protocol, Self, TypeAlias
+
+from antiphon.audio import AudioFrame
+from antiphon.errors import AntiphonError, UsageError
+from antiphon.transport import AudioInput, AudioOutput
+
+logger = logging.getLogger("antiphon")
+
+RATE: Final = 48_000
+"""Hz that sound hardware runs at: nothing is converted on the audio thread."""
+PERIOD: Final = 0.02
+"""Seconds in a block."""
+PERIODS: Final = 2
+"""Blocks that the device holds ready to sound."""
+PLAYBACK_LIMIT: Final = 30.0
+"""Seconds that may be written and not played."""
+RECORDED_LIMIT: Final = 2.0
+"""Seconds that the event loop may be late."""
+SILENT_LIMIT: Final = 3.0
+"""Seconds without a block after which the device counts as gone."""
+
+OnBlock: TypeAlias = Callable[[AudioFrame, AudioFrame], None]
+"""Called with a recorded block and the block given to the loudspeaker with it, of equal length."""
+
+
+# -- devices
+
+
+@dataclass(slots=True, frozen=True)
+class SoundDevice:
+    """A device of this machine."""
+
+    number: int
+    """From 1, microphones first: what `--device` takes beside the name."""
+    name: str
+    kind: Literal["microphone", "loudspeaker"]
+    id: Any = None
+    """The library's own handle."""
+
+
+@dataclass(slots=True, frozen=True)
+class DeviceSettings:
+    """What a device is opened with. None as a device: the system's own choice."""
+
+    sample_rate: int = RATE
+    period: float = PERIOD
+    periods: int = PERIODS
+    microphone: SoundDevice | None = None
+    loudspeaker: SoundDevice | None = None
+    null: bool = False
+    """No device: silence is recorded and nothing sounds, at the pace of a clock."""
+
+
+Blocks: TypeAlias = Generator[bytes, bytes, None]
+"""A generator that is sent what was recorded and yields what shall sound, started already."""
+
+
+class Device(Protocol):
+    """A duplex device, as miniaudio has them."""
+
+    def start(self, callback_generator: Any, /) -> None: ...
+    def stop(self) -> None: ...
+    def close(self) -> None: ...
+
+
+def list_devices(*, null: bool = False) -> list[SoundDevice]:
+    """The sound devices of this machine, microphones first. Raises `AntiphonError` where there is no sound system."""
+    miniaudio = _library()
+    try:
+        with _quiet_libraries():
+            devices = miniaudio.Devices([miniaudio.Backend.NULL] if null else None)
+            microphones, loudspeakers = devices.get_captures(), devices.get_playbacks()
+    except miniaudio.MiniaudioError as error:
+        raise AntiphonError(f"no sound system can be asked for its devices ({_reason(error)}). {_NO_CARD}") from None
+    found = [SoundDevice(0, one["name"], "microphone", one["id"]) for one in microphones]
+    found += [SoundDevice(0, one["name"], "loudspeaker", one["id"]) for one in loudspeakers]
+    return [SoundDevice(number, one.name, one.kind, one.id) for number, one in enumerate(found, 1)]
+
+
+def choose_devices(wanted: Sequence[str], devices: Sequence[SoundDevice]) -> dict[str, SoundDevice]:
+    """The microphone and the loudspeaker that `wanted` names, by kind; a kind that nothing names is left out.
+
+    Each of `wanted` is a number, or a part of a name, which then picks the microphone and the loudspeaker whose names
+    contain it (a headset is both). Raises `UsageError` for what names nothing, or several devices of one kind.
+    """
+    chosen: dict[str, SoundDevice] = {}
+    for name in wanted:
+        matches = _matches(name, devices)
+        if not matches:
+            raise UsageError(
+                f"no sound device {name!r}. There are: {_listed(devices)}. Give a number or part of a name."
+            )
+        for kind in ("microphone", "loudspeaker"):
+            of_kind = [one for one in matches if one.kind == kind]
+            if len(of_kind) > 1:
+                raise UsageError(f"{name!r} fits several: {_listed(of_kind)}. Give the number of one.")
+            if of_kind:
+                chosen[kind] = of_kind[0]
+    return chosen
+
+
+def _matches(name: str, devices: Sequence[SoundDevice]) -> list[SoundDevice]:
+    if name.isdecimal():
+        return [one for one in devices if one.number == int(name)]
+    exact = [one for one in devices if one.name.casefold() == name.casefold()]
+    return exact or [one for one in devices if name.casefold() in one.name.casefold()]
+
+
+def _listed(devices: Sequence[SoundDevice]) -> str:
+    return ", ".join(f"{one.number} {one.name!r} ({one.kind})" for one in devices) or "none"
+
+
+def open_device(settings: DeviceSettings) -> Device:
+    """Open the machine's sound device. Takes up to some hundred milliseconds.
+
+    Raises `AntiphonError` where there is none, and `UsageError` where miniaudio is missing.
+    """
+    miniaudio = _library()
+    signed16 = miniaudio.SampleFormat.SIGNED16
+    try:
+        with contextlib.nullcontext() if settings.null else _quiet_libraries():
+            device: Device = miniaudio.DuplexStream(
+                playback_format=signed16,
+                playback_channels=1,
+                capture_format=signed16,
+                capture_channels=1,
+                sample_rate=settings.sample_rate,
+                buffersize_msec=round(1000 * settings.period),
+                playback_device_id=None if settings.loudspeaker is None else settings.loudspeaker.id,
+                capture_device_id=None if settings.microphone is None else settings.microphone.id,
+                callback_periods=settings.periods,
+                backends=[miniaudio.Backend.NULL] if settings.null else None,
+                app_name="antiphon",
+            )
+    except miniaudio.MiniaudioError as error:
+        raise AntiphonError(f"no microphone and loudspeaker could be opened ({_reason(error)}). {_NO_CARD}") from None
+    return device
+
+
+_NO_CARD = (
+    "Plug one in and choose it with --device (--list-devices shows them), leave out --audio to type,"
+    " or try it without sound with --null-audio."
+)
+
+
+def _library() -> Any:
+    try:
+        import miniaudio
+    except ModuleNotFoundError:
+        raise UsageError(
+            "sound in the terminal needs miniaudio. Install it with: pip install 'antiphon[audio]'"
+        ) from None
+    return miniaudio
+
+
+def _reason(error: Exception) -> str:
+    return ", ".join(str(part) for part in error.args)
+
+
+@contextlib.contextmanager
+def _quiet_libraries() -> Iterator[None]:
+    """Sound libraries complain on standard error, from C, about every device that they try and do not find."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # a program without standard error
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+# -- the rings
+
+
+class Playback:
+    """What shall sound, on its way from the event loop to the audio thread. Counted in samples.
+
+    Every sample written is played or cleared, and counted as exactly one of the two. The lock guards a few
+    assignments. The audio thread tries it and does not wait: it plays a block of silence in the rare case that it
+    meets the loop there.
+    """
+
+    def __init__(self, *, limit: int, device_buffer: int) -> None:
+        self.limit = limit
+        self._lock = threading.Lock()
+        self._blocks: deque[bytes] = deque()
+        self._queued = 0
+        self._paused = False
+        self._taken = 0
+        self._device_buffer = device_buffer
+        self._in_device: deque[tuple[int, int]] = deque()
+        """The blocks that the device has and has not played, each with how much of it was written (not silence)."""
+        self._in_device_total = 0
+        self._in_device_written = 0
+        self._missed = 0
+        """Silence given without the lock, not in `_in_device` yet."""
+
+    # the audio thread
+
+    def take(self, samples: int) -> bytes:
+        """The next samples for the device, with silence where there is nothing to play. Never waits."""
+        if not self._lock.acquire(blocking=False):
+            self._missed += samples
+            return bytes(2 * samples)
+        try:
+            missed, self._missed = self._missed, 0
+            if missed:
+                self._given(missed, 0)
+            data = b"" if self._paused else self._next(samples)
+            self._taken += len(data) // 2
+            self._given(samples, len(data) // 2)
+        finally:
+            self._lock.release()
+        return data.ljust(2 * samples, b"\0")
+
+    def _next(self, samples: int) -> bytes:
+        data = bytearray()
+        while self._blocks and len(data) < 2 * samples:
+            block = self._blocks.popleft()
+            room = 2 * samples - len(data)
+            if len(block) > room:
+                self._blocks.appendleft(block[room:])
+                block = block[:room]
+            data += block
+        self._queued -= len(data) // 2
+        return bytes(data)
+
+    def _given(self, samples: int, written: int) -> None:
+        """The device has so many more samples; what it had before them has moved on."""
+        self._in_device.append((samples, written))
+        self._in_device_total += samples
+        self._in_device_written += written
+        while self._in_device_total - self._in_device[0][0] >= self._device_buffer:
+            played, of_them_written = self._in_device.popleft()
+            self._in_device_total -= played
+            self._in_device_written -= of_them_written
+
+    # the event loop
+
+    def write(self, data: bytes) -> None:
+        """Queue samples. Raises `UsageError`, and queues nothing, beyond the limit."""
+        with self._lock:
+            if self._queued + len(data) // 2 > self.limit:
+                raise UsageError(
+                    f"TerminalAudio: {self._queued + len(data) // 2} samples would be waiting to be played, the limit"
+                    f" is {self.limit}. Write no more than `lead` seconds ahead of `played`."
+                )
+            self._blocks.append(data)
+            self._queued += len(data) // 2
+
+    @property
+    def played(self) -> int:
+        """Samples that have sounded: taken by the device, and not in its buffer any more."""
+        with self._lock:
+            return self._taken - self._in_device_written
+
+    def pause(self) -> None:
+        """Give silence from the next block on."""
+        with self._lock:
+            self._paused = True
+
+    def resume(self) -> None:
+        """Go on with what is queued."""
+        with self._lock:
+            self._paused = False
+
+    def clear(self) -> int:
+        """Forget what is queued, end a pause. Returns how many samples that were."""
+        with self._lock:
+            lost, self._queued = self._queued, 0
+            self._blocks.clear()
+            self._paused = False
+            return lost
+
+
+class Recorded:
+    """What was recorded, with what sounded then, on its way from the audio thread to the event loop."""
+
+    def __init__(self, *, limit: int) -> None:
+        self.dropped = 0
+        """Blocks that were lost because nobody came for them."""
+        self._blocks: deque[tuple[bytes, bytes]] = deque(maxlen=limit)
+        self._told = False
+        """The loop is on its way, and will see what is added before it looks."""
+
+    def push(self, recorded: bytes, given: bytes) -> bool:
+        """Add a block; full, the oldest goes. True: the loop must be told. Never waits."""
+        self.dropped += len(self._blocks) == self._blocks.maxlen
+        self._blocks.append((recorded, given))
+        # After the append: a loop that resets it now finds the block.
+        if self._told:
+            return False
+        self._told = True
+        return True
+
+    def __iter__(self) -> Iterator[tuple[bytes, bytes]]:
+        """Take the blocks out, oldest first, until there are none."""
+        self._told = False
+        while True:
+            try:
+                yield self._blocks.popleft()
+            except IndexError:
+                return
+
+
+# -- the line
+
+
+class TerminalAudio:
+    """One line through the machine's microphone and loudspeaker.
+
+    ```python
+    async with TerminalAudio() as audio:
+        await session.start(agent, input=audio.input, output=audio.output)
+        await audio.wait_failed()
+    ```
+
+    Opening raises what `open_device` raises. A device that vanishes, or fails, ends the call: the session is told
+    that the input has ended, and `wait_failed` raises the reason.
+
+    Args:
+        settings: Which devices, at which rate.
+        open: What opens the device; for tests, and for other sound libraries.
+    """
+
+    def __init__(
+        self, settings: DeviceSettings | None = None, *, open: Callable[[DeviceSettings], Device] = open_device
+    ) -> None:
+        self.settings = settings = settings or DeviceSettings()
+        self.input = Microphone(settings)
+        """The caller's voice. `muted` silences it."""
+        self.output = Loudspeaker(settings)
+        self._open = open
+        self._recorded = Recorded(limit=round(RECORDED_LIMIT / settings.period))
+        self._device: Device | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._failed: asyncio.Future[Exception] | None = None
+        self._watch: asyncio.TimerHandle | None = None
+        self._last_block = 0.0
+        self._warned = False
+
+    async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
+        self._failed = self._loop.create_future()
+        # Opening asks the sound server, and may wait for it: not on the loop.
+        self._device = await asyncio.to_thread(self._open_and_start)
+        self._last_block = self._loop.time()
+        self._look()
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Release the device. May be called twice."""
+        if self._watch is not None:
+            self._watch.cancel()
+        await self.input.aclose()
+        await self.output.aclose()
+        device, self._device = self._device, None
+        if device is not None:
+            await asyncio.to_thread(device.close)  # waits for the block under way
+
+    async def wait_failed(self) -> None:
+        """Wait until the device fails, for ever if it does not. Raises `AntiphonError` with the reason."""
+        if self._failed is None:
+            raise UsageError("TerminalAudio: the line is not open. Use it with `async with`.")
+        raise await asyncio.shield(self._failed)
+
+    def _open_and_start(self) -> Device:
+        device = self._open(self.settings)
+        blocks = self._blocks()
+        next(blocks)
+        try:
+            device.start(blocks)
+        except BaseException:
+            device.close()
+            raise
+        return device
+
+    # the audio thread
+
+    def _blocks(self) -> Blocks:
+        recorded = yield b""
+        try:
+            while True:
+                recorded = yield self._exchange(bytes(recorded))
+        except Exception as error:
+            # The library would print it and go on in silence.
+            self._call_loop(self._fail, AntiphonError(f"the sound device failed: {type(error).__name__}: {error}."))
+
+    def _exchange(self, recorded: bytes) -> bytes:
+        given = self.output.ring.take(len(recorded) // 2)
+        if self._recorded.push(recorded, given):
+            self._call_loop(self._deliver)
+        return given
+
+    def _call_loop(self, callback: Callable[..., None], *arguments: Any) -> None:
+        assert self._loop is not None  # the device was started on it
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to be told
+            self._loop.call_soon_threadsafe(callback, *arguments)
+
+    # the event loop
+
+    def _deliver(self) -> None:
+        assert self._loop is not None  # it calls this
+        self._last_block = self._loop.time()
+        for recorded, given in self._recorded:
+            self.input.deliver(recorded, given)
+        if self._recorded.dropped and not self._warned:
+            self._warned = True
+            logger.warning("the event loop was blocked for %g s: recorded sound was lost", RECORDED_LIMIT)
+
+    def _look(self) -> None:
+        """See whether the device still lives: one that is unplugged may just fall silent."""
+        assert self._loop is not None
+        if self._loop.time() - self._last_block > SILENT_LIMIT:
+            self._fail(AntiphonError("the sound device has stopped. Plug it in again, or choose one with --device."))
+        else:
+            self._watch = self._loop.call_later(SILENT_LIMIT / 3, self._look)
+
+    def _fail(self, error: Exception) -> None:
+        if self._failed is not None and not self._failed.done():
+            self._failed.set_result(error)
+            self.input.end()
+
+
+class Microphone(AudioInput):
+    """The recording half of a `TerminalAudio`: a mono frame for each block of the device."""
+
+    def __init__(self, settings: DeviceSettings) -> None:
+        self.sample_rate = settings.sample_rate
+        self.echo_delay = settings.period * (settings.periods + 1)
+        """Seconds from a block given to the loudspeaker to the block recorded while it sounds, air excluded."""
+        self.muted = False
+        """True: frames keep coming, and are silent."""
+        self._listeners: list[OnBlock] = []
+        self._on_frame: Callable[[AudioFrame], None] | None = None
+        self._on_end: Callable[[], None] | None = None
+
+    def start(self, on_frame: Callable[[AudioFrame], None], on_end: Callable[[], None]) -> None:
+        self._on_frame, self._on_end = on_frame, on_end
+
+    def listen(self, on_block: OnBlock) -> None:
+        """Call `on_block(recorded, given)` on the loop for each block, before its frame is delivered."""
+        self._listeners.append(on_block)
+
+    def deliver(self, recorded: bytes, given: bytes) -> None:
+        """A block has come from the device."""
+        frame = AudioFrame(bytes(len(recorded)) if self.muted else recorded, self.sample_rate)
+        if self._listeners:
+            sounding = AudioFrame(given, self.sample_rate)
+            for listener in self._listeners:
+                listener(frame, sounding)
+        if self._on_frame is not None:
+            self._on_frame(frame)
+
+    def end(self) -> None:
+        """No more will come."""
+        on_end, self._on_frame, self._on_end = self._on_end, None, None
+        if on_end is not None:
+            on_end()
+
+    async def aclose(self) -> None:
+        self._on_frame = self._on_end = None
+        self._listeners.clear()
+
+
+class Loudspeaker(AudioOutput):
+    """The playing half of a `TerminalAudio`."""
+
+    def __init__(self, settings: DeviceSettings) -> None:
+        self.sample_rate = settings.sample_rate
+        self.ring = Playback(
+            limit=round(PLAYBACK_LIMIT * settings.sample_rate),
+            device_buffer=round(settings.period * settings.sample_rate) * settings.periods,
+        )
+        self._closed = False
+
+    def write(self, frame: AudioFrame) -> None:
+        if (frame.sample_rate, frame.num_channels) != (self.sample_rate, 1):
+            raise UsageError(
+                f"TerminalAudio: expected mono at {self.sample_rate} Hz, got {frame.num_channels} channels"
+                f" at {frame.sample_rate} Hz. Resample first."
+            )
+        if not self._closed:
+            self.ring.write(frame.data)
+
+    @property
+    def played(self) -> float:
+        return self.ring.played / self.sample_rate
+
+    def pause(self) -> None:
+        self.ring.pause()
+
+    def resume(self) -> None:
+        self.ring.resume()
+
+    def clear(self) -> float:
+        return self.ring.clear() / self.sample_rate
+
+    async def aclose(self) -> None:
+        self._closed = True
+        self.ring.clear()
