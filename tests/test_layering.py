@@ -12,7 +12,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "antiphon"
 
 LAYERS: dict[int, frozenset[str]] = {
-    0: frozenset({"audio", "chat", "events", "options", "errors", "record"}),
+    0: frozenset({"audio", "chat", "events", "options", "errors", "record", "metrics"}),
     1: frozenset({"core", "text"}),
     2: frozenset(
         {
@@ -32,13 +32,26 @@ LAYERS: dict[int, frozenset[str]] = {
     3: frozenset({"runtime"}),
     4: frozenset({"agent", "application", "session", "run_context", "speech_handle", "run_result", "tasks", "toolkit"}),
     5: frozenset(
-        {"providers", "transports", "stores", "server", "cli", "testing", "compat", "plugins", "inference", "telemetry"}
+        {
+            "providers",
+            "transports",
+            "stores",
+            "server",
+            "cli",
+            "console",
+            "testing",
+            "compat",
+            "plugins",
+            "inference",
+            "telemetry",
+        }
     ),
 }
 LAYER = {part: layer for layer, parts in LAYERS.items() for part in parts}
 
 SHELLS: dict[str, frozenset[str]] = {
-    "cli": frozenset({"server", "transports", "providers", "compat"}),
+    "cli": frozenset({"server", "transports", "providers", "compat", "console"}),
+    "console": frozenset({"server", "transports", "cli"}),  # the page holds calls as the command line does
     "server": frozenset({"cli"}),  # `server.run()` is the command line's front door
     "plugins": frozenset({"providers"}),
     "inference": frozenset({"providers"}),

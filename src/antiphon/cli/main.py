@@ -63,13 +63,15 @@ def _parser(program: str, *, with_file: bool) -> argparse.ArgumentParser:
     parser = _Parser(prog=program, description="Voice agents that do things.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
 
-    console = commands.add_parser("console", aliases=["dev"], help="text chat with an agent in the terminal")
+    console = commands.add_parser("console", help="text chat with an agent in the terminal")
+    dev = commands.add_parser("dev", help="a page to talk to an agent from, while you work on it")
     call = commands.add_parser("call", help="call an agent with recorded or typed turns")
-    for command in (console, call):
+    for command in (console, dev, call):
         if with_file:
             command.add_argument("file", type=Path, help="the agent file")
             command.add_argument("--livekit", action="store_true", help="the file is written for LiveKit Agents")
         _add_models(command)
+    _add_place(dev)
     turns = call.add_mutually_exclusive_group(required=True)
     turns.add_argument("--caller", nargs="+", type=Path, metavar="WAV", help="recorded turns, one file each")
     turns.add_argument("--say", nargs="+", metavar="TEXT", help="typed turns: text in, text out")
@@ -104,6 +106,17 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--debug", action="store_true", help="show tracebacks and logs")
 
 
+def _add_place(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--host", default="127.0.0.1", help="address to serve at; 0.0.0.0 is all of this machine's")
+    parser.add_argument("--port", type=int, default=8080, help="0 is any that is free")
+    parser.add_argument("--token", help="what a caller must know; by default a new one, and none on this machine alone")
+    parser.add_argument("--tls", action="store_true", help="serve https, with a certificate of its own making")
+    parser.add_argument("--tls-cert", type=Path, metavar="PEM", help="serve https with this certificate")
+    parser.add_argument("--tls-key", type=Path, metavar="PEM", help="the key of --tls-cert")
+    parser.add_argument("--max-calls", type=int, default=20, metavar="N", help="calls at the same time")
+    parser.add_argument("--calls", type=Path, metavar="FOLDER", help="keep recordings and reports here")
+
+
 def _add_files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="WAV", help="write a stereo recording, caller left, agent right")
     parser.add_argument("--report", type=Path, metavar="HTML", help="write a page with the whole call")
@@ -130,7 +143,7 @@ def _guarded(options: argparse.Namespace, server: AgentServer | None) -> int:
     except AntiphonError as error:
         return _tell(error, debug=options.debug)
     except ModuleNotFoundError as error:
-        missing = f"the package {error.name} is not installed. Install it with: pip install 'antiphon[cli,local]'"
+        missing = f"the package {error.name} is not installed. Install it with: pip install 'antiphon[cli,dev,local]'"
         return _tell(AntiphonError(missing), debug=options.debug)
     except KeyboardInterrupt:
         return 130
@@ -146,8 +159,10 @@ def _tell(error: AntiphonError, *, debug: bool) -> int:
 async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
     _set_up_logging(debug=options.debug)
     match options.command:
-        case "console" | "dev":
+        case "console":
             await _console(options, server)
+        case "dev":
+            await _dev(options, server)
         case "call":
             await _call(options, server)
         case _:
@@ -184,6 +199,44 @@ async def _console(options: argparse.Namespace, server: AgentServer | None) -> N
     server = server or _load(options.file, livekit=options.livekit)
     models = ModelChoice(named=_named(options), strict=options.strict_models, voice=False, notice=screen.notice)
     await chat(server, models=models, screen=screen)
+
+
+async def _dev(options: argparse.Namespace, server: AgentServer | None) -> None:
+    from antiphon.cli.models import ModelChoice
+    from antiphon.cli.screen import Screen
+    from antiphon.console.access import Limits
+    from antiphon.console.calls import Models
+    from antiphon.console.reload import AgentFile
+    from antiphon.console.serve import Place, serve
+    from antiphon.console.tls import given_certificate
+
+    screen = Screen()
+    file = AgentFile(
+        Path(sys.argv[0]) if server is not None else options.file,
+        livekit=getattr(options, "livekit", False),
+        server=server,
+    )
+    place = Place(
+        options.host,
+        options.port,
+        token=options.token,
+        tls=options.tls,
+        certificate=given_certificate(options.tls_cert, options.tls_key),
+    )
+    voice, text = (
+        ModelChoice(named=_named(options), strict=options.strict_models, voice=voice, notice=screen.notice)
+        for voice in (True, False)
+    )
+    if server is None:
+        await file.load()
+    await serve(
+        file,
+        place,
+        models=Models(voice, text),
+        notice=screen.notice,
+        limits=Limits(max_calls=options.max_calls),
+        folder=options.calls,
+    )
 
 
 async def _call(options: argparse.Namespace, server: AgentServer | None) -> None:

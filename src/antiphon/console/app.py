@@ -1,0 +1,162 @@
+"""The web application: the page's files, the socket of each call, news of the agent file, and what is left of calls.
+
+Above: `serve.py`, which puts it on a port. Below: `Calls` and the archive. The page's own files are no secret; a call
+and the news need what `Access` asks for, and what is left of a call opens with that call's id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+
+from antiphon.console.archive import FiledCall
+from antiphon.console.calls import Calls
+from antiphon.console.line import Line
+from antiphon.console.protocol import CloseCode, Refused
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.websockets import WebSocket
+
+PAGE_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data:",
+        "media-src 'self' blob: mediastream:",
+        "font-src 'self'",
+        "worker-src 'self'",
+        "connect-src 'self' ws: wss:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+"""What the page may load: its own files, and nothing else from anywhere."""
+
+REPORT_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; media-src 'self'; " + (
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+)
+"""A report is one file with everything in it, and plays the recording beside it."""
+
+_HEADERS = {
+    "Cache-Control": "no-cache",
+    "Permissions-Policy": "microphone=(self), camera=(), geolocation=()",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+def page_app(calls: Calls) -> Starlette:
+    """The application around `calls`."""
+
+    async def call(socket: WebSocket) -> None:
+        await calls.answer(socket)
+
+    async def watch(socket: WebSocket) -> None:
+        await _tell_news(calls, socket)
+
+    async def report(request: Request) -> Response:
+        filed = _filed(calls, request)
+        if filed is None or filed.report is None:
+            return _gone()
+        return FileResponse(
+            filed.report, media_type="text/html; charset=utf-8", headers={"Content-Security-Policy": REPORT_POLICY}
+        )
+
+    async def recording(request: Request) -> Response:
+        filed = _filed(calls, request)
+        if filed is None or filed.recording is None:
+            return _gone()
+        return FileResponse(filed.recording, media_type="audio/wav")
+
+    static = Path(str(files("antiphon.console") / "static"))
+    app = Starlette(
+        routes=[
+            WebSocketRoute("/call", call),
+            WebSocketRoute("/watch", watch),
+            Route("/calls/{call_id}/report", report),
+            Route("/calls/{call_id}/recording.wav", recording),
+            Mount("/", StaticFiles(directory=static, html=True)),
+        ]
+    )
+    app.add_middleware(_Headers)
+    return app
+
+
+def _filed(calls: Calls, request: Request) -> FiledCall | None:
+    return calls.archive.get(request.path_params["call_id"])
+
+
+def _gone() -> Response:
+    return PlainTextResponse("There is no such call, or it was long ago. Only the last ones are kept.", 404)
+
+
+async def _tell_news(calls: Calls, socket: WebSocket) -> None:
+    """Tell a page of the agent file for as long as it is open."""
+    await socket.accept()
+    line = Line(socket)
+    sender = asyncio.create_task(line.run(), name="page: news")
+    code, reason = CloseCode.GOING_AWAY, "the server stops"
+    stop = calls.file.on_change(lambda: line.send(calls.file_news()))
+    try:
+        calls.access.check(socket)
+        if calls.file.server is None:
+            line.send(calls.file_news())
+        gone = asyncio.create_task(_until_gone(socket))
+        unread = asyncio.create_task(line.broken())
+        try:
+            await asyncio.wait([gone, unread], return_when=asyncio.FIRST_COMPLETED)
+            if unread.done():
+                unread.result()
+        finally:
+            gone.cancel()
+            unread.cancel()
+            await asyncio.gather(gone, unread, return_exceptions=True)
+        code, reason = CloseCode.NORMAL, ""
+    except Refused as refusal:
+        code, reason = refusal.code, refusal.reason
+    finally:
+        stop()
+        await line.finish(sender, code, reason)
+
+
+async def _until_gone(socket: WebSocket) -> None:
+    """Wait until the page closes the socket. Raises `Refused` if it says anything."""
+    received = await socket.receive()
+    if received["type"] != "websocket.disconnect":
+        raise Refused(CloseCode.MALFORMED, "expected nothing on this socket, got a message. Calls are on /call.")
+
+
+class _Headers:
+    """Puts the usual headers on every response."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.setdefault("Content-Security-Policy", PAGE_POLICY)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)

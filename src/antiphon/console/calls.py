@@ -1,0 +1,471 @@
+"""Calls from the page: each is one socket, one job of the agent's server, and what is filed of it afterwards.
+
+Above: the web application, which hands over sockets. Below: the line to the page, its sound (`media`), the narration of
+the session, the archive. Whatever goes wrong in a call ends that call, with a code and a reason, and no other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar, assert_never
+
+from antiphon.chat import ChatContext
+from antiphon.cli.call import describe_models, raise_error, start_session
+from antiphon.cli.call_log import CallLog
+from antiphon.cli.report import Sound
+from antiphon.console import protocol
+from antiphon.console.access import Access, Allowance, Limits
+from antiphon.console.archive import Archive
+from antiphon.console.line import Line
+from antiphon.console.media import media_for
+from antiphon.console.narration import Narration
+from antiphon.console.protocol import CloseCode, Message, Refused, Start
+from antiphon.console.reload import AgentFile
+from antiphon.errors import AntiphonError, SessionClosed
+from antiphon.protocols import ModelResolver
+from antiphon.server.room import Room
+from antiphon.server.server import AgentServer
+from antiphon.session import AgentSession
+from antiphon.transports.recorded import RecordedInput, RecordedOutput
+from antiphon.transports.recorder import Span, StereoRecorder
+
+if TYPE_CHECKING:
+    from starlette.websockets import WebSocket
+
+logger = logging.getLogger("antiphon")
+
+T = TypeVar("T")
+
+MAX_CALL = 3600.0
+"""Seconds after which a call ends, whatever happens."""
+MAX_RECORDING = 100_000_000
+"""Bytes of sound in memory, both directions together, after which a call is not recorded any further."""
+POLITENESS = 2.0
+"""Seconds that a call has to come to a rest when the agent file has changed."""
+NAMELESS = "default_agent"
+"""What an agent without a name of its own goes by; its file says more."""
+MAX_TYPED_EARLY = 10
+HANDING_OVER = 3.0
+"""Seconds that a call has to end when another one continues it."""
+
+
+@dataclass(slots=True, frozen=True)
+class Models:
+    """How calls choose their models."""
+
+    voice: ModelResolver
+    text: ModelResolver
+
+
+class _Over(Exception):
+    """The call has ended, for this reason."""
+
+
+class Calls:
+    """All calls of one server."""
+
+    def __init__(
+        self,
+        file: AgentFile,
+        *,
+        models: Models,
+        access: Access,
+        archive: Archive,
+        limits: Limits | None = None,
+        ice_hosts: tuple[str, ...] | None = None,
+    ) -> None:
+        self.file = file
+        self.models = models
+        self.access = access
+        self.archive = archive
+        self.limits = limits or Limits()
+        self.ice_hosts = ice_hosts
+        """Addresses to be reached at by WebRTC; None: all of this machine but its own loopback."""
+        self._running: dict[str, PageCall] = {}
+        self._sockets = 0
+        self._empty = asyncio.Event()
+        self._empty.set()
+        self._free = asyncio.Semaphore(self.limits.max_calls)
+        file.on_change(self._file_changed)
+
+    @property
+    def running(self) -> int:
+        """How many calls there are."""
+        return len(self._running)
+
+    async def answer(self, socket: WebSocket) -> None:
+        """Hold the call that a socket is, to its end."""
+        # Accepted first, whatever follows: a browser learns the code and the reason of an open socket only.
+        await socket.accept()
+        self._sockets += 1
+        self._empty.clear()
+        line = Line(socket)
+        sender = asyncio.create_task(line.run(), name="page: sending")
+        code, reason = CloseCode.GOING_AWAY, "the server stops"
+        try:
+            self.access.check(socket)
+            code, reason = CloseCode.NORMAL, await self._hold(socket, line)
+        except Refused as refusal:
+            code, reason = refusal.code, refusal.reason
+            line.send(protocol.error(reason, fatal=True))
+        except Exception as error:
+            logger.exception("a call from the page failed")
+            code, reason = CloseCode.INTERNAL, f"{type(error).__name__}: {error}"
+        finally:
+            await line.finish(sender, code, reason)
+            self._sockets -= 1
+            if not self._sockets:
+                self._empty.set()
+
+    async def _hold(self, socket: WebSocket, line: Line) -> str:
+        incoming = Incoming(socket, self.limits)
+        start = await incoming.start()
+        if self._free.locked():
+            raise Refused(
+                CloseCode.TOO_MANY, f"{self.limits.max_calls} calls are being held. Hang up, or raise --max-calls."
+            )
+        async with self._free:
+            earlier = await self._earlier(start.resume)
+            if self.file.server is None:
+                line.send(protocol.agent_file("broken", self.file.problem))
+                raise Refused(CloseCode.AGENT_FILE, self.file.problem)
+            call = PageCall(self, self.file.server, line, incoming, start, earlier)
+            self._running[call.id] = call
+            try:
+                return await call.hold()
+            finally:
+                del self._running[call.id]
+
+    async def _earlier(self, call_id: str | None) -> ChatContext | None:
+        """What was said in the call that another one continues. If the old one still runs, it ends."""
+        if call_id is None:
+            return None
+        running = self._running.get(call_id)
+        if running is not None:
+            running.end("the page calls again")
+            return await running.said()
+        filed = self.archive.get(call_id)
+        return None if filed is None else filed.chat_ctx
+
+    def file_news(self) -> Message:
+        """How it stands with the agent file."""
+        if self.file.server is None:
+            return protocol.agent_file("broken", self.file.problem)
+        return protocol.agent_file("loaded")
+
+    def _file_changed(self) -> None:
+        for call in list(self._running.values()):
+            call.line.send(self.file_news())
+            if self.file.server is not None:
+                call.supersede()
+
+    async def end_all(self, reason: str, *, timeout: float) -> None:
+        """End every call, and wait until their pages know, `timeout` seconds at most."""
+        for call in list(self._running.values()):
+            call.end(reason)
+        try:
+            async with asyncio.timeout(timeout):
+                await self._empty.wait()
+        except TimeoutError:
+            logger.warning("%d calls did not end within %g s", len(self._running), timeout)
+
+
+class Incoming:
+    """What comes from one page, within the limits."""
+
+    def __init__(self, socket: WebSocket, limits: Limits) -> None:
+        self._socket = socket
+        self._limits = limits
+        self._allowance = Allowance(limits.messages_per_second, limits.messages_burst)
+
+    async def start(self) -> Start:
+        """The first message. Raises `Refused` if it is another one, or late."""
+        try:
+            async with asyncio.timeout(self._limits.start_timeout):
+                first = await self.next()
+        except TimeoutError:
+            raise Refused(
+                CloseCode.NO_START, f"expected a start message within {self._limits.start_timeout:g} s, got nothing."
+            ) from None
+        message = protocol.parse(first) if isinstance(first, str) else None
+        if not isinstance(message, Start):
+            got = "a binary frame" if message is None else message.type
+            raise Refused(CloseCode.MALFORMED, f"expected start as the first message, got {got}.")
+        return message
+
+    async def next(self) -> str | bytes | None:
+        """The next frame; None when the page is gone. Raises `Refused` for more than is allowed."""
+        received = await self._socket.receive()
+        if received["type"] == "websocket.disconnect":
+            return None
+        if not self._allowance.take(1, asyncio.get_running_loop().time()):
+            raise Refused(
+                CloseCode.TOO_MANY, f"more than {self._limits.messages_per_second:g} messages a second. Send fewer."
+            )
+        text: str | None = received.get("text")
+        if text is None:
+            data: bytes = received["bytes"]
+            return data
+        if len(text) > self._limits.max_text:
+            raise Refused(
+                CloseCode.TOO_LARGE,
+                f"a message of {len(text)} characters: expected {self._limits.max_text} at most.",
+            )
+        return text
+
+
+class PageCall:
+    """One call."""
+
+    def __init__(
+        self,
+        calls: Calls,
+        server: AgentServer,
+        line: Line,
+        incoming: Incoming,
+        start: Start,
+        earlier: ChatContext | None,
+    ) -> None:
+        self.id = secrets.token_urlsafe(16)
+        self.line = line
+        self._calls = calls
+        self._server = server
+        self._incoming = incoming
+        self._start = start
+        self._earlier = earlier
+        self._loop = asyncio.get_running_loop()
+        self._media = media_for(start, line, calls.limits, calls.ice_hosts)
+        self._room, self._recorder, self._output = self._make_room()
+        self._log = CallLog(self._now)
+        self._began = self._loop.time()
+        self._session: AgentSession[Any] | None = None
+        self._models = ""
+        self._told_to_end: asyncio.Future[str] = self._loop.create_future()
+        self._typed_early: list[str] = []
+        """Turns that were typed before the session ran."""
+        self._superseded = asyncio.Event()
+        self._silent = asyncio.Event()
+        """Set when the session has ended and all that was said is in its history."""
+        self._ends: set[asyncio.Task[str]] = set()
+
+    def _make_room(self) -> tuple[Room, StereoRecorder | None, RecordedOutput | None]:
+        audio_input, audio_output = self._media.input, self._media.output
+        if audio_input is None or audio_output is None:
+            return Room(f"page-{self.id}"), None, None
+        rate = audio_output.sample_rate
+        recorder = StereoRecorder(
+            caller_rate=rate, agent_rate=rate, max_duration=min(MAX_CALL, MAX_RECORDING / 4 / rate)
+        )
+        output = RecordedOutput(audio_output, recorder)
+        return (
+            Room(f"page-{self.id}", audio_input=RecordedInput(audio_input, recorder), audio_output=output),
+            recorder,
+            output,
+        )
+
+    # -- what others may ask of it
+
+    def end(self, reason: str) -> None:
+        """End it. Returns at once; later calls do nothing."""
+        if not self._told_to_end.done():
+            self._told_to_end.set_result(reason)
+
+    def supersede(self) -> None:
+        """There is newer code: end politely."""
+        self._superseded.set()
+
+    async def said(self) -> ChatContext | None:
+        """What was said, once it has ended, or after `HANDING_OVER` seconds."""
+        try:
+            async with asyncio.timeout(HANDING_OVER):
+                await self._silent.wait()
+        except TimeoutError:
+            pass
+        return self._chat_ctx()
+
+    # -- from beginning to end
+
+    async def hold(self) -> str:
+        """Hold it. Returns why it ended. Raises `Refused` for what the page did."""
+        refusal: Refused | None = None
+        try:
+            reason = await self._talk()
+        except _Over as over:
+            reason = str(over)
+        except Refused as error:
+            refusal, reason = error, error.reason
+        except AntiphonError as error:
+            refusal, reason = Refused(CloseCode.INTERNAL, str(error)), str(error)
+        finally:
+            self._silent.set()
+            await self._media.aclose()
+        await self._file(reason)
+        if refusal is not None:
+            raise refusal
+        return reason
+
+    async def _talk(self) -> str:
+        self._ends = {
+            asyncio.create_task(end, name=f"page: {name}")
+            for name, end in (
+                ("receiving", self._receive()),
+                ("sending", self._unread()),
+                ("told to end", self._told()),
+                ("superseded", self._newer_code()),
+                ("sound", self._media.ended()),
+            )
+        }
+        try:
+            await self._unless_over(self._media.connect())
+            models = self._calls.models.text if self._media.kind == "text" else self._calls.models.voice
+            async with self._server.job(self._room, models=models) as job:
+                if self._earlier is not None:
+                    job.continue_from(self._earlier)
+                job.on_session(self._attach)
+                session = await self._unless_over(start_session(job))
+                for text in self._typed_early:
+                    session.submit_user_turn(text)
+                async with asyncio.timeout(MAX_CALL):
+                    await self._unless_over(job.wait_for_shutdown())
+                raise_error(job)
+                return job.reason
+        except TimeoutError:
+            return f"the call was ended after {MAX_CALL:g} s"
+        finally:
+            for task in self._ends:
+                task.cancel()
+            await asyncio.gather(*self._ends, return_exceptions=True)
+
+    async def _unless_over(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do `work`. Raises `_Over` or `Refused` if the call ends before it is done."""
+        task = asyncio.create_task(work)
+        try:
+            await asyncio.wait([task, *self._ends], return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                over = next(end for end in self._ends if end.done())
+                raise _Over(over.result())
+            return task.result()
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+
+    def _attach(self, session: AgentSession[Any]) -> None:
+        """The session of this call is about to start."""
+        self._session = session
+        if self._start.push_to_talk and self._media.kind != "text":
+            session.set_turn_detection("manual")
+        # The first event of all: nothing is sent before the page knows that the call has begun.
+        session.once("agent_state_changed", lambda _: self._announce(session))
+        Narration(self.line.send, self._loop.time).listen(session)
+        self._log.listen(session)
+
+    def _announce(self, session: AgentSession[Any]) -> None:
+        kinds = ("llm",) if self._media.kind == "text" else ("llm", "stt", "tts")
+        self._models = describe_models(session, *kinds)
+        agent = session.current_agent.label
+        if agent == NAMELESS:
+            agent = self._calls.file.path.stem.replace("_", " ").capitalize()
+        transport = self._start.transport if self._media.kind != "text" else "websocket"
+        rate = self._start.rate if self._media.output is None else self._media.output.sample_rate
+        self.line.send(protocol.ready(self.id, rate=rate, agent=agent, models=self._models, transport=transport))
+
+    # -- ways to end
+
+    async def _receive(self) -> str:
+        while (frame := await self._incoming.next()) is not None:
+            if isinstance(frame, bytes):
+                self._media.hear(frame, self._loop.time())
+            elif self._obey(frame):
+                return "the caller hung up"
+        return "the page is gone"
+
+    async def _unread(self) -> str:
+        await self.line.broken()
+        return "the page is gone"
+
+    async def _told(self) -> str:
+        return await asyncio.shield(self._told_to_end)
+
+    async def _newer_code(self) -> str:
+        await self._superseded.wait()
+        if self._session is not None and self._session.is_running:
+            try:
+                async with asyncio.timeout(POLITENESS):
+                    await self._session.wait_for_idle()
+            except (TimeoutError, SessionClosed):
+                pass
+        return "the agent file changed"
+
+    # -- what the page says
+
+    def _obey(self, text: str) -> bool:
+        """Do what a message asks for. True: hang up."""
+        message = protocol.parse(text)
+        session = self._session if self._session is not None and self._session.is_running else None
+        match message:
+            case protocol.Text():
+                if session is not None:
+                    session.submit_user_turn(message.text)
+                elif len(self._typed_early) < MAX_TYPED_EARLY:
+                    self._typed_early.append(message.text)
+            case protocol.Push():
+                if session is not None:
+                    self._push(session, down=message.down)
+            case protocol.Played():
+                self._media.report(message.epoch, message.samples)
+            case protocol.Dtmf():
+                self._room.receive_dtmf(message.digit)
+            case protocol.Offer():
+                self._media.offer(message.sdp)
+            case protocol.HangUp():
+                return True
+            case Start():
+                raise Refused(CloseCode.MALFORMED, "expected one start in a call, got a second. Make a new call.")
+            case _:
+                assert_never(message)
+        return False
+
+    def _push(self, session: AgentSession[Any], *, down: bool) -> None:
+        if down:
+            session.interrupt()
+            session.clear_user_turn()
+        else:
+            session.commit_user_turn()
+
+    # -- afterwards
+
+    def _now(self) -> float:
+        return self._recorder.now() if self._recorder is not None else self._loop.time() - self._began
+
+    def _chat_ctx(self) -> ChatContext | None:
+        if self._session is None:
+            return None
+        try:
+            return self._session.current_agent.chat_ctx.copy()
+        except SessionClosed:
+            return None
+
+    async def _file(self, reason: str) -> None:
+        """File it, and tell the page where."""
+        chat_ctx = self._chat_ctx()
+        if chat_ctx is None:  # no session ever ran
+            self.line.send(protocol.ended(reason, report=None, recording=None))
+            return
+        report = self._log.report(self._now())
+        sound = None
+        if self._recorder is not None and self._output is not None and self._recorder.duration > 0:
+            caller = [Span(turn.started, turn.ended) for turn in report.turns if turn.role == "user"]
+            sound = Sound(self._recorder, caller, self._output.cuts)
+        filed = await self._calls.archive.file(
+            self.id,
+            report,
+            title=f"Call with {self._calls.file.path.name}",
+            models=self._models,
+            sound=sound,
+            chat_ctx=chat_ctx,
+        )
+        self.line.send(protocol.ended(reason, report=filed.report_path, recording=filed.recording_path))

@@ -1,0 +1,135 @@
+"""How a page's call carries sound: over its own socket, over WebRTC beside it, or not at all.
+
+Above: a call, which hands on what the page sends. Below: the transports. A call does not know which it is; what a page
+sends and its kind of call has no use for is refused here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from antiphon.console import protocol
+from antiphon.console.access import Allowance, Limits
+from antiphon.console.line import Line
+from antiphon.console.protocol import CloseCode, Refused, Start
+from antiphon.errors import UsageError
+from antiphon.transport import AudioInput, AudioOutput
+from antiphon.transports.websocket import WebSocketInput, WebSocketOutput
+
+if TYPE_CHECKING:
+    from antiphon.transports.webrtc import WebRTCCall
+
+OFFER_TIMEOUT = 10.0
+"""Seconds in which a page that asked for WebRTC must have made its offer."""
+
+Kind: TypeAlias = Literal["text", "websocket", "webrtc"]
+
+
+class Media:
+    """A call in text; and what the kinds of call with sound have in common."""
+
+    kind: Kind = "text"
+    input: AudioInput | None = None
+    output: AudioOutput | None = None
+
+    async def connect(self) -> None:
+        """Wait until sound can travel. Raises `Refused` if it does not come to that."""
+
+    def hear(self, data: bytes, now: float) -> None:
+        """A binary frame came from the page."""
+        raise Refused(CloseCode.MALFORMED, f"expected no binary frames in a {self.kind} call. Send them by its track.")
+
+    def report(self, epoch: int, samples: int) -> None:
+        """The page says how much has sounded."""
+
+    def offer(self, sdp: str) -> None:
+        """The page offers WebRTC."""
+        raise Refused(CloseCode.MALFORMED, f"expected no offer in a {self.kind} call. Start it with transport webrtc.")
+
+    async def ended(self) -> str:
+        """Wait until sound cannot travel any more. Returns why."""
+        await asyncio.get_running_loop().create_future()
+        raise AssertionError("unreachable")
+
+    async def aclose(self) -> None:
+        """Release what there is."""
+
+
+class SocketMedia(Media):
+    """Sound over the socket of the call."""
+
+    kind: Kind = "websocket"
+
+    def __init__(self, line: Line, rate: int, limits: Limits) -> None:
+        self.input: WebSocketInput = WebSocketInput(sample_rate=rate)
+        self.output: WebSocketOutput = WebSocketOutput(line, sample_rate=rate)
+        self._rate = rate
+        self._longest = 2 * round(limits.max_frame * rate)
+        self._allowance = Allowance(limits.sound_per_second, limits.sound_burst)
+
+    def hear(self, data: bytes, now: float) -> None:
+        if len(data) > self._longest:
+            longest = 500 * self._longest // self._rate
+            raise Refused(CloseCode.TOO_LARGE, f"a frame of {len(data)} bytes: expected {longest} ms of sound at most.")
+        if len(data) % 2 or not data:
+            raise Refused(CloseCode.MALFORMED, f"expected whole 16-bit samples, got {len(data)} bytes.")
+        if not self._allowance.take(len(data) / 2 / self._rate, now):
+            raise Refused(CloseCode.TOO_MANY, "more sound than time has passed. Send it as it is recorded.")
+        self.input.push(data)
+
+    def report(self, epoch: int, samples: int) -> None:
+        self.output.report(epoch, samples)
+
+    async def aclose(self) -> None:
+        self.input.end()
+
+
+class WebRTCMedia(Media):
+    """Sound over WebRTC. Offer and answer travel over the socket of the call."""
+
+    kind: Kind = "webrtc"
+
+    def __init__(self, line: Line, ice_hosts: tuple[str, ...] | None) -> None:
+        from antiphon.transports.webrtc import WebRTCCall
+
+        self._line = line
+        self._gone: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._offer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._call: WebRTCCall = WebRTCCall(ice_hosts, on_end=self._on_end)
+        self.input = self._call.input
+        self.output = self._call.output
+
+    def _on_end(self, reason: str) -> None:
+        if not self._gone.done():
+            self._gone.set_result(reason)
+
+    def offer(self, sdp: str) -> None:
+        if self._offer.done():
+            raise Refused(CloseCode.MALFORMED, "expected one offer in a call, got a second. Make a new call.")
+        self._offer.set_result(sdp)
+
+    async def connect(self) -> None:
+        try:
+            async with asyncio.timeout(OFFER_TIMEOUT):
+                sdp = await self._offer
+            self._line.send(protocol.answer(await self._call.answer(sdp)))
+        except TimeoutError:
+            raise Refused(CloseCode.NO_START, f"no WebRTC offer came within {OFFER_TIMEOUT:g} s.") from None
+        except UsageError as error:
+            raise Refused(CloseCode.MALFORMED, str(error)) from error
+
+    async def ended(self) -> str:
+        return await asyncio.shield(self._gone)
+
+    async def aclose(self) -> None:
+        await self._call.aclose()
+
+
+def media_for(start: Start, line: Line, limits: Limits, ice_hosts: tuple[str, ...] | None) -> Media:
+    """The way that a page asked for."""
+    if not start.audio:
+        return Media()
+    if start.transport == "webrtc":
+        return WebRTCMedia(line, ice_hosts)
+    return SocketMedia(line, start.rate, limits)

@@ -1,0 +1,89 @@
+"""The agent file while somebody works on it: what it serves now, or why it cannot be served.
+
+Above: calls, which ask for the server of the moment, and pages, which are told of every change. Below: the loader of
+agent files, and the file system. A file that breaks takes nothing down: running calls go on with the code they began
+with, and new ones are refused with what is wrong until it is mended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+from antiphon.cli.agent_file import load_agent_file
+from antiphon.errors import AgentFileError
+from antiphon.events import EventEmitter
+from antiphon.server.server import AgentServer
+
+logger = logging.getLogger("antiphon")
+
+_NOT_THEIRS = frozenset({"site-packages", "dist-packages", "node_modules"})
+"""Folders beside an agent file in which nobody edits the agent."""
+
+
+class AgentFile:
+    """An agent file. `server` is what it serves; where that is None, `problem` says why, file and line first."""
+
+    def __init__(self, path: Path, *, livekit: bool = False, server: AgentServer | None = None) -> None:
+        self.path = path
+        self.server = server
+        self.problem = "" if server is not None else "the agent file has not been loaded yet"
+        self._livekit = livekit
+        self._folder = path.resolve().parent
+        self._folders = {self._folder}
+        self._events = EventEmitter()
+
+    def on_change(self, callback: Callable[[], object]) -> Callable[[], None]:
+        """Call `callback()` after every loading, whatever came of it. Returns how to stop that."""
+        self._events.on("change", callback)
+        return lambda: self._events.off("change", callback)
+
+    async def load(self) -> None:
+        """Load it, and the modules beside it that it imports, anew. Raises nothing: see `server` and `problem`."""
+        # In a thread: the file may do anything, and other calls go on meanwhile.
+        self.server, self.problem = await asyncio.to_thread(self._load)
+        self._events.emit("change")
+
+    def _load(self) -> tuple[AgentServer | None, str]:
+        for name in dict(self._modules_beside()):
+            del sys.modules[name]  # calls that run keep theirs
+        try:
+            return load_agent_file(self.path, livekit=self._livekit), ""
+        except AgentFileError as error:
+            return None, " ".join(str(error).split())
+
+    async def watch(self) -> None:
+        """Load anew whenever the file, or a module beside it that it imports, is saved. Never returns."""
+        from watchfiles import Change, awatch
+
+        def is_source(_: Change, path: str) -> bool:
+            return path.endswith(".py")
+
+        while True:
+            watched = self._folders | {Path(file).parent for _, file in self._modules_beside()}
+            self._folders = watched
+            # Not the folders below: beside an agent there may be anything, a whole home directory even.
+            async for _ in awatch(*watched, watch_filter=is_source, recursive=False, step=50, debounce=400):
+                await self.load()
+                if not watched.issuperset(Path(file).parent for _, file in self._modules_beside()):
+                    break
+
+    def _modules_beside(self) -> Iterator[tuple[str, str]]:
+        """Names and files of the imported modules that live with the agent file, itself included."""
+        for name, module in list(sys.modules.items()):
+            file = self._file_beside(name, module)
+            if file is not None:
+                yield name, file
+
+    def _file_beside(self, name: str, module: ModuleType) -> str | None:
+        file = getattr(module, "__file__", None)
+        if not file or name == "__main__" or name.partition(".")[0] == "antiphon":
+            return None
+        path = Path(file)
+        if not path.is_relative_to(self._folder) or _NOT_THEIRS.intersection(path.relative_to(self._folder).parts):
+            return None
+        return str(path)

@@ -1,0 +1,184 @@
+"""`antiphon dev`: the page of an agent file on a port, until it is told to stop.
+
+Above: the command line. Below: uvicorn, which owns the sockets, and everything in this package.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import uvicorn
+
+from antiphon.console.access import Access, Limits, is_loopback
+from antiphon.console.app import page_app
+from antiphon.console.archive import Archive
+from antiphon.console.calls import Calls, Models
+from antiphon.console.reload import AgentFile
+from antiphon.console.tls import Certificate, lan_address, own_certificate
+from antiphon.errors import UsageError
+
+STOP_TIMEOUT = 5
+"""Seconds that calls have to end when the server stops."""
+
+
+@dataclass(slots=True, frozen=True)
+class Place:
+    """Where the page is served."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    """0: any that is free."""
+    token: str | None = None
+    """Asked for from everybody; None: a new one, or none at all on this machine's own addresses."""
+    tls: bool = False
+    """With a certificate of our own making."""
+    certificate: Certificate | None = None
+    """With this certificate."""
+
+    @property
+    def is_everywhere(self) -> bool:
+        """It is bound to all addresses of the machine."""
+        return self.host in ("0.0.0.0", "::", "")
+
+    @property
+    def name(self) -> str:
+        """The name or address to open it by."""
+        return (lan_address() or "127.0.0.1") if self.is_everywhere else self.host
+
+
+class _Server(uvicorn.Server):
+    """Ends the calls before it stops, so that their pages learn of it and their reports are written."""
+
+    def __init__(self, config: uvicorn.Config, calls: Calls) -> None:
+        super().__init__(config)
+        self._calls = calls
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await self._calls.end_all("the server stops", timeout=STOP_TIMEOUT)
+        await super().shutdown(sockets)
+
+
+@contextlib.asynccontextmanager
+async def page_server(
+    file: AgentFile,
+    place: Place,
+    *,
+    models: Models,
+    limits: Limits | None = None,
+    folder: Path | None = None,
+    ice_hosts: tuple[str, ...] | None = None,
+) -> AsyncIterator[PageServer]:
+    """A page server that runs inside. `folder` keeps recordings and reports; without one they go when it stops.
+
+    Raises `UsageError` if the address cannot be used.
+    """
+    access = Access.to("0.0.0.0" if place.is_everywhere else place.host, place.token)
+    listening = _listen(place)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(listening)
+        kept = folder or Path(stack.enter_context(_temporary_folder()))
+        calls = Calls(file, models=models, access=access, archive=Archive(kept), limits=limits, ice_hosts=ice_hosts)
+        certificate = place.certificate or (own_certificate((place.name, "localhost")) if place.tls else None)
+        server = _Server(_config(calls, certificate), calls)
+        watching = asyncio.create_task(file.watch(), name="agent file")
+        serving = asyncio.create_task(server.serve([listening]), name="page server")
+        try:
+            yield PageServer(calls, server, serving, watching, _url(place, listening, access, certificate))
+        finally:
+            server.should_exit = True
+            watching.cancel()
+            await asyncio.gather(watching, serving, return_exceptions=True)
+
+
+@dataclass(slots=True, frozen=True)
+class PageServer:
+    """A running server."""
+
+    calls: Calls
+    server: uvicorn.Server
+    serving: asyncio.Task[None]
+    watching: asyncio.Task[None]
+    url: str
+    """What to open, the token included."""
+
+    async def run(self) -> None:
+        """Wait until it is told to stop, by a signal. Raises what broke it, if anything did."""
+        await asyncio.wait([self.serving, self.watching], return_when=asyncio.FIRST_COMPLETED)
+        for task in (self.serving, self.watching):
+            if task.done():
+                task.result()
+
+
+def _config(calls: Calls, certificate: Certificate | None) -> uvicorn.Config:
+    return uvicorn.Config(
+        page_app(calls),
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        ws="websockets-sansio",
+        # Limits of our own are told with a reason; beyond these the library closes by itself.
+        ws_max_size=1_000_000,
+        ws_per_message_deflate=False,
+        timeout_graceful_shutdown=STOP_TIMEOUT,
+        ssl_certfile=None if certificate is None else str(certificate.chain),
+        ssl_keyfile=None if certificate is None else str(certificate.key),
+    )
+
+
+def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="antiphon-", ignore_cleanup_errors=True)
+
+
+def _listen(place: Place) -> socket.socket:
+    host = place.host or "0.0.0.0"
+    try:
+        family = socket.getaddrinfo(host, place.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
+        return socket.create_server((host, place.port), family=family, backlog=128)
+    except OSError as error:
+        raise UsageError(
+            f"cannot serve at {host}:{place.port}: {error.strerror}. Choose another --host or --port."
+        ) from error
+
+
+def _url(place: Place, listening: socket.socket, access: Access, certificate: Certificate | None) -> str:
+    scheme = "http" if certificate is None else "https"
+    name = f"[{place.name}]" if ":" in place.name else place.name
+    query = "" if access.token is None else f"/?token={quote(access.token)}"
+    return f"{scheme}://{name}:{listening.getsockname()[1]}{query}"
+
+
+def needs_tls(place: Place) -> bool:
+    """Whether browsers will keep the microphone from the page."""
+    return not (place.tls or place.certificate is not None or is_loopback(place.name))
+
+
+async def serve(
+    file: AgentFile,
+    place: Place,
+    *,
+    models: Models,
+    notice: Callable[[str], None],
+    limits: Limits | None = None,
+    folder: Path | None = None,
+) -> None:
+    """Serve the page until the program is told to stop (Ctrl-C). `notice` is told where, and of every change."""
+
+    def tell_change() -> None:
+        notice(f"{file.path} loaded anew." if file.server is not None else file.problem)
+
+    async with page_server(file, place, models=models, limits=limits, folder=folder) as running:
+        notice(f"Open       {running.url}")
+        if needs_tls(place):
+            notice("Browsers give the microphone to https pages only, other than on this machine. Add --tls.")
+        if file.server is None:
+            notice(file.problem)
+        file.on_change(tell_change)
+        await running.run()

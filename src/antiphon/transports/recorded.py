@@ -1,0 +1,125 @@
+"""Any line, recorded: wraps the two halves of a transport and writes what sounded into a `StereoRecorder`.
+
+Above: a call that is to be recorded. Below: the transport's own halves, whose promises are passed on unchanged. When
+the agent's sound was heard is known from `played` alone, so a piece is placed where the position says that it sounded.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from antiphon.audio import AudioFrame
+from antiphon.transport import AudioInput, AudioOutput
+from antiphon.transports.recorder import Cut, StereoRecorder
+
+HOLE = 0.2
+"""Seconds that the caller's sound may be late before silence takes its place."""
+SEAM = 0.06
+"""Seconds by which the position of sound that plays on may be off. It is placed without a gap."""
+
+
+class RecordedInput(AudioInput):
+    """A microphone whose sound is kept. Its frames must be mono at the recorder's `caller_rate`."""
+
+    def __init__(self, source: AudioInput, recorder: StereoRecorder) -> None:
+        self._source = source
+        self._recorder = recorder
+        self._heard = 0.0
+        """Seconds of the caller's channel."""
+
+    def start(self, on_frame: Callable[[AudioFrame], None], on_end: Callable[[], None]) -> None:
+        self._recorder.begin()
+
+        def keep(frame: AudioFrame) -> None:
+            self._fill_hole(frame)
+            self._recorder.hear_caller(frame)
+            self._heard += frame.duration
+            on_frame(frame)
+
+        self._source.start(keep, on_end)
+
+    async def aclose(self) -> None:
+        await self._source.aclose()
+
+    def _fill_hole(self, frame: AudioFrame) -> None:
+        late = self._recorder.now() - frame.duration - self._heard
+        if late > HOLE:
+            self._recorder.hear_caller(AudioFrame.silence(late, frame.sample_rate))
+            self._heard += late
+
+
+class RecordedOutput(AudioOutput):
+    """A loudspeaker whose sound is kept. Whoever asks for its position has it recorded up to there."""
+
+    def __init__(self, output: AudioOutput, recorder: StereoRecorder) -> None:
+        self.sample_rate = output.sample_rate
+        self.lead = output.lead
+        self.cuts: list[Cut] = []
+        """What was thrown away unheard, oldest first."""
+        self._output = output
+        self._recorder = recorder
+        self._waiting: deque[bytes] = deque()
+        """Written, and not known to have sounded."""
+        self._recorded = 0
+        """Samples."""
+        self._end = 0
+        """The time line's sample behind the last that was recorded."""
+
+    def start(self) -> None:
+        self._recorder.begin()
+        self._output.start()
+
+    def write(self, frame: AudioFrame) -> None:
+        self._output.write(frame)
+        self._waiting.append(frame.data)
+
+    @property
+    def played(self) -> float:
+        return self._record()
+
+    def pause(self) -> None:
+        self._output.pause()
+        self._record()
+
+    def resume(self) -> None:
+        self._output.resume()
+
+    def clear(self) -> float:
+        self._record()
+        lost = self._output.clear()
+        self._record()
+        self._waiting.clear()
+        if lost:
+            self.cuts.append(Cut(self._recorder.now(), lost))
+        return lost
+
+    async def aclose(self) -> None:
+        self._record()
+        await self._output.aclose()
+        self._waiting.clear()
+
+    def _record(self) -> float:
+        """Put what has sounded since the last look on the time line, ending now. Returns the position."""
+        played = self._output.played
+        data = self._take(round(played * self.sample_rate) - self._recorded)
+        if data:
+            samples = len(data) // 2
+            self._recorded += samples
+            start = round(self._recorder.now() * self.sample_rate) - samples
+            if start < self._end + SEAM * self.sample_rate:
+                start = self._end
+            self._recorder.hear_agent(start, data)
+            self._end = start + samples
+        return played
+
+    def _take(self, samples: int) -> bytes:
+        taken = bytearray()
+        while len(taken) < 2 * samples and self._waiting:
+            data = self._waiting.popleft()
+            missing = 2 * samples - len(taken)
+            if len(data) > missing:
+                self._waiting.appendleft(data[missing:])
+                data = data[:missing]
+            taken += data
+        return bytes(taken)
