@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from aiortc import RTCConfiguration, RTCPeerConnection, RTCSessionDescription
@@ -19,6 +19,7 @@ from antiphon.audio import AudioFrame
 from antiphon.transports.webrtc import WebRTCCall
 from antiphon.transports.webrtc.peer import OpusDecoder, SpeakingTrack, tap_packets, use_addresses
 from antiphon.transports.webrtc.rtp import Reorder, RtpPacket
+from tests.transports.relay import BadNetwork
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,11 +80,13 @@ class FarEnd:
 
 
 @contextlib.asynccontextmanager
-async def a_call(**options: float) -> AsyncIterator[tuple[WebRTCCall, FarEnd]]:
-    """A call between `WebRTCCall` and `FarEnd`, offered, answered and accepted."""
-    call, far = WebRTCCall(LOOPBACK, **options), FarEnd()  # type: ignore[arg-type]
+async def a_call(network: BadNetwork | None = None, **options: Any) -> AsyncIterator[tuple[WebRTCCall, FarEnd]]:
+    """A call between `WebRTCCall` and `FarEnd`, offered, answered and accepted, over that network if one is given."""
+    call, far = WebRTCCall(LOOPBACK, **options), FarEnd()
     try:
-        await far.accept(await call.answer(await far.offer()))
+        offer = await far.offer()
+        answer = await call.answer(network.offer(offer) if network else offer)
+        await far.accept(network.answer(answer) if network else answer)
         yield call, far
     finally:
         await far.hang_up()
@@ -97,10 +100,3 @@ def tone(seconds: float, hz: float = 440.0, level: float = 0.3) -> AudioFrame:
 
 def loudness(samples: NDArray[np.float32]) -> float:
     return float(np.sqrt(np.mean(samples**2))) if samples.size else 0.0
-
-
-async def until(condition: Callable[[], bool], timeout: float = 5.0) -> None:
-    """Wait for something that others will bring about."""
-    async with asyncio.timeout(timeout):
-        while not condition():  # noqa: ASYNC110 - a condition of the outside world
-            await asyncio.sleep(0.005)

@@ -201,13 +201,13 @@ class Peer:
         check_offer(offer_sdp)
         try:
             await self._connection.setRemoteDescription(RTCSessionDescription(offer_sdp, "offer"))
+            await self._connection.setLocalDescription()
         except OperationError:
             raise UsageError(
                 "WebRTC offer: expected Opus among its audio codecs, found none that is known. Offer audio/opus."
             ) from None
-        except (*_MALFORMED, InvalidStateError, InvalidAccessError) as error:
-            raise _malformed(error) from None
-        await self._connection.setLocalDescription()
+        except (*_MALFORMED, InvalidStateError, InvalidAccessError):
+            raise _malformed() from None
         answer = self._connection.localDescription.sdp
         if "a=candidate:" not in answer:
             lack = "no network" if self._ice_hosts is None else f"no such address: {', '.join(self._ice_hosts)}"
@@ -242,8 +242,8 @@ def check_offer(offer_sdp: str) -> None:
     """Raise `UsageError` unless this is an offer with one audio section that can be connected to."""
     try:
         description = SessionDescription.parse(offer_sdp)
-    except _MALFORMED as error:
-        raise _malformed(error) from None
+    except _MALFORMED:
+        raise _malformed() from None
     kinds = [media.kind for media in description.media]
     if kinds != ["audio"]:
         raise UsageError(
@@ -260,9 +260,7 @@ def check_offer(offer_sdp: str) -> None:
         )
 
 
-def _malformed(error: Exception) -> UsageError:
-    detail = str(error) or type(error).__name__
+def _malformed() -> UsageError:
     return UsageError(
-        f"WebRTC offer: expected SDP as a browser makes it, got text that is not ({detail})."
-        " Send the offer as the browser made it."
+        "WebRTC offer: expected SDP as a browser makes it, got text that is not. Send the offer as the browser made it."
     )
