@@ -44,7 +44,7 @@ class SpokenWord:
 
 @dataclass(slots=True)
 class Utterance:
-    """What a caller says in one go. May be awaited: done when it was all given out (None), or the caller hung up."""
+    """What a caller says in one go. Awaiting it waits until it was all given out, and returns it."""
 
     words: list[SpokenWord]
     """None for a noise."""
@@ -58,8 +58,9 @@ class Utterance:
         """All of its words."""
         return " ".join(word.text for word in self.words)
 
-    def __await__(self) -> Generator[object, None, None]:
-        return self.given.__await__()
+    def __await__(self) -> Generator[object, None, Utterance]:
+        yield from self.given
+        return self
 
 
 class Caller:
