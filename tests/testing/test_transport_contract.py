@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -143,9 +144,12 @@ class Remote(AudioOutput):
         self.far_base = 0.0
         self.epoch = 0
         self.closed = False
+        self.wire: deque[Callable[[], object]] = deque()
 
     def order(self, order: Callable[[], object]) -> None:
-        asyncio.get_running_loop().call_later(self.WIRE, order)
+        # One never overtakes another, also where both were sent at the same time.
+        self.wire.append(order)
+        asyncio.get_running_loop().call_later(self.WIRE, lambda: self.wire.popleft()())
 
     def start(self) -> None:
         self.report()
