@@ -1,0 +1,37 @@
+// Where the time of a turn went, as a bar and in figures.
+
+import { make, ms } from "./dom.js";
+
+/** The bar's whole width, in seconds; a longer turn fills it. */
+const SCALE = 2;
+
+/** @type {Record<import("../metrics.js").StageKind, string>} */
+const NAMES = {
+  turn_end: "end of turn",
+  hook: "your hook",
+  model: "model",
+  tool: "tool",
+  voice: "voice",
+  line: "line",
+};
+
+/** @param {import("../metrics.js").Timing} timing @returns {HTMLElement} */
+export function bar({ stretches, total, deadAir, sounded }) {
+  const scale = Math.max(SCALE, total);
+  const strip = make("div", { class: "strip", "aria-hidden": "true" });
+  const list = make("ul", { class: "figures", "aria-label": "Where the time went" });
+  let at = 0;
+  for (const { kind, name, from, to } of stretches) {
+    const label = kind === "tool" ? name : NAMES[kind];
+    const piece = make("i", { class: kind, title: `${label}: ${ms(to - from)}, until ${ms(to)}` });
+    piece.style.marginLeft = (100 * (from - at)) / scale + "%";
+    piece.style.width = (100 * (to - from)) / scale + "%";
+    at = to;
+    strip.append(piece);
+    list.append(make("li", { class: kind }, label + " ", make("b", {}, ms(to - from))));
+  }
+  if (deadAir > 0) list.append(make("li", { class: "dead" }, "dead air ", make("b", {}, ms(deadAir))));
+  const title = sounded ? "From your last sound to the agent's first" : "From your turn to the answer";
+  const head = make("span", { class: "total", title }, ms(total));
+  return make("div", { class: "timing" }, make("div", { class: "row" }, head, strip), list);
+}

@@ -1,0 +1,145 @@
+// The conversation as a list: one item an entry, kept at its end unless the reader went back.
+
+import { bar } from "./latency.js";
+import { clock, make, one, put, some } from "./dom.js";
+import { card, refresh } from "./tool.js";
+
+/**
+ * @typedef {import("../conversation.js").Entry} Entry
+ * @typedef {import("../conversation.js").Words} Words
+ * @typedef {import("../conversation.js").Conversation} Conversation
+ */
+
+/** Items that stay on the page. The rest of a long call is in its report. */
+const MOST = 300;
+/** Pixels from the end that count as the end. */
+const NEAR_END = 48;
+
+/** @param {Conversation} conversation */
+export function showLog(conversation) {
+  const list = one("log", HTMLOListElement);
+  const scroll = some("scroll");
+  const latest = some("latest");
+  const earlier = some("earlier");
+  /** @type {Map<Entry, HTMLLIElement>} */
+  const items = new Map();
+  let removed = 0;
+  let following = true;
+
+  const toEnd = () => {
+    scroll.scrollTop = scroll.scrollHeight;
+  };
+  scroll.addEventListener("scroll", () => {
+    following = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < NEAR_END;
+    if (following) latest.hidden = true;
+  });
+  latest.addEventListener("click", () => {
+    following = true;
+    latest.hidden = true;
+    toEnd();
+  });
+  new ResizeObserver(() => following && toEnd()).observe(scroll);
+
+  const grown = () => {
+    if (following) toEnd();
+    else latest.hidden = false;
+  };
+
+  conversation.added.listen((entry) => {
+    some("welcome").hidden = true;
+    const item = draw(entry);
+    items.set(entry, item);
+    list.append(item);
+    if (items.size > MOST) {
+      const [oldest, gone] = /** @type {[Entry, HTMLLIElement]} */ (items.entries().next().value);
+      items.delete(oldest);
+      gone.remove();
+      removed += 1;
+      earlier.hidden = false;
+      put(earlier, `${removed} earlier entries are in the report of the call.`);
+    }
+    grown();
+  });
+  conversation.changed.listen((entry) => {
+    const item = items.get(entry);
+    if (!item) return;
+    redraw(entry, item);
+    grown();
+  });
+
+  return {
+    clear() {
+      list.replaceChildren();
+      items.clear();
+      removed = 0;
+      earlier.hidden = true;
+      following = true;
+    },
+    /** Clocks of running tools. */
+    tick() {
+      for (const entry of conversation.running) {
+        const item = items.get(entry);
+        if (item) refresh(item, entry, conversation.now());
+      }
+    },
+  };
+}
+
+/** @param {Entry} entry @returns {HTMLLIElement} */
+function draw(entry) {
+  const item = make("li", { class: entry.kind });
+  item.append(make("time", { class: "at" }, clock(entry.at)));
+  if (entry.kind === "note") {
+    item.classList.toggle("bad", entry.bad);
+    item.append(make("p", { class: "note" }, entry.text));
+  } else if (entry.kind === "work") {
+    item.append(card(entry));
+    refresh(item, entry, entry.at);
+  } else {
+    item.classList.add(entry.role);
+    const who = make("b", {}, entry.role === "user" ? "You" : "Agent");
+    const said = make("p", { class: "said" }, make("span", { class: "heard" }), make("span", { class: "interim" }));
+    item.append(make("div", { class: "what" }, make("div", { class: "who" }, who), said));
+    redraw(entry, item);
+  }
+  return item;
+}
+
+/** @param {Entry} entry @param {HTMLLIElement} item */
+function redraw(entry, item) {
+  if (entry.kind === "work") refresh(item, entry, entry.at);
+  else if (entry.kind === "words") rewrite(entry, item);
+}
+
+/** @param {Words} words @param {HTMLLIElement} item */
+function rewrite(words, item) {
+  item.classList.toggle("open", !words.settled);
+  const what = /** @type {HTMLElement} */ (item.querySelector(".what"));
+  const who = /** @type {HTMLElement} */ (item.querySelector(".who"));
+  const said = /** @type {HTMLElement} */ (item.querySelector(".said"));
+  const heard = /** @type {HTMLElement} */ (item.querySelector(".heard"));
+  const interim = /** @type {HTMLElement} */ (item.querySelector(".interim"));
+  caption(heard, words.text, words.role === "assistant" && !words.settled);
+  put(interim, words.interim && words.text ? " " + words.interim : words.interim);
+  if (words.typed && !who.querySelector(".typed")) who.append(make("span", { class: "typed" }, "typed"));
+  if (words.cut && !who.querySelector(".cut")) {
+    who.append(make("span", { class: "cut" }, "cut by you"));
+    const unheard = make("s", { class: "unheard", title: "You did not hear this" }, words.unheard);
+    const stop = make("span", { class: "stop", "aria-hidden": "true" }, "—");
+    said.append(" ", words.unheard ? unheard : stop);
+  }
+  if (words.timing && !what.querySelector(".timing")) what.append(bar(words.timing));
+}
+
+/**
+ * Words that sound now come in softly, one after another; those that stand are left alone.
+ * @param {HTMLElement} node
+ * @param {string} text
+ * @param {boolean} softly
+ */
+function caption(node, text, softly) {
+  const shown = node.textContent ?? "";
+  if (text === shown) return;
+  if (softly && text.startsWith(shown)) node.append(make("span", { class: "fresh" }, text.slice(shown.length)));
+  else node.textContent = text;
+}

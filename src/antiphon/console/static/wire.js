@@ -1,0 +1,140 @@
+// The wire between page and server: what is said on it, and the sockets that carry it.
+//
+// Above: `call.js`, which knows what the messages mean. One socket carries one call: JSON for what happens, binary
+// frames for sound (PCM16, little endian, mono). A second socket, open as long as the page is, tells of the agent file.
+
+/**
+ * @typedef {"websocket" | "webrtc"} Transport
+ * @typedef {"initializing" | "idle" | "listening" | "thinking" | "speaking"} AgentState
+ * @typedef {"listening" | "speaking" | "away"} UserState
+ * @typedef {"started" | "updated" | "done" | "error" | "cancelled" | "dropped" | "adopted"
+ *   | "unknown"} ToolStatus
+ *
+ * @typedef {{type: "start", rate: number, audio: boolean, transport: Transport, push_to_talk: boolean,
+ *   resume: string | null}} Start
+ * @typedef {Start
+ *   | {type: "text", text: string}
+ *   | {type: "push", down: boolean}
+ *   | {type: "played", epoch: number, samples: number}
+ *   | {type: "dtmf", digit: string}
+ *   | {type: "hang_up"}} FromPage
+ *
+ * @typedef {{type: "ready", call: string, rate: number, agent: string, models: string, transport: Transport}} Ready
+ * @typedef {{type: "state", agent: AgentState, user: UserState}} State
+ * @typedef {{type: "heard", text: string, final: boolean}} Heard
+ * @typedef {{type: "said", segment: string, text: string, final: boolean}} Said
+ * @typedef {{type: "message", id: string, role: "user" | "assistant", text: string, interrupted: boolean,
+ *   unheard?: string}} Message
+ * @typedef {{type: "handoff", agent: string}} Handoff
+ * @typedef {{type: "tool", call_id: string, name: string, arguments: Record<string, unknown>, status: ToolStatus,
+ *   text: string | null, seconds: number | null}} Tool
+ * @typedef {{type: "error", message: string, fatal: boolean}} Failure
+ * @typedef {{type: "ended", reason: string, report: string | null, recording: string | null}} Ended
+ * @typedef {{type: "agent_file", state: "loaded" | "broken", message: string}} AgentFile
+ * @typedef {{type: "pause"} | {type: "resume"} | {type: "clear", epoch: number}} Playing
+ * @typedef {import("./metrics.js").Turn} Turn
+ * @typedef {Ready | State | Heard | Said | Message | Handoff | Tool | Turn | Failure | Ended | AgentFile
+ *   | Playing} FromServer
+ */
+
+/** Seconds of microphone that may wait to be sent. What comes after is left out: late words are worse than lost ones. */
+const MOST_UNSENT = 1;
+
+/** @param {string} path @returns {string} the same with this page's token, if it has one */
+export function withToken(path) {
+  const token = new URLSearchParams(location.search).get("token");
+  if (token === null) return path;
+  return path + (path.includes("?") ? "&" : "?") + "token=" + encodeURIComponent(token);
+}
+
+/** @param {string} path @returns {string} */
+function socketUrl(path) {
+  const url = new URL(withToken(path), location.href);
+  url.protocol = location.protocol === "https:" ? "wss:" : "ws:";
+  return url.href;
+}
+
+/** @param {unknown} data @returns {FromServer | null} null for what is not for us, as WebRTC's answer */
+function parsed(data) {
+  if (typeof data !== "string") return null;
+  const message = JSON.parse(data);
+  return typeof message?.type === "string" ? message : null;
+}
+
+/**
+ * @typedef {object} Ears
+ * @property {() => void} opened
+ * @property {(message: FromServer) => void} message
+ * @property {(samples: ArrayBuffer) => void} sound
+ * @property {(code: number, reason: string) => void} closed  once, and nothing after it
+ */
+
+/** The socket of one call. */
+export class CallSocket {
+  #rate = 48000;
+  /** Frames of the microphone that were left out, because the network did not take them. */
+  dropped = 0;
+
+  /** @param {Ears} ears */
+  constructor(ears) {
+    this.raw = new WebSocket(socketUrl("/call"));
+    this.raw.binaryType = "arraybuffer";
+    this.raw.onopen = () => ears.opened();
+    this.raw.onmessage = ({ data }) => {
+      if (data instanceof ArrayBuffer) return ears.sound(data);
+      const message = parsed(data);
+      if (message) ears.message(message);
+    };
+    this.raw.onclose = ({ code, reason }) => ears.closed(code, reason);
+  }
+
+  /** @param {FromPage} message dropped when the socket is not open */
+  send(message) {
+    if (message.type === "start") this.#rate = message.rate;
+    if (this.raw.readyState === WebSocket.OPEN) this.raw.send(JSON.stringify(message));
+  }
+
+  /** @param {ArrayBuffer} frame 20 ms of the microphone */
+  sendSound(frame) {
+    if (this.raw.readyState !== WebSocket.OPEN) return;
+    if (this.raw.bufferedAmount > MOST_UNSENT * this.#rate * 2) this.dropped += 1;
+    else this.raw.send(frame);
+  }
+
+  /** Close, and hear no more of it. */
+  close() {
+    this.raw.onopen = this.raw.onmessage = this.raw.onclose = null;
+    this.raw.close();
+  }
+}
+
+/** Seconds before the n-th try. @param {number} attempt counted from 1 @returns {number} */
+export const backOff = (attempt) => Math.min(0.5 * 2 ** (attempt - 1), 10);
+
+/**
+ * Learn of the agent file and of the server for as long as the page is open.
+ * @param {(news: AgentFile) => void} onNews
+ * @param {(there: boolean) => void} onServer whether the server can be reached
+ */
+export function watch(onNews, onServer) {
+  let attempt = 0;
+  const connect = () => {
+    const socket = new WebSocket(socketUrl("/watch"));
+    socket.onopen = () => {
+      attempt = 0;
+      onServer(true);
+    };
+    socket.onmessage = ({ data }) => {
+      const news = parsed(data);
+      if (news?.type === "agent_file") onNews(news);
+    };
+    socket.onclose = ({ code }) => {
+      onServer(false);
+      // Refused for good: the page lacks its token, or is not the server's own.
+      if (code === 4401 || code === 4403) return;
+      attempt += 1;
+      setTimeout(connect, backOff(attempt) * 1000);
+    };
+  };
+  connect();
+}
