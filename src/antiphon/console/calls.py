@@ -111,10 +111,10 @@ class Calls:
             code, reason = CloseCode.NORMAL, await self._hold(socket, line)
         except Refused as refusal:
             code, reason = refusal.code, refusal.reason
-            line.send(protocol.error(reason, fatal=True))
         except Exception as error:
             logger.exception("a call from the page failed")
             code, reason = CloseCode.INTERNAL, f"{type(error).__name__}: {error}"
+            line.send(protocol.error(reason, fatal=True))
         finally:
             await line.finish(sender, code, reason)
             self._sockets -= 1
@@ -299,7 +299,9 @@ class PageCall:
         except Refused as error:
             refusal, reason = error, error.reason
         except AntiphonError as error:
-            refusal, reason = Refused(CloseCode.INTERNAL, str(error)), str(error)
+            reason = " ".join(str(error).split())
+            refusal = Refused(CloseCode.INTERNAL, reason)
+            self.line.send(protocol.error(reason, fatal=True))
         finally:
             self._silent.set()
             await self._media.aclose()
