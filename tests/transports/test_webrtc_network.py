@@ -1,0 +1,71 @@
+"""What a bad network does to a call: words come through soon, and no delay stays behind."""
+
+from __future__ import annotations
+
+import asyncio
+
+import numpy as np
+import pytest
+
+from antiphon.audio import AudioFrame
+from antiphon.testing import wait_until
+from tests.transports.far_end import RATE, a_call, tone
+from tests.transports.relay import BadNetwork, Weather
+
+BURSTS = 24
+PERIOD = 0.2
+"""Seconds from one burst of sound to the next."""
+
+
+def onsets(pieces: list[tuple[float, bytes]]) -> list[float]:
+    """When sound began after silence."""
+    found: list[float] = []
+    last = -1.0
+    for at, data in pieces:
+        if np.abs(np.frombuffer(data, "<i2").astype(np.int32)).max(initial=0) > 1000:
+            if at > last + PERIOD / 2:
+                found.append(at)
+            last = at
+    return found
+
+
+async def uplink(weather: Weather, seed: int = 1) -> tuple[list[float], float]:
+    """How long bursts of sound took from the far end's microphone to the session, and how far the clock went wrong."""
+    loop = asyncio.get_running_loop()
+    frames: list[tuple[float, AudioFrame]] = []
+    async with BadNetwork.open(weather, seed=seed) as network, a_call(network) as (call, far):
+        call.input.start(lambda frame: frames.append((loop.time(), frame)), lambda: None)
+        await wait_until(lambda: len(frames) > 10)
+        for _ in range(BURSTS):
+            far.say(AudioFrame.silence(PERIOD - 0.06, RATE))
+            far.say(tone(0.06, 1000, 0.5))
+        far.say(AudioFrame.silence(0.2, RATE))
+        await wait_until(lambda: not far.mouth, timeout=20.0)
+        said = onsets(far.said)
+        heard = onsets([(at, frame.data) for at, frame in frames])
+    delays = [min((at - began for at in heard if at >= began), default=PERIOD) for began in said]
+    drift = sum(frame.duration for _, frame in frames) - (frames[-1][0] - frames[0][0])
+    return delays, drift
+
+
+def measured(weather: Weather) -> tuple[list[float], float]:
+    delays, drift = asyncio.run(uplink(weather))
+    assert len(delays) == BURSTS
+    return delays, drift
+
+
+def test_with_a_lossy_network_words_arrive_within_60_ms() -> None:
+    """20 ms of that are the way."""
+    delays, _ = measured(Weather(delay=0.02, loss=0.02))
+    assert np.median(delays) <= 0.06
+    assert np.quantile(delays, 0.9) <= 0.12
+
+
+def test_after_many_losses_no_delay_stays_behind() -> None:
+    delays, _ = measured(Weather(delay=0.02, loss=0.1))
+    assert np.median(delays[-8:]) <= 0.05
+
+
+def test_jitter_and_loss_do_not_make_the_callers_clock_go_wrong() -> None:
+    _, drift = measured(Weather(delay=0.03, jitter=0.008, loss=0.05))
+    assert drift == pytest.approx(0.0, abs=0.15)
