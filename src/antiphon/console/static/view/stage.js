@@ -98,8 +98,11 @@ export function showStage(call, conversation) {
     if (call.phase.name === "live") trace.feed(report.caller, report.agent, owed());
   });
   call.said.listen((message) => {
-    if (message.type === "state") state = message;
-    else if (message.type === "tool") {
+    if (message.type === "state") {
+      if (message.agent === "thinking" && state.agent === "listening") trace.owedSinceSound();
+      state = message;
+    }
+    if (message.type === "tool") {
       if (message.status === "started" || message.status === "updated") trace.toolBegan(message.call_id, message.name);
       else trace.toolEnded(message.call_id);
     }

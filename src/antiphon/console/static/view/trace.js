@@ -7,6 +7,8 @@ import { calm, colour } from "./dom.js";
 const SPAN = 20;
 /** Levels a second. */
 const RATE = 50;
+/** Seconds that the end of a turn may take to be known. */
+const MOST_DUE = 4;
 
 /** @typedef {{from: number, to: number | null, name: string}} Bar */
 
@@ -39,8 +41,19 @@ export class Trace {
     const i = this.#at % this.#caller.length;
     this.#caller[i] = caller;
     this.#agent[i] = agent;
-    this.#dead[i] = owed && caller < 0.02 && agent < 0.005 ? 1 : 0;
+    this.#dead[i] = owed && this.#silent(i) ? 1 : 0;
     this.#at += 1;
+  }
+
+  /** The caller's turn is over: an answer was due since their last sound, as we know now. */
+  owedSinceSound() {
+    const least = Math.max(0, this.#at - MOST_DUE * RATE);
+    for (let at = this.#at - 1; at >= least && this.#silent(at % this.#dead.length); at--) this.#dead[at % this.#dead.length] = 1;
+  }
+
+  /** @param {number} i @returns {boolean} nobody is heard */
+  #silent(i) {
+    return this.#caller[i] < 0.02 && this.#agent[i] < 0.005;
   }
 
   /** @param {string} id @param {string} name */
