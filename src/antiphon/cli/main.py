@@ -233,6 +233,7 @@ async def _dev(options: argparse.Namespace, server: AgentServer | None) -> None:
         file,
         place,
         models=Models(voice, text),
+        prewarm=voice.prewarm,
         notice=screen.notice,
         limits=Limits(max_calls=options.max_calls),
         folder=options.calls,

@@ -6,6 +6,8 @@ imports a vendor's module only when its name is used.
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
@@ -99,6 +101,17 @@ class ModelChoice:
         """What to run with, for what a session or an agent was given. Raises `ProviderError` if strict."""
         return {kind: self._choose(kind, model) for kind, model in given.items()}
 
+    async def prewarm(self) -> None:
+        """Load what calls will need, whatever the file says: what was named, and local models that nothing replaces.
+
+        What cannot be loaded is told by the first call that wants it.
+        """
+        kinds: tuple[ModelKind, ...] = ("llm", *_VOICE) if self._voice else ("llm",)
+        certain = [
+            self._named.get(kind) or local_model(kind) for kind in kinds if kind in self._named or _is_local(kind)
+        ]
+        await asyncio.gather(*(model.prewarm() for model in certain), return_exceptions=True)
+
     def _choose(self, kind: ModelKind, given: Any) -> Any:
         if kind in _VOICE and not self._voice:
             return None
@@ -122,3 +135,8 @@ class ModelChoice:
             self._noticed.add(line)
             self._notice(line)
         return local_model(kind)
+
+
+def _is_local(kind: ModelKind) -> bool:
+    """Whether only the local model can serve: no vendor's key is set."""
+    return not any(os.environ.get(f"{vendor.upper()}_API_KEY") for vendor in VENDORS.get(kind, ()))

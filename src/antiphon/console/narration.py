@@ -5,12 +5,11 @@ Above: a call, which has it listen before the session starts. It keeps nothing b
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 from antiphon.chat import ChatMessage, FunctionCall
-from antiphon.cli.call_log import arguments_of, base_id, plain, rest_of
+from antiphon.cli.call_log import arguments_of, base_id, rest_of
 from antiphon.console import protocol
 from antiphon.console.protocol import Message
 from antiphon.events import (
@@ -113,7 +112,7 @@ class Narration:
     # -- figures and failures
 
     def _turn(self, event: Any) -> None:
-        self._send(protocol.turn(plain(dataclasses.asdict(event.metrics))))
+        self._send(protocol.turn(event.metrics.to_json()))
 
     def _failed(self, event: ErrorEvent) -> None:
         self._send(protocol.error(f"{type(event.error).__name__}: {event.error}"))

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -165,11 +165,15 @@ async def serve(
     place: Place,
     *,
     models: Models,
+    prewarm: Callable[[], Coroutine[None, None, None]],
     notice: Callable[[str], None],
     limits: Limits | None = None,
     folder: Path | None = None,
 ) -> None:
-    """Serve the page until the program is told to stop (Ctrl-C). `notice` is told where, and of every change."""
+    """Serve the page until the program is told to stop (Ctrl-C). `notice` is told where, and of every change.
+
+    `prewarm` is run beside, so that the first caller does not wait for models.
+    """
 
     def tell_change() -> None:
         notice(f"{file.path} loaded anew." if file.server is not None else file.problem)
@@ -181,4 +185,9 @@ async def serve(
         if file.server is None:
             notice(file.problem)
         file.on_change(tell_change)
-        await running.run()
+        loading = asyncio.create_task(prewarm(), name="loading models")
+        try:
+            await running.run()
+        finally:
+            loading.cancel()
+            await asyncio.gather(loading, return_exceptions=True)
