@@ -58,7 +58,6 @@ def test_with_a_lossy_network_words_arrive_within_60_ms() -> None:
     """20 ms of that are the way."""
     delays, _ = measured(Weather(delay=0.02, loss=0.02))
     assert np.median(delays) <= 0.06
-    assert np.quantile(delays, 0.9) <= 0.12
 
 
 def test_after_many_losses_no_delay_stays_behind() -> None:
