@@ -72,9 +72,14 @@ class ToolPolicy:
     duplicate_scope: DuplicateScope = "name"
     filler: str | None = None
     """What to say when the call takes longer than the silence budget."""
+    expected: float | None = None
+    """Seconds that calls of this tool take as a rule, measured; None: nobody knows yet."""
 
 
 TurnDetection: TypeAlias = Literal["vad", "stt", "manual", "realtime_llm"]
+
+
+EndpointingMode: TypeAlias = Literal["fixed", "dynamic"]
 
 
 @dataclass(slots=True, frozen=True)
@@ -87,6 +92,8 @@ class Endpointing:
     """When either says that more will come. Detectors take a pause for up to 0.4 s longer than it is."""
     unlikely: float = 0.5
     """A probability of turn end below this counts as "more will come"."""
+    mode: EndpointingMode = "fixed"
+    """"dynamic": the wait after complete words follows the pauses that this caller makes, between the two delays."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -104,12 +111,68 @@ class Interruption:
 
 
 @dataclass(slots=True, frozen=True)
+class PreemptiveGeneration:
+    """Asking the model before the caller's turn is over, when it is likely to be. Seconds.
+
+    The response is held until the turn is committed, and leaves no trace if the caller goes on. Tools never run early.
+    """
+
+    enabled: bool = False
+    max_speech_duration: float = 10.0
+    """A turn with more voice than this is not answered ahead: it is likely to go on."""
+    max_retries: int = 3
+    """Responses made ahead for one turn, in all."""
+
+
+@dataclass(slots=True, frozen=True)
+class UserTurnLimit:
+    """How much a caller may say before the agent takes the word. None: as much as they like."""
+
+    max_words: int | None = None
+    max_duration: float | None = None
+    """Seconds since the turn began, pauses included."""
+
+
+@dataclass(slots=True, frozen=True)
 class TurnHandling:
     """Everything about taking turns."""
 
     detection: TurnDetection = "vad"
     endpointing: Endpointing = field(default_factory=Endpointing)
     interruption: Interruption = field(default_factory=Interruption)
+    preemptive_generation: PreemptiveGeneration = field(default_factory=PreemptiveGeneration)
+    user_turn_limit: UserTurnLimit = field(default_factory=UserTurnLimit)
+
+
+@dataclass(slots=True, frozen=True)
+class Fillers:
+    """What is said while the caller would otherwise wait in silence: a ladder, one rung at a time.
+
+    Each rung has one or several lines, which take turns. A tool's own `filler=` comes before the first rung.
+    """
+
+    short: tuple[str, ...] = ("One moment.", "Just a second.")
+    """The first line of a wait."""
+    long: tuple[str, ...] = ("One moment, this may take a little while.",)
+    """The first line where the tools at work are known to take `long_after` seconds or more."""
+    progress: tuple[str, ...] = ("Still working on it.", "I'm still on it.", "Bear with me, it is not done yet.")
+    """Every further line."""
+    offer: str = "This is taking longer than usual. I can also call you back."
+    """Said once, when the wait has lasted `offer_after` seconds, or is known to. Empty: never."""
+    long_after: float = 4.0
+    offer_after: float = 10.0
+
+
+@dataclass(slots=True, frozen=True)
+class SilenceBudget:
+    """How long the line may be silent while the agent owes something. Seconds."""
+
+    max_silence: float = 1.5
+    fillers: Fillers = field(default_factory=Fillers)
+    grace: float = 1.0
+    """What a reply gets to begin once the results of its tools are in, before a filler that is due is said."""
+    prepare: float = 0.6
+    """How long before a filler is due its sound is made."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -123,6 +186,12 @@ class SessionOptions:
     """Said when the model has nothing to say after its last round."""
     failure_line: str = "I'm sorry, something went wrong on my side. Could you say that again?"
     """Said when the model failed."""
+    unheard_line: str = "I'm sorry, I didn't catch that. Could you say it again?"
+    """Said when the caller spoke and the recogniser gave no words in time. Empty: nothing is said."""
+    silence: SilenceBudget | None = None
+    """None: the line may be silent."""
+    user_away_timeout: float | None = None
+    """Seconds after which a caller who neither speaks nor is spoken to counts as away. None: never."""
     has_stt: bool = True
     """False: without transcripts, interruption goes by the duration of speech."""
     model_hears: bool = False

@@ -33,12 +33,16 @@ from antiphon.events import AgentState, CloseEvent, CloseReason, EventEmitter, U
 from antiphon.options import (
     NOT_GIVEN,
     Endpointing,
+    Fillers,
     Interruption,
     NotGivenOr,
+    PreemptiveGeneration,
     SessionOptions,
+    SilenceBudget,
     ToolChoice,
     TurnDetection,
     TurnHandling,
+    UserTurnLimit,
     is_given,
 )
 from antiphon.protocols import AudioRoom, ModelKind, current_job, model_resolver
@@ -75,6 +79,12 @@ class AgentSession(EventEmitter, Generic[Userdata]):
     Options that are not known are a `TypeError`. An agent with more than `max_tools` tools, the session's included, is
     a `ToolDefinitionError` where it is started, handed to, or given the tools.
 
+    `max_silence`: seconds that the line may be silent while the agent owes something, 1.5 unless given; `fillers` are
+    said then. None: as long as it takes. Text sessions have no such limit. `user_away_timeout`: seconds after which a
+    caller who says nothing, and to whom nothing is said, counts as away. `preemptive_generation`: the model is asked
+    before the caller's turn is over, when it is likely to be. `unheard_line` is said when the caller spoke and no words
+    came of it.
+
     Events (`session.on(name, callback)`): agent_state_changed, user_state_changed, user_input_transcribed,
     agent_output_transcribed, conversation_item_added, speech_created, function_tools_executed,
     tool_execution_updated, tool_dropped, tool_adopted, tool_ended, agent_false_interruption, error, close. Their
@@ -98,8 +108,13 @@ class AgentSession(EventEmitter, Generic[Userdata]):
         allow_interruptions: NotGivenOr[bool] = NOT_GIVEN,
         min_endpointing_delay: NotGivenOr[float] = NOT_GIVEN,
         max_endpointing_delay: NotGivenOr[float] = NOT_GIVEN,
+        max_silence: NotGivenOr[float | None] = NOT_GIVEN,
+        fillers: Fillers | Mapping[str, Any] | None = None,
+        preemptive_generation: NotGivenOr[bool] = NOT_GIVEN,
+        user_away_timeout: float | None = 15.0,
         fallback_line: NotGivenOr[str] = NOT_GIVEN,
         failure_line: NotGivenOr[str] = NOT_GIVEN,
+        unheard_line: NotGivenOr[str] = NOT_GIVEN,
         max_result_chars: int = 20_000,
         max_tools: int | None = None,
         close_grace: float = 1.0,
@@ -118,11 +133,15 @@ class AgentSession(EventEmitter, Generic[Userdata]):
         elif is_given(turn_detection) and turn_detection is not None and turn_detection is not ...:
             turns = replace(turns, detection=_detection(turn_detection))
         turns = _with_flat_options(turns, allow_interruptions, min_endpointing_delay, max_endpointing_delay)
+        if is_given(preemptive_generation):
+            enabled = replace(turns.preemptive_generation, enabled=preemptive_generation)
+            turns = replace(turns, preemptive_generation=enabled)
         self._options = SessionOptions(turns=turns, max_tool_steps=max_tool_steps, close_grace=close_grace)
-        if is_given(fallback_line):
-            self._options = replace(self._options, fallback_line=fallback_line)
-        if is_given(failure_line):
-            self._options = replace(self._options, failure_line=failure_line)
+        lines = {"fallback_line": fallback_line, "failure_line": failure_line, "unheard_line": unheard_line}
+        given: dict[str, Any] = {name: line for name, line in lines.items() if is_given(line)}
+        self._options = replace(self._options, **given)
+        self._silence = _silence_budget(max_silence, fillers)
+        self._user_away_timeout = user_away_timeout
         self._userdata: NotGivenOr[Userdata] = userdata
         self._room: Any = None
         # The machinery is loaded with the first session: whoever only imports the names does not pay for it.
@@ -181,7 +200,8 @@ class AgentSession(EventEmitter, Generic[Userdata]):
         agent_id = self._application.enrol(agent)
         if job is not None:
             await job.prepare([agent.llm, agent.stt, agent.tts, agent.vad, self._application.models["turn_detector"]])
-        driver = self._driver = await self._application.begin(self._options_for(agent), agent_id, input, output)
+        options = self._options_for(agent, output)
+        driver = self._driver = await self._application.begin(options, agent_id, input, output)
         self._closer = asyncio.create_task(self._close_when_told(driver), name="session close")
         result = self._application.recorder = RunResult() if capture_run else None
         self._application.setup_session_toolsets()
@@ -213,13 +233,19 @@ class AgentSession(EventEmitter, Generic[Userdata]):
                 )
         return {kind: model if is_given(model) else None for kind, model in wanted.items()}
 
-    def _options_for(self, agent: Agent) -> SessionOptions:
+    def _options_for(self, agent: Agent, output: AudioOutput | None) -> SessionOptions:
         """The options, with what follows from the models."""
         from antiphon.realtime import RealtimeModel
 
         if isinstance(agent.llm, RealtimeModel):
-            return self._options_for_model(agent, agent.llm)
-        return self._options_without_model(agent)
+            options = self._options_for_model(agent, agent.llm)
+        else:
+            options = self._options_without_model(agent)
+        if output is None:  # nobody hears silence, and whoever reads may take their time
+            return options
+        has_voice = agent.tts is not None or "tts_node" in agent.overridden
+        silence = self._silence if has_voice else None
+        return replace(options, silence=silence, user_away_timeout=self._user_away_timeout)
 
     def _options_without_model(self, agent: Agent) -> SessionOptions:
         options = self._options
@@ -613,9 +639,14 @@ def _turn_handling(given: TurnHandling | Mapping[str, Any] | None) -> TurnHandli
                 parts[name] = _value_object(Endpointing, value, "turn_handling['endpointing']")
             case "interruption":
                 parts[name] = _value_object(Interruption, value, "turn_handling['interruption']")
+            case "preemptive_generation":
+                parts[name] = _value_object(PreemptiveGeneration, value, "turn_handling['preemptive_generation']")
+            case "user_turn_limit":
+                parts[name] = _value_object(UserTurnLimit, value, "turn_handling['user_turn_limit']")
             case _:
                 raise TypeError(
-                    f"turn_handling: unknown option {name!r}; expected detection, endpointing or interruption"
+                    f"turn_handling: unknown option {name!r}; expected detection, endpointing, interruption,"
+                    " preemptive_generation or user_turn_limit"
                 )
     return TurnHandling(**parts)
 
@@ -634,6 +665,19 @@ def _value_object(kind: type[T], value: Any, where: str) -> T:
     if unknown:
         raise TypeError(f"{where}: unknown option {unknown[0]!r}; expected {', '.join(names)}")
     return kind(**value)
+
+
+def _silence_budget(
+    max_silence: NotGivenOr[float | None], fillers: Fillers | Mapping[str, Any] | None
+) -> SilenceBudget | None:
+    if max_silence is None:
+        return None
+    budget = SilenceBudget() if not is_given(max_silence) else SilenceBudget(max_silence=max_silence)
+    if not budget.max_silence > 0:
+        raise UsageError(f"max_silence: expected seconds above 0, or None for no limit, got {budget.max_silence!r}")
+    if fillers is not None:
+        budget = replace(budget, fillers=_value_object(Fillers, fillers, "fillers"))
+    return budget
 
 
 def _with_flat_options(

@@ -167,8 +167,8 @@ def test_userdata_is_absent_until_it_is_stored() -> None:
 
 
 def test_unknown_options_are_refused() -> None:
-    with pytest.raises(TypeError, match="max_silence"):
-        AgentSession(max_silence=2.0)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="max_silense"):
+        AgentSession(max_silense=2.0)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="min_dellay"):
         AgentSession(turn_handling={"endpointing": {"min_dellay": 1}})
 

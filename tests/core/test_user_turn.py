@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from antiphon.core.commands import Generate, PredictEndOfTurn, RunHook
+from antiphon.core.commands import Generate, Play, PredictEndOfTurn, RunHook, StopPlayout
 from antiphon.core.facts import (
     EndOfTurnPredicted,
     Transcribed,
@@ -11,7 +11,7 @@ from antiphon.core.facts import (
     UserTurnCleared,
     UserTurnCommitRequested,
 )
-from antiphon.options import Endpointing, TurnHandling
+from antiphon.options import Endpointing, ToolPolicy, TurnHandling, UserTurnLimit
 from tests.core.dialogue import Dialogue
 
 
@@ -158,3 +158,143 @@ def test_endpointing_options_are_honoured() -> None:
     assert committed(d) == []
     d.wait(0.02)
     assert committed(d) == ["hi"]
+
+
+# -- endpointing that learns
+
+
+def dynamic(d: Dialogue, *pauses: float) -> None:
+    """The caller says a turn with these pauses in it, and ends it."""
+    d.tell(UserSpeechStarted()).wait(0.5)
+    for pause in pauses:
+        d.tell(Transcribed("and", True), UserSpeechEnded()).wait(pause)
+        d.tell(UserSpeechStarted()).wait(0.5)
+    d.tell(Transcribed("done", True), UserSpeechEnded())
+
+
+def learning() -> Dialogue:
+    return Dialogue(turns=TurnHandling(endpointing=Endpointing(0.3, 1.5, mode="dynamic")))
+
+
+def wait_after(d: Dialogue) -> float:
+    """Seconds of silence after which the core takes the turn."""
+    before, start = len(committed(d)), d.now
+    while len(committed(d)) == before and d.now < start + 3.0:
+        d.wait(0.02)
+    return d.now - start
+
+
+def test_a_caller_who_pauses_long_is_given_longer() -> None:
+    d = learning()
+    dynamic(d)
+    assert wait_after(d) < 0.35
+    for _ in range(3):
+        dynamic(d)
+        d.wait(0.5)  # taken for the end, and the caller goes on
+        dynamic(d)
+        wait_after(d)
+        d.wait(5.0)
+    dynamic(d)
+    assert 0.45 < wait_after(d) < 0.9
+
+
+def test_pauses_that_outlast_nothing_leave_the_delay_as_it_is() -> None:
+    d = learning()
+    for _ in range(5):
+        dynamic(d, 0.1, 0.15)
+        wait_after(d)
+        d.wait(5.0)
+    dynamic(d)
+    assert wait_after(d) < 0.35
+
+
+def test_a_caller_who_becomes_quicker_is_answered_quicker_again() -> None:
+    d = learning()
+    dynamic(d)
+    d.wait(0.7)
+    dynamic(d)
+    slow = wait_after(d)
+    for _ in range(40):
+        d.wait(5.0)
+        dynamic(d)
+        quick = wait_after(d)
+    assert quick < slow - 0.1
+
+
+def test_fixed_endpointing_learns_nothing() -> None:
+    d = Dialogue(turns=TurnHandling(endpointing=Endpointing(0.3, 1.5)))
+    dynamic(d)
+    d.wait(0.7)
+    dynamic(d)
+    assert wait_after(d) < 0.35
+
+
+# -- a turn without end
+
+
+def test_a_turn_with_too_many_words_is_taken_while_the_caller_speaks_on() -> None:
+    d = Dialogue(turns=TurnHandling(user_turn_limit=UserTurnLimit(max_words=3)))
+    d.tell(UserSpeechStarted()).wait(1.0)
+    d.tell(Transcribed("one two", False))
+    assert not committed(d)
+    d.tell(Transcribed("one two three", False))
+    assert committed(d) == ["one two three"]
+    assert [event.value for event in d.emitted("turn_exceeded")] == ["one two three"]
+    d.model("May I come in here?")
+    assert d.all(Play)
+
+
+def test_words_said_on_after_that_do_not_cut_the_agent_and_are_not_lost() -> None:
+    d = Dialogue(turns=TurnHandling(user_turn_limit=UserTurnLimit(max_words=3)))
+    d.tell(UserSpeechStarted()).wait(1.0)
+    d.tell(Transcribed("one two three", True))
+    d.model("May I come in here?")
+    d.tell(Transcribed("four", True))
+    assert not d.all(StopPlayout)
+    d.tell(UserSpeechEnded()).wait(0.31)
+    assert committed(d) == ["one two three", "four"]
+
+
+def test_a_turn_that_lasts_too_long_is_taken() -> None:
+    d = Dialogue(turns=TurnHandling(user_turn_limit=UserTurnLimit(max_duration=5.0)))
+    d.tell(UserSpeechStarted()).wait(3.0)
+    d.tell(Transcribed("well you see", True)).wait(1.9)
+    assert not committed(d)
+    d.wait(0.2)
+    assert committed(d) == ["well you see"]
+
+
+# -- a caller who is away
+
+
+def states(d: Dialogue) -> list[str]:
+    return [event.value for event in d.emitted("user_state")]
+
+
+def test_a_caller_who_says_nothing_for_long_is_away_until_something_happens() -> None:
+    d = Dialogue(user_away_timeout=15.0)
+    d.types("hello")
+    d.model("What can I do for you?")
+    d.played()
+    d.wait(14.9)
+    assert states(d) == []
+    d.wait(0.2)
+    assert states(d) == ["away"]
+    d.wait(100.0)
+    d.tell(UserSpeechStarted())
+    assert states(d) == ["away", "speaking"]
+
+
+def test_who_waits_for_the_agent_is_not_away() -> None:
+    d = Dialogue(user_away_timeout=15.0)
+    d.types("hello")
+    d.model("", ("work", ToolPolicy(timeout=60.0)))
+    d.wait(30.0)
+    assert states(d) == []
+
+
+def test_no_limit_nobody_is_away() -> None:
+    d = Dialogue()
+    d.wait(1000.0)
+    assert states(d) == []
+    assert d.core.deadline is None

@@ -45,6 +45,8 @@ class Generate:
     """The model said nothing where an answer is owed: it is asked once more, with the reason."""
     on_enter: bool = False
     """The reply belongs to `on_enter`: tools flagged IGNORE_ON_ENTER are hidden."""
+    ahead: bool = False
+    """Made before it is known to be wanted: `Release` or `Discard` follows, and nobody is told of it before."""
 
 
 @record
@@ -98,6 +100,26 @@ class Speak:
     speech: int
     segment: int
     text: str | None = None
+    ahead: bool = False
+    """Made before it is known to be wanted, as in `Generate`."""
+
+
+@record
+class Release:
+    """What was made ahead is wanted: from here on it is as if it had been asked for now."""
+
+    gen: int
+    speech: int
+    segment: int
+
+
+@record
+class Discard:
+    """What was made ahead is not wanted: it ends without a trace. Nothing more is reported for it."""
+
+    gen: int
+    speech: int
+    segment: int
 
 
 @record
@@ -105,6 +127,8 @@ class Play:
     """Play the segment, behind what plays now. Closes with `PlayoutFinished`."""
 
     segment: int
+    first: bool = False
+    """Before segments that were given to `Play` and do not sound (yet, or at the moment)."""
 
 
 @record
@@ -116,6 +140,8 @@ class StopPlayout:
     """
 
     segment: int
+    at_word: bool = False
+    """Let the word that sounds come to its end. What follows on the line follows at once; within 2 s."""
 
 
 @record
@@ -214,13 +240,14 @@ def turn_id(turn: int) -> str:
 
 EventKind: TypeAlias = Literal[
     "agent_state",  # value: initializing | idle | listening | thinking | speaking
-    "user_state",  # value: listening | speaking
+    "user_state",  # value: listening | speaking | away
     "speech_started",  # the first sound (or text) of a speech
     "speech_interrupted",  # speech: cut, with nothing more to come from it
     "generation_done",  # gen: this response is written and its sound is over
     "speech_done",
     "turn_committed",  # value: its text
     "turn_vetoed",
+    "turn_exceeded",  # value: what the caller said so far; the agent takes the word
     "tool_started",
     "tool_updated",
     "tool_ended",  # value: done | error | cancelled | dropped | unknown
@@ -261,6 +288,8 @@ Command: TypeAlias = (
     | CommitAudio
     | StopGenerating
     | Speak
+    | Release
+    | Discard
     | Play
     | StopPlayout
     | PausePlayout

@@ -6,8 +6,8 @@ caller speaks, a hook runs, a hand-off is due) fires when it may, because it loo
 are facts too: a promise that is overdue assumes its closing fact.
 
 Order within `receive`: the fact is admitted or refused; its owner changes; overdue promises become facts; timers of
-the turn and the line run; the rules settle. So facts come before timers: speech that resumed beats the commit that
-was due, a result that is here beats its time limit.
+the turn and the line run; the rules settle; then what is made ahead, and the silence budget. So facts come before
+timers: speech that resumed beats the commit that was due, a result that is here beats its time limit, and the filler.
 
 Nothing here reads a clock, awaits, or raises for anything the world can do. The list of `(now, fact or None)` that
 went in is the journal of the session: replayed, it gives the same commands.
@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from antiphon.core import handoff, tool_loop
+from antiphon.core.ahead import Ahead
 from antiphon.core.closing import Closing, Phase
 from antiphon.core.commands import (
     CancelTool,
@@ -46,10 +47,12 @@ from antiphon.core.facts import (
     PlayoutFinished,
     PlayoutProgressed,
     PlayoutStarted,
+    PlayoutStarved,
     ResponseBegan,
     RunCancelRequested,
     RunResumed,
     RunSuspended,
+    SoundReady,
     SpeechRequested,
     StepGenerated,
     TextStarted,
@@ -66,9 +69,10 @@ from antiphon.core.facts import (
     UserTurnSubmitted,
 )
 from antiphon.core.floor import Floor
-from antiphon.core.line import Segment, Sound
+from antiphon.core.line import Segment, Sound, Voice
 from antiphon.core.phrases import count_words, is_backchannel, is_farewell
 from antiphon.core.runs import Bond, Run
+from antiphon.core.silence import Silence
 from antiphon.core.speech import Kind, Speech, Stage, Turn
 from antiphon.options import SessionOptions
 
@@ -87,6 +91,11 @@ class Conversation:
         self._floor = Floor(options, agent, epoch)
         self._out = self._floor.out
         self._closing = Closing()
+        preemptive = options.turns.preemptive_generation
+        self._ahead = Ahead(self._floor, preemptive) if preemptive.enabled and not options.model_hears else None
+        self._silence = Silence(self._floor, options.silence) if options.silence is not None else None
+        self._away_at: float | None = None
+        """When the caller will count as away; None: somebody speaks, or something is being done."""
         self._predicted_version = -1
         self._agent_state = "initializing"
         self._user_state = "listening"
@@ -131,6 +140,9 @@ class Conversation:
             self._closing.deadline,
             floor.shields.deadline,
             self._answer_due,
+            floor.turn.limit_deadline,
+            self._silence.deadline if self._silence is not None else None,
+            self._away_at,
         )
         for time in timers:
             if time is not None and (first is None or time < first):
@@ -190,15 +202,20 @@ class Conversation:
                     floor.finish_if_over(gone.speech)
             case SpeechRequested():
                 self._speech_requested(fact)
-            case HookReturned(hook, text, veto):
-                self._hook_returned(hook, text, veto)
+            case HookReturned():
+                self._hook_returned(fact)
             case Transcribed(text, final):
                 self._words(text, final=final)
             case UserTurnSubmitted(text):
                 floor.typed.append(text)
+            case SoundReady(segment):
+                floor.line.made_audible(segment, Voice.READY)
             case PlayoutStarted(segment):
+                floor.line.made_audible(segment, Voice.SOUNDING)
                 floor.line.progressed(segment, "")
                 self._announce(segment)
+            case PlayoutStarved(segment):
+                floor.line.made_audible(segment, Voice.SILENT)
             case UserSpeechStarted():
                 self._voice_started()
             case UserSpeechEnded(silence):
@@ -269,11 +286,14 @@ class Conversation:
         line.suspect()
 
     def _words(self, text: str, *, final: bool) -> None:
-        floor = self._floor
-        if not floor.turn.has_floor:
-            floor.turn.over_agent = floor.line.sounding is not None
-        floor.turn.transcribed(text, final=final, now=self._out.now)
-        if floor.line.sounding is not None and self._means_to_interrupt(floor.turn.text):
+        floor, turn = self._floor, self._floor.turn
+        if not turn.has_floor and not turn.is_voiced:
+            turn.over_agent = floor.line.sounding is not None
+        turn.transcribed(text, final=final, now=self._out.now)
+        if floor.line.sounding is None or turn.overruled:
+            return
+        is_late = floor.line.sounding.speech.kind is Kind.FILLER and not turn.over_agent
+        if not is_late and self._means_to_interrupt(turn.text):
             self._interrupt_top()
 
     def _turn_taken(self, fact: TurnTaken) -> None:
@@ -292,13 +312,19 @@ class Conversation:
             and not (self._closing.is_ending and is_farewell(text))
         )
 
-    def _interrupt_top(self) -> None:
-        """The caller wants the word: what may be interrupted in the top frame is."""
+    def _interrupt_top(self, *, fillers: bool = True) -> None:
+        """The caller wants the word: what may be interrupted in the top frame is.
+
+        `fillers=False`: a line that bridges the wait for this very turn to be over is no answer that it outdates.
+        """
         floor = self._floor
         for speech in list(floor.top.speeches):
-            if not floor.is_shielded(speech):
+            if not floor.is_shielded(speech) and (fillers or speech.kind is not Kind.FILLER):
                 floor.interrupt(speech)
         sounding = floor.line.sounding
+        if not fillers and sounding is not None and sounding.speech.kind is Kind.FILLER:
+            floor.line.clear_doubt()
+            return
         if sounding is not None and sounding.speech.frame is not floor.top and not floor.is_protected(sounding.speech):
             floor.line.stop(sounding)
         if sounding is None or floor.line.sounding is None:
@@ -330,18 +356,20 @@ class Conversation:
                 speech.turns.clear()  # whoever interrupts wants silence, not the same answer once more
                 floor.interrupt(speech, force=force)
 
-    def _hook_returned(self, hook: int, text: str | None, veto: bool) -> None:
+    def _hook_returned(self, fact: HookReturned) -> None:
         floor = self._floor
         turn = floor.judged
-        if turn is None or hook != turn.id:
-            if not self._closing.hook_returned(hook):
-                handoff.hook_returned(floor, hook)
+        if turn is None or fact.hook != turn.id:
+            if not self._closing.hook_returned(fact.hook):
+                handoff.hook_returned(floor, fact.hook)
             return
         floor.judged = None
-        if text is not None:
-            turn.text = text
-        emptied = not turn.text.strip() and (text is not None or turn.heard_as is None)
-        if veto or emptied:
+        if self._ahead is not None and (fact.context_changed or fact.text is not None):
+            self._ahead.spoil()
+        if fact.text is not None:
+            turn.text = fact.text
+        emptied = not turn.text.strip() and (fact.text is not None or turn.heard_as is None)
+        if fact.veto or emptied:
             if not emptied:
                 floor.record_turn(turn, floor.top.agent)
             floor.emit("turn_vetoed", value=turn.text)
@@ -361,6 +389,8 @@ class Conversation:
             self._assume(assumed)
         floor = self._floor
         floor.turn.advance(now)
+        if floor.turn.exceeds(now):
+            floor.emit("turn_exceeded", value=floor.turn.text)
         if floor.line.advance(now):
             self._interrupt_top()
             floor.line.clear_doubt()
@@ -372,6 +402,10 @@ class Conversation:
         if floor.accepts_turns and floor.turn.wants_prediction and floor.turn.version != self._predicted_version:
             self._predicted_version = floor.turn.version
             self._out.send(PredictEndOfTurn(floor.turn.version, floor.turn.text))
+        if self._ahead is not None:
+            self._ahead.advance(mute=self._closing.phase is not Phase.OPEN)
+        if self._silence is not None and self._silence.advance(mute=self._closing.ends_speech):
+            self._settle()
         self._observe()
 
     def _assume(self, fact: Fact) -> None:
@@ -398,6 +432,8 @@ class Conversation:
         for _ in range(MAX_PASSES):
             # The rules, in order of right of way; each behind a cheap look at whether it can fire at all.
             fired = bool(floor.turn.ready or floor.typed or floor.unasked.taken) and self._commit()
+            if floor.turn.unheard:
+                fired |= self._apologise()
             if floor.unasked.responses:
                 fired |= self._judge_responses()
             if floor.owed:
@@ -441,7 +477,7 @@ class Conversation:
                 self._closing.agree(floor)
                 return True
             self._closing.go_on()
-        self._interrupt_top()
+        self._interrupt_top(fillers=False)
         floor.judged = turn
         self._out.promise(turn.id, HookReturned(turn.id), floor.options.hook_timeout)
         self._out.send(RunHook(turn.id, "on_user_turn_completed", floor.top.agent, turn.text, heard_as=turn.heard_as))
@@ -546,15 +582,35 @@ class Conversation:
         response = floor.unasked.answer_to(floor.owed, floor.top.agent)
         if response is None and self._answer_due is not None:
             return False
+        speech = self._ahead.take() if self._ahead is not None else None
+        if speech is not None:
+            floor.release(speech)
+            floor.answer(speech)
+            return True
         speech = Speech(self._out.new_id(), Kind.REPLY, floor.top, 1)
         floor.add(speech)
         floor.answer(speech)
         floor.begin_step(speech, tools=floor.options.max_tool_steps > 0, response=response)
         return True
 
+    def _apologise(self) -> bool:
+        """The caller spoke and nobody knows what they said: they are asked to say it again."""
+        floor = self._floor
+        floor.turn.unheard = False
+        line = floor.options.unheard_line
+        is_answering = any(speech.kind is not Kind.FILLER for speech in floor.top.speeches)
+        if not line or not floor.accepts_turns or is_answering or floor.owed or floor.typed:
+            return False
+        speech = Speech(self._out.new_id(), Kind.SAY, floor.top, 1)
+        floor.add(speech)
+        floor.begin_step(speech, say=line)
+        return True
+
     @property
     def _caller_has_floor(self) -> bool:
         turn = self._floor.turn
+        if turn.overruled:
+            return False
         if turn.speaking:
             return True
         means_more = self._floor.accepts_turns and not (turn.over_agent and is_backchannel(turn.text))
@@ -577,7 +633,7 @@ class Conversation:
         """Text to say is synthesized at once; replies are made one after another, so that each knows the one before."""
         if speech.frame is not self._floor.top:
             return False
-        if speech.kind is Kind.SAY:
+        if speech.kind in (Kind.SAY, Kind.FILLER):
             return True
         if self._floor.line.is_stopping:  # How much was heard of what was cut is not known yet.
             return False
@@ -586,7 +642,11 @@ class Conversation:
         for before in speech.frame.speeches:
             if before is speech:
                 return True
-            if before.kind is not Kind.SAY and before.stage in (Stage.WAITING, Stage.GENERATING, Stage.TOOLS):
+            if before.kind not in (Kind.SAY, Kind.FILLER) and before.stage in (
+                Stage.WAITING,
+                Stage.GENERATING,
+                Stage.TOOLS,
+            ):
                 return False
         return True
 
@@ -598,7 +658,10 @@ class Conversation:
         segment = floor.line.next_to_play()
         if segment is None or self._closing.ends_speech:
             return False
-        if segment.speech.interruptible and self._caller_has_floor and not self._turn_must_wait:
+        if segment.speech.kind is Kind.FILLER:
+            if floor.turn.speaking:
+                return False
+        elif segment.speech.interruptible and self._caller_has_floor and not self._turn_must_wait:
             return False
         if self._is_preceded(segment):
             return False
@@ -650,7 +713,7 @@ class Conversation:
         floor = self._floor
         if self._closing.phase is Phase.CLOSED:
             return
-        user = "speaking" if floor.turn.speaking else "listening"
+        user = "speaking" if floor.turn.speaking else "away" if self._caller_is_away() else "listening"
         if user != self._user_state:
             self._user_state = user
             floor.emit("user_state", value=user)
@@ -662,6 +725,23 @@ class Conversation:
         if idle and not self._was_idle:
             floor.emit("idle")
         self._was_idle = idle
+
+    def _caller_is_away(self) -> bool:
+        """Nobody has said or done anything for a long time, and it would be the caller's turn."""
+        timeout, floor = self._floor.options.user_away_timeout, self._floor
+        if timeout is None:
+            return False
+        if floor.is_busy or floor.top.entering is not None or any(run.active for run in floor.runs):
+            self._away_at = None
+            return False
+        if self._user_state == "away":
+            return True
+        if self._away_at is None:
+            self._away_at = self._out.now + timeout
+        if self._out.now < self._away_at:
+            return False
+        self._away_at = None
+        return True
 
     def _state_of_agent(self) -> str:
         floor = self._floor

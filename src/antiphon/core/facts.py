@@ -156,8 +156,25 @@ class GenerationFailed:
 
 
 @record
+class SoundReady:
+    """The first sound of a segment is made, or there is sound again after `PlayoutStarved`: it could be heard now.
+
+    Reported where there is a voice, whether or not the segment is being played.
+    """
+
+    segment: int
+
+
+@record
 class PlayoutStarted:
-    """The first sample of a segment sounds."""
+    """The first sample of a segment sounds, or it sounds again after `PlayoutStarved`."""
+
+    segment: int
+
+
+@record
+class PlayoutStarved:
+    """The segment fell silent before its end: its text or its voice does not keep up."""
 
     segment: int
 
@@ -251,6 +268,8 @@ class HookReturned:
     hook: int
     text: str | None = None
     veto: bool = False
+    context_changed: bool = False
+    """The application added something that the reply to this turn shall know."""
 
 
 @record
@@ -258,7 +277,8 @@ class SpeechRequested:
     """`say()` or `generate_reply()`: the application opened speech `speech` (an id from `new_id()`)."""
 
     speech: int
-    kind: Literal["say", "reply"]
+    kind: Literal["say", "reply", "filler"]
+    """"filler": text that bridges a wait, before anything else that waits, and ends at a word for something better."""
     instructions: str | None = None
     tool_choice: ToolChoice | None = None
     interruptible: bool = True
@@ -356,7 +376,9 @@ Fact: TypeAlias = (
     | ToolCalled
     | StepGenerated
     | GenerationFailed
+    | SoundReady
     | PlayoutStarted
+    | PlayoutStarved
     | PlayoutProgressed
     | PlayoutFinished
     | ToolUpdated

@@ -13,9 +13,9 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from antiphon.chat import FunctionCall, FunctionCallOutput
+from antiphon.chat import ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.core import texts
-from antiphon.core.commands import Adopt, Emit, EventKind, Generate, Speak, StopGenerating
+from antiphon.core.commands import Adopt, Discard, Emit, EventKind, Generate, Release, Speak, StopGenerating
 from antiphon.core.facts import GenerationFailed, Handoff, ResponseBegan, SpeechRequested, StepGenerated
 from antiphon.core.history import History
 from antiphon.core.line import Line, Segment, Sound
@@ -26,6 +26,8 @@ from antiphon.core.speech import Gate, Kind, OpenCall, Speech, Stage, Step, Turn
 from antiphon.core.unasked import Unasked
 from antiphon.core.user_turn import UserTurn
 from antiphon.options import SessionOptions
+
+_KINDS = {"say": Kind.SAY, "reply": Kind.REPLY, "filler": Kind.FILLER}
 
 RESUME_GRACE = 0.5
 """Seconds that a tool has to return.
@@ -127,7 +129,11 @@ class Floor:
         self.shields = Shields()
         self.accepts_turns = True
         """False once the session is to end."""
+        self.results_at = 0.0
+        """When the latest round of tools was over."""
         self._speeches: dict[int, Speech] = {}
+        self._held: dict[int, Speech] = {}
+        """What was made ahead, by the id of its generation. No rule but its owner's knows of it."""
 
     # -- predicates
 
@@ -154,7 +160,7 @@ class Floor:
         for speech in self._speeches.values():
             if speech.step is not None and speech.step.gen == gen:
                 return speech
-        return None
+        return self._held.get(gen)
 
     def is_shielded(self, speech: Speech) -> bool:
         """The caller's turn does not interrupt it.
@@ -209,11 +215,12 @@ class Floor:
             if frame.entering is not None and frame.carries_turn and frame.agent == request.agent:
                 self._refuse(request)
                 return None
+        kind = _KINDS[request.kind]
         speech = Speech(
             request.speech,
-            Kind.SAY if request.kind == "say" else Kind.REPLY,
+            kind,
             frame,
-            rank,
+            0 if kind is Kind.FILLER else rank,
             interruptible=request.interruptible,
             parent=run,
             instructions=request.instructions,
@@ -246,16 +253,11 @@ class Floor:
         response: ResponseBegan | None = None,
     ) -> None:
         """Ask the model for the next response of a speech, take one that it began, or have a text synthesized."""
-        gen = self.out.new_id()
-        segment = Segment(self.out.new_id(), gen, speech, speech.rounds)
-        speech.step = Step(gen, segment, tools)
-        speech.live.append(segment)
+        step = self._open_step(speech, tools=tools)
         speech.stage = Stage.GENERATING
-        self.shields.lower(speech)
-        speech.agent = speech.frame.agent
-        if say is not None or speech.kind is Kind.SAY:
-            self.out.promise(gen, StepGenerated(gen, say or ""), self.options.generation_limit)
-            self.out.send(Speak(gen, speech.id, segment.id, say))
+        gen, segment = step.gen, step.segment
+        if say is not None or speech.kind in (Kind.SAY, Kind.FILLER):
+            self._speak(speech, step, say)
             return
         self.out.promise(gen, GenerationFailed(gen, "no answer in time"), self.options.generation_timeout)
         if response is not None:
@@ -284,14 +286,74 @@ class Floor:
                 on_enter=speech.on_enter,
             )
         )
-        speech.step.tools = tools and choice != "none"
+        step.tools = tools and choice != "none"
+
+    def _open_step(self, speech: Speech, *, tools: bool) -> Step:
+        gen = self.out.new_id()
+        segment = Segment(self.out.new_id(), gen, speech, speech.rounds)
+        step = speech.step = Step(gen, segment, tools)
+        speech.live.append(segment)
+        self.shields.lower(speech)
+        speech.agent = speech.frame.agent
+        return step
+
+    def _speak(self, speech: Speech, step: Step, text: str | None, *, ahead: bool = False) -> None:
+        self.out.promise(step.gen, StepGenerated(step.gen, text or ""), self.options.generation_limit)
+        self.out.send(Speak(step.gen, speech.id, step.segment.id, text, ahead))
+
+    # -- made ahead
+
+    def speak_ahead(self, speech: Speech, text: str) -> None:
+        """Have a text synthesized that may be said later: `release` or `discard` decides."""
+        self._speak(speech, self._hold(speech, tools=False), text, ahead=True)
+
+    def generate_ahead(self, speech: Speech, message: ChatMessage, *, tools: bool) -> None:
+        """Ask the model for the answer to a turn that is not committed yet: `release` or `discard` decides."""
+        step = self._hold(speech, tools=tools)
+        self.out.promise(step.gen, GenerationFailed(step.gen, "no answer in time"), self.options.generation_timeout)
+        items = (*self.history.open_items(speech.agent), message)
+        self.out.send(Generate(step.gen, speech.id, step.segment.id, speech.agent, items, tools, ahead=True))
+
+    def _hold(self, speech: Speech, *, tools: bool) -> Step:
+        step = self._open_step(speech, tools=tools)
+        speech.stage = Stage.HELD
+        self._held[step.gen] = speech
+        return step
+
+    def release(self, speech: Speech) -> None:
+        """What was made ahead is wanted: it goes on as if it had just been asked for."""
+        step = speech.step
+        assert step is not None  # it was made ahead
+        del self._held[step.gen]
+        self.add(speech)
+        speech.stage = Stage.GENERATING
+        self.out.send(Release(step.gen, speech.id, step.segment.id))
+        if step.begun:
+            self.text_started(speech)
+        if step.generated:
+            self.text_complete(speech, step.segment.text or "")
+
+    def discard(self, speech: Speech) -> None:
+        """What was made ahead is not wanted."""
+        step = speech.step
+        assert step is not None  # it was made ahead
+        del self._held[step.gen]
+        speech.stage = Stage.DONE
+        self.out.withdraw(step.gen)
+        self.out.send(Discard(step.gen, speech.id, step.segment.id))
+
+    # -- its text
 
     def text_started(self, speech: Speech) -> None:
         """Its segment may be played."""
         step = speech.step
-        if step is not None and step.segment.sound is Sound.OPEN:
+        if step is None:
+            return
+        step.begun = True
+        if step.segment.sound is Sound.OPEN and speech.stage is not Stage.HELD:
             self.line.begin(step.segment, speech.agent, record=speech.record)
-            self._mark_spoken(speech)
+            if speech.kind is not Kind.FILLER:
+                self._mark_spoken(speech)
 
     def _mark_spoken(self, speech: Speech) -> None:
         """It says something, and so do the tools that asked for it."""
@@ -308,6 +370,9 @@ class Floor:
             return
         step.generated = True
         segment = step.segment
+        if speech.stage is Stage.HELD:
+            segment.text = text
+            return
         if segment.sound is Sound.OPEN and text.strip():
             self.text_started(speech)
         if segment.sound is Sound.OPEN:

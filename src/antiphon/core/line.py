@@ -48,6 +48,17 @@ class Sound(enum.Enum):
     GONE = enum.auto()
 
 
+class Voice(enum.Enum):
+    """What there is to hear of a segment."""
+
+    SILENT = enum.auto()
+    """No sound yet, or none at the moment."""
+    READY = enum.auto()
+    """Sound is there, and would be heard if the segment were played now."""
+    SOUNDING = enum.auto()
+    """It is heard, unless the line is paused."""
+
+
 class Doubt(enum.Enum):
     """What the caller's voice over the agent means."""
 
@@ -69,6 +80,9 @@ class Segment:
     """Rounds of tools that its speech had behind it when it was begun."""
     slot: Slot | None = None
     sound: Sound = Sound.OPEN
+    voice: Voice = Voice.SILENT
+    fading: bool = False
+    """It ends with the word that sounds."""
     text: str | None = None
     """All of its text, once known."""
     heard: str = ""
@@ -99,6 +113,20 @@ class Line:
         return first if first is not None and first.sound is Sound.PLAYING else None
 
     @property
+    def is_audible(self) -> bool:
+        """The caller hears the agent."""
+        sounding = self.sounding
+        return sounding is not None and sounding.voice is Voice.SOUNDING and not self.paused
+
+    @property
+    def has_next(self) -> bool:
+        """What sounds next is ready, or what sounded last is about to go: no silence to bridge."""
+        first = self.segments[0] if self.segments else None
+        return first is not None and (
+            first.sound is Sound.STOPPING or (first.sound is Sound.PLAYING and first.voice is not Voice.SILENT)
+        )
+
+    @property
     def is_stopping(self) -> bool:
         """Something was silenced, and what was heard of it is not known yet."""
         return any(segment.sound is Sound.STOPPING for segment in self.segments)
@@ -115,7 +143,12 @@ class Line:
 
     @staticmethod
     def _yields(waiting: Segment, newcomer: Segment) -> bool:
-        """Whether what waits lets the newcomer by: it ranks lower, or was asked for later and is no part of it."""
+        """Whether what waits lets the newcomer by: it ranks lower, or was asked for later and is no part of it.
+
+        A filler goes even before what the loudspeaker has already, as long as that is not heard.
+        """
+        if waiting.sound is Sound.PLAYING and waiting.voice is Voice.SILENT:
+            return newcomer.speech.rank == 0 < waiting.speech.rank
         if waiting.sound is not Sound.QUEUED:
             return False
         if waiting.speech.rank != newcomer.speech.rank:
@@ -152,8 +185,22 @@ class Line:
         """Give it to the loudspeaker."""
         segment.sound = Sound.PLAYING
         self._out.promise(segment.id, PlayoutFinished(segment.id, ""), None)
-        self._out.send(Play(segment.id))
+        overtaken = segment is self.segments[0] and len(self.segments) > 1 and self.segments[1].sound is Sound.PLAYING
+        if overtaken:
+            self._out.rearm(self.segments[1].id, None)
+        self._out.send(Play(segment.id, overtaken))
         self._watch()
+
+    def fade(self, segment: Segment) -> None:
+        """End it with the word that sounds: there is something better to hear."""
+        segment.fading = True
+        self._out.send(StopPlayout(segment.id, at_word=True))
+
+    def made_audible(self, segment_id: int, voice: Voice) -> None:
+        """Sound of a segment is there, is heard, or has run out."""
+        for segment in self.segments:
+            if segment.id == segment_id:
+                segment.voice = voice
 
     def _watch(self) -> None:
         """The stall clock runs for what sounds, while all its text is known and nothing pauses it."""

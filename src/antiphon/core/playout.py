@@ -204,6 +204,23 @@ class PlayoutLedger:
             break
         return samples_played
 
+    def word_end(self, samples_played: int) -> int:
+        """Where to end softly: the sample at which the word ends that sounds at `samples_played`.
+
+        Never earlier than `samples_played`; equal to it between words and when everything was played.
+        """
+        for number, stretch in enumerate(self._stretches):
+            if self._is_complete(number) and samples_played >= stretch.end:
+                continue
+            position = (samples_played - stretch.begin) / self._sample_rate
+            for _, start, end in stretch.words(self._seconds(number)):
+                if end > position:
+                    if start >= position:
+                        return samples_played
+                    return max(samples_played, stretch.begin + math.ceil(end * self._sample_rate))
+            break
+        return samples_played
+
     def _heard_of(self, number: int, samples_played: int) -> str:
         stretch = self._stretches[number]
         position = (samples_played - stretch.begin) / self._sample_rate

@@ -1,6 +1,7 @@
 """One agent speech and its steps: data that the rules move along.
 
     WAITING --may begin--> GENERATING --no calls--> SPEAKING --nothing left on the line--> DONE
+    HELD (made ahead) --released--> GENERATING      HELD --discarded--> DONE
                            GENERATING --calls, all closed--> GENERATING | SPEAKING
     any --interrupted--> SPEAKING, interrupted
 
@@ -33,6 +34,8 @@ class Kind(enum.Enum):
     """A model's answer: to the caller, or because the application asked for one."""
     DELIVERY = enum.auto()
     """Results from the background, told unasked."""
+    FILLER = enum.auto()
+    """A line that bridges a wait: said before anything else that waits, ended at a word by anything better."""
 
 
 class Stage(enum.Enum):
@@ -40,6 +43,8 @@ class Stage(enum.Enum):
 
     WAITING = enum.auto()
     """Not begun: its turn has not come."""
+    HELD = enum.auto()
+    """Made ahead, before it is known to be wanted: nothing of it is played, run or told."""
     GENERATING = enum.auto()
     """A model (or a synthesis) is at work on a step."""
     TOOLS = enum.auto()
@@ -95,6 +100,8 @@ class Step:
     tools: bool
     """Calls are wanted; False: those that come are dropped."""
     calls: list[OpenCall] = field(default_factory=list)
+    begun: bool = False
+    """Its text has begun."""
     generated: bool = False
     announced: bool = False
     """`generation_done` was emitted."""
@@ -122,7 +129,7 @@ class Speech:
     kind: Kind
     frame: Frame
     rank: int
-    """Order among what is not yet played: 1 replies and what their tools say, 2 announcements."""
+    """Order among what is not yet played: 0 fillers, 1 replies and what their tools say, 2 announcements."""
     interruptible: bool = True
     stage: Stage = Stage.WAITING
     interrupted: bool = False

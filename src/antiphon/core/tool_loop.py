@@ -176,6 +176,9 @@ def failed(floor: Floor, gen: int, error: str, text: str) -> None:
     speech = floor.by_gen(gen)
     if speech is None or speech.step is None:
         return
+    if speech.stage is Stage.HELD:  # nobody was promised anything: the reply, if one is due, is asked for anew
+        floor.discard(speech)
+        return
     floor.emit("error", speech=speech.id, gen=gen, value=error)
     step = speech.step
     floor.text_complete(speech, text)
@@ -204,6 +207,7 @@ def cancel(floor: Floor, run: Run) -> None:
 def _close_round(floor: Floor, speech: Speech, step: Step) -> None:
     """All calls of the step are closed: write them down and decide how the speech goes on."""
     speech.rounds += 1
+    floor.results_at = floor.out.now
     handoff = _first_handoff(step)
     wants_reply = any(c.reply for c in step.calls)
     only_updates = all(c.update for c in step.calls)

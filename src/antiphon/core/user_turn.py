@@ -10,17 +10,24 @@ not be committed yet waits without a timer. Sound without words (a cough) leaves
 
 from __future__ import annotations
 
-from antiphon.core.endpointing import delay
+from antiphon.core.endpointing import Pauses, delay
+from antiphon.core.phrases import count_words
 from antiphon.options import SessionOptions
+
+LOST_FOR_WORDS = 0.8
+"""Seconds of voice that were meant for the agent, even if the recogniser gives no words for them."""
 
 
 class UserTurn:
     """What the caller has said since the last committed turn."""
 
     __slots__ = (
+        "_began_at",
+        "_ended_at",
         "_finals",
         "_interim",
         "_options",
+        "_pauses",
         "_prediction_timeout",
         "_probability",
         "_silent_since",
@@ -31,8 +38,10 @@ class UserTurn:
         "_voiced",
         "_worded_at",
         "over_agent",
+        "overruled",
         "ready",
         "speaking",
+        "unheard",
         "version",
         "voiced_for",
     )
@@ -49,6 +58,10 @@ class UserTurn:
         """The turn is over and may be taken."""
         self.over_agent = False
         """It began while the agent spoke."""
+        self.overruled = False
+        """It was too long: the agent takes the word although the caller still speaks."""
+        self.unheard = False
+        """The caller spoke, and the recogniser gave no words in time."""
         self.voiced_for = 0.0
         """Seconds of voice in it."""
         self.version = 0
@@ -62,6 +75,10 @@ class UserTurn:
         """Stretches of voice whose words have not come yet."""
         self._voiced = False
         self._probability: float | None = None
+        self._pauses = Pauses(self._options.endpointing) if self._options.endpointing.mode == "dynamic" else None
+        self._began_at: float | None = None
+        self._ended_at: float | None = None
+        """When the silence began that ended the turn before."""
 
     @property
     def text(self) -> str:
@@ -74,12 +91,53 @@ class UserTurn:
         """The caller speaks, or has said words that are not a turn yet: nobody else begins to speak."""
         return self.speaking or bool(self._finals) or bool(self._interim)
 
+    @property
+    def silent_since(self) -> float | None:
+        """When the silence after the latest sound began; None while the caller speaks, and when there was no sound."""
+        return self._silent_since
+
+    @property
+    def is_voiced(self) -> bool:
+        """A voice was heard whose words these will be."""
+        return self._voiced
+
+    @property
+    def awaits_words(self) -> bool:
+        """The caller said something that was meant for the agent, and its words have not come yet."""
+        return self._transcripts_due > 0 and not self.speaking and self.voiced_for >= LOST_FOR_WORDS
+
+    @property
+    def is_ended_by_application(self) -> bool:
+        """Push-to-talk: however long the caller is silent, the turn goes on."""
+        return self._options.detection == "manual"
+
+    @property
+    def is_likely_over(self) -> bool:
+        """All that was said is understood, and nothing speaks against it being a whole turn."""
+        if self.speaking or self.ready or not self._finals or self._interim or self._transcripts_due:
+            return False
+        if self._options.detection in ("manual", "realtime_llm") or self._silent_since is None:
+            return False
+        if self._probability is None:
+            return self._prediction_timeout == 0.0
+        return self._probability >= self._options.endpointing.unlikely
+
+    def _learn_pause(self, now: float) -> None:
+        """The caller goes on: with the same turn after a pause, or with what had been taken for its end."""
+        since = self._silent_since if self._silent_since is not None else self._ended_at
+        self._ended_at = None
+        if self._pauses is not None and since is not None and now - since < self._options.endpointing.max_delay:
+            self._pauses.paused(now - since)
+
     # -- facts
 
     def speech_started(self, now: float) -> None:
         """Voice: whatever was about to be committed goes on."""
         if not self.speaking:
             self._spoke_at = now
+            self._learn_pause(now)
+            if not self.has_floor:
+                self._began_at = now
         self.speaking = True
         self.ready = False
         self._voiced = True
@@ -92,6 +150,7 @@ class UserTurn:
         """Silence, for `silence` seconds already."""
         if self.speaking:
             self.speaking = False
+            self.overruled = False
             self.voiced_for += max(0.0, now - silence - self._spoke_at)
             self._silent_since = now - silence
             self._worded_at = now
@@ -100,6 +159,8 @@ class UserTurn:
         """Words. An interim text replaces the interim text before it."""
         text = text.strip()
         before = self.text
+        if self._began_at is None:
+            self._began_at = now
         if final:
             self._interim = ""
             # Words that come while the caller speaks may be those of the stretch before: these are still to come.
@@ -114,7 +175,7 @@ class UserTurn:
             self.version += 1
             self._worded_at = now
             self._probability = None
-            self.ready = self.ready and not self.speaking
+            self.ready = self.ready and (self.overruled or not self.speaking)
         if not self._voiced:  # no voice detector tells where silence is: it begins after the latest words
             self._silent_since = now
 
@@ -122,6 +183,31 @@ class UserTurn:
         """A detector's opinion; void if the words have changed since."""
         if version == self.version:
             self._probability = probability
+
+    # -- a turn without end
+
+    @property
+    def limit_deadline(self) -> float | None:
+        """When a turn that still goes on has lasted as long as it may."""
+        limit = self._options.user_turn_limit.max_duration
+        if limit is None or self._began_at is None or self.overruled or self.ready or not self.text:
+            return None
+        return self._began_at + limit
+
+    def exceeds(self, now: float) -> bool:
+        """True, once, when the caller has said as much as one turn may hold: the agent takes the word."""
+        limit = self._options.user_turn_limit
+        if limit.max_words is None and limit.max_duration is None:
+            return False
+        if self.overruled or self.ready or not self.text:
+            return False
+        deadline = self.limit_deadline
+        too_long = deadline is not None and now >= deadline
+        if not too_long and (limit.max_words is None or count_words(self.text) < limit.max_words):
+            return False
+        self.overruled = self.speaking
+        self.ready = True
+        return True
 
     # -- time
 
@@ -147,7 +233,7 @@ class UserTurn:
             return self._silent_since + self._transcript_timeout
         if not self._finals and not (self._sound_is_a_turn and self._voiced):
             return None
-        over = self._silent_since + delay(self._options.endpointing, self._probability)
+        over = self._silent_since + delay(self._options.endpointing, self._probability, self._pauses)
         if self._probability is None:
             return max(over, self._worded_at + self._prediction_timeout)
         return over
@@ -165,7 +251,9 @@ class UserTurn:
             self._transcripts_due = 0
             self.ready = True
         else:
+            unheard = self.awaits_words and not self.over_agent
             self.clear()
+            self.unheard = unheard
 
     def commit(self) -> None:
         """The application says that the turn is over."""
@@ -174,6 +262,9 @@ class UserTurn:
     def take(self) -> str:
         """The text of the turn that is ready. A new turn begins."""
         text = self.text
+        self._ended_at = self._silent_since
+        if self._pauses is not None:
+            self._pauses.ended()
         self.clear()
         return text
 
@@ -182,7 +273,9 @@ class UserTurn:
         self.version += 1
         self.ready = False
         self.over_agent = False
+        self.unheard = False
         self.voiced_for = 0.0
+        self._began_at = None
         self._finals = []
         self._interim = ""
         self._probability = None

@@ -17,7 +17,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, TypeVar, assert_never
 
 from antiphon.core.commands import (
     Adopt,
@@ -26,6 +26,7 @@ from antiphon.core.commands import (
     Command,
     CommitAudio,
     Decline,
+    Discard,
     Emit,
     Generate,
     PausePlayout,
@@ -33,6 +34,7 @@ from antiphon.core.commands import (
     PredictEndOfTurn,
     RebindRun,
     Record,
+    Release,
     ReleaseRun,
     ResumePlayout,
     RunHook,
@@ -54,6 +56,9 @@ from antiphon.runtime.tool_runner import ToolRunner, current_run
 from antiphon.transport import AudioInput, AudioOutput
 from antiphon.turn_detector import TurnDetector
 from antiphon.vad import VAD
+
+if TYPE_CHECKING:
+    from antiphon.runtime.stopwatch import Stopwatch
 
 logger = logging.getLogger("antiphon")
 
@@ -85,7 +90,10 @@ class Driver:
         self._conversation = Conversation(options, agent, epoch=time.time() - self.loop.time())
         self._facts: deque[Fact] = deque()
         self._performing = False
-        self._now = self.loop.time()
+        self._now = self.began = self.loop.time()
+        """When the call began."""
+        self.stopwatch: Stopwatch | None = None
+        """Is shown every fact and every command, where somebody wants them measured."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = 0.0
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -158,12 +166,24 @@ class Driver:
         self._arm()
 
     def _receive(self, fact: Fact) -> None:
+        now = self._time()
+        if self.stopwatch is not None:
+            self._measure(self.stopwatch.fact, fact, now)
         try:
-            self._conversation.receive(fact, self._time())
+            self._conversation.receive(fact, now)
         except Exception as error:
             # Never expected. Whoever reported the fact (a tool, a microphone) is not to blame and must not be hit.
             logger.exception("the conversation could not take %r", fact)
             self.host.failed(error, "core")
+
+    def _measure(self, show: Callable[[T, float], None], what: T, now: float) -> None:
+        try:
+            show(what, now)
+        except Exception as error:
+            # Never expected. The call is worth more than its figures.
+            logger.exception("%r could not be measured; this call is measured no more", what)
+            self.stopwatch = None
+            self.host.failed(error, "stopwatch")
 
     # -- time
 
@@ -189,6 +209,8 @@ class Driver:
     # -- commands
 
     def _perform(self, command: Command) -> None:
+        if self.stopwatch is not None:
+            self._measure(self.stopwatch.command, command, self._now)
         try:
             self._dispatch(command)
         except Exception as error:
@@ -220,15 +242,22 @@ class Driver:
             case RunTool():
                 self.tools.run(command)
             case Play():
-                self.playout.play(command.segment)
+                self.playout.play(command.segment, first=command.first)
             case Speak():
                 self.generation.speak(command)
             case RunHook():
                 self.hooks.run(command)
             case StopGenerating():
                 self.generation.stop(command.gen)
+            case Release():
+                self.generation.release(command)
+            case Discard():
+                self.generation.discard(command)
             case StopPlayout():
-                self.playout.stop(command.segment)
+                if command.at_word:
+                    self.playout.fade(command.segment)
+                else:
+                    self.playout.stop(command.segment)
             case PausePlayout():
                 self.playout.pause()
             case ResumePlayout():

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.audio import AudioFrame
 from antiphon.chat import NOTE_ID, ChatContext, ChatItem, ChatMessage, new_id
-from antiphon.core.commands import Adopt, Generate, Speak
+from antiphon.core.commands import Adopt, Discard, Generate, Release, Speak
 from antiphon.core.facts import Call, GenerationFailed, StepGenerated, TextStarted, ToolCalled
 from antiphon.errors import UsageError
 from antiphon.llm import ChatChunk, FunctionToolCall
 from antiphon.options import ModelSettings, ToolPolicy
 from antiphon.runtime.feed import SoundFeed
 from antiphon.tools.function import AnyFunctionTool, PreparedCall, ToolError, is_function_tool, is_raw_function_tool
+from antiphon.tools.latency import latencies
 from antiphon.tools.policy import policy_of
 from antiphon.tools.proxy import find_tool, prepare_call
 from antiphon.tools.toolset import unknown_tool_text
@@ -100,6 +101,8 @@ class Generation:
         """By agent: what `on_user_turn_completed` added for the next reply."""
         self._for_speech: dict[int, list[ChatItem]] = {}
         """The same, once the speech that answers the turn has begun."""
+        self._ahead: dict[int, Generate | Speak] = {}
+        """By generation: what is made ahead. Nobody outside is told of it before `Release`."""
         self.errors: dict[int, BaseException] = {}
         """By generation: what failed, for the `error` event that the core asks for while it hears of it."""
 
@@ -107,7 +110,10 @@ class Generation:
 
     def generate(self, command: Generate) -> None:
         """Ask the model; closes with `StepGenerated` or `GenerationFailed`."""
-        self._host.generating(command)
+        if command.ahead:
+            self._ahead[command.gen] = command
+        else:
+            self._host.generating(command)
         response = Response(command.gen, command.speech, command.segment, command.agent)
         link = self._driver.realtime.link(command.agent)
         if link is not None:
@@ -139,7 +145,11 @@ class Generation:
 
     def speak(self, command: Speak) -> None:
         """Say a text without a model; closes with `StepGenerated`."""
-        agent = self._host.speaking(command)
+        if command.ahead:
+            self._ahead[command.gen] = command
+            agent = self._host.current_agent_id
+        else:
+            agent = self._host.speaking(command)
         response = Response(command.gen, command.speech, command.segment, agent)
         audio: AsyncIterable[Any] | None = None
         source: str | AsyncIterable[str]
@@ -163,6 +173,21 @@ class Generation:
             return
         self._responses[command.gen] = response
         response.task = self._driver.spawn(self._say(response, source), f"say {command.speech}")
+
+    def release(self, command: Release) -> None:
+        """What was made ahead is wanted: those who watch hear of it now."""
+        asked = self._ahead.pop(command.gen)
+        if isinstance(asked, Generate):
+            self._host.generating(asked)
+        else:
+            self._host.speaking(asked)
+
+    def discard(self, command: Discard) -> None:
+        """What was made ahead is not wanted."""
+        self._ahead.pop(command.gen, None)
+        self.stop(command.gen)
+        self.forget(command.speech)
+        self._playout.forget(command.speech)
 
     def stop(self, gen: int) -> None:
         """Stop the model. What it made sound already is stopped by `StopPlayout`."""
@@ -259,7 +284,7 @@ class Generation:
                 segment = response.segment
                 if type(chunk) is ChatChunk and segment is not None and response.started and not response.stopped:
                     delta = chunk.delta
-                    if delta is not None and delta.content and not delta.tool_calls:
+                    if delta is not None and delta.content and not delta.tool_calls and chunk.usage is None:
                         segment.push(delta.content)  # the rest of a text, which is most of what comes
                         continue
                 self._chunk(response, chunk, tools)
@@ -278,6 +303,11 @@ class Generation:
                     self._text(response, delta.content)
                 for call in delta.tool_calls:
                     self._call(response, call, tools)
+            if chunk.usage is not None and self._driver.stopwatch is not None:
+                used = chunk.usage
+                self._driver.stopwatch.used(
+                    response.gen, used.prompt_tokens, used.completion_tokens, used.prompt_cached_tokens
+                )
         elif chunk is not None:
             raise UsageError(
                 f"llm_node of agent {response.agent!r}: expected str or ChatChunk, got {type(chunk).__name__}"
@@ -398,7 +428,7 @@ class Generation:
             names = [t.id for t in tools if is_function_tool(t) or is_raw_function_tool(t)]
             rejected = unknown_tool_text(wanted.name, names)
         else:
-            policy = policy_of(tool)
+            policy = self._policy(tool)
             if response.one_call and response.calls > 1:
                 rejected = ONE_AT_A_TIME
             else:
@@ -408,10 +438,15 @@ class Generation:
                     rejected = error.message
                 else:
                     # By proxy it is another tool's call from here on.
-                    policy = policy_of(tool)
+                    policy = self._policy(tool)
                     self._prepared.setdefault(response.speech, {})[call_id] = (tool, prepared)
                     call = Call(call_id, tool.name, prepared.arguments, prepared.canonical, prepared.confirm_duplicate)
         self._driver.report(ToolCalled(response.gen, call, policy, rejected))
+
+    def _policy(self, tool: AnyFunctionTool) -> ToolPolicy:
+        if self._driver.options.silence is None:
+            return policy_of(tool)  # nobody is told how long it takes
+        return policy_of(tool, latencies.expected(tool.name))
 
     def _unique(self, call_id: str) -> str:
         if call_id in self._call_ids or not call_id:

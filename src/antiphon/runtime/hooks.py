@@ -97,7 +97,7 @@ class Hooks:
         if added:
             self._generation.add_for_turn(command.agent, added)
         text = message.text_content or ""
-        return HookReturned(command.hook, text=None if text == words else text)
+        return HookReturned(command.hook, text=None if text == words else text, context_changed=bool(added))
 
 
 def _added(before: list[ChatItem], after: list[ChatItem]) -> list[ChatItem]:

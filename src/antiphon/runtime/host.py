@@ -58,6 +58,10 @@ class Host(Protocol):
     def max_result_chars(self) -> int:
         """Longer tool results are cut, whatever the tool allows."""
 
+    @property
+    def current_agent_id(self) -> str:
+        """The id of the agent in charge."""
+
     def agent(self, agent_id: str) -> AgentNodes:
         """The agent behind an id that the core knows."""
 

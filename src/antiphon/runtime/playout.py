@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING, Any
 from antiphon.audio import AudioFrame
 from antiphon.chat import ChatMessage
 from antiphon.core.commands import Record, message_id
-from antiphon.core.facts import Fact, PlayoutFinished, PlayoutProgressed, PlayoutStarted
+from antiphon.core.facts import (
+    Fact,
+    PlayoutFinished,
+    PlayoutProgressed,
+    PlayoutStarted,
+    PlayoutStarved,
+    SoundReady,
+)
 from antiphon.core.playout import DEFAULT_PACE
 from antiphon.errors import UsageError
 from antiphon.options import ModelSettings
@@ -59,6 +66,8 @@ class Playout:
         """Where on the loudspeaker's clock everything written will have been played."""
         self._paused = False
         self._pace = DEFAULT_PACE
+        self._tells_sound = driver.options.silence is not None
+        """The core wants to know when there is sound to be heard."""
         self._raw: dict[str, str] = {}
         """By message id: what the model wrote, where that is not what was spoken."""
 
@@ -184,15 +193,20 @@ class Playout:
                 raise UsageError(
                     f"tts_node of agent {segment.agent!r}: expected AudioFrame, got {type(frame).__name__}"
                 )
+            if segment.total == 0 and self._driver.stopwatch is not None:
+                self._driver.stopwatch.first_byte(segment.id, self._driver.loop.time())
             segment.add(frame)
+            if self._tells_sound and not segment.has_sound:
+                segment.has_sound = True
+                self._driver.report(SoundReady(segment.id))
             if segment.given:
                 self._pump()
             await segment.wait_for_room()
 
     # -- commands
 
-    def play(self, segment_id: int) -> None:
-        """Play it behind what plays now; closes with `PlayoutFinished`."""
+    def play(self, segment_id: int, *, first: bool = False) -> None:
+        """Play it behind what plays now, or `first`, before what does not sound; closes with `PlayoutFinished`."""
         segment = self._segments.get(segment_id)
         if segment is None:
             self._driver.report(PlayoutFinished(segment_id, ""))
@@ -202,7 +216,14 @@ class Playout:
             if segment.settled:
                 self._finish_text(segment)
             return
-        self._queue.append(segment)
+        if first:
+            played = self._played()
+            for waiting in self._queue:
+                if waiting.origin is not None:
+                    waiting.rewind(waiting.position(played))
+            self._queue.appendleft(segment)
+        else:
+            self._queue.append(segment)
         Ticker.of(self._driver.loop).add(self._tick)
         self._pump()
         self._finish_played()
@@ -230,6 +251,22 @@ class Playout:
         if segment.given:
             self._report_finished(segment, heard)
         self._pump()
+
+    def fade(self, segment_id: int) -> None:
+        """Let the word that sounds come to its end, and end the segment with it."""
+        segment = self._segments.get(segment_id)
+        if not isinstance(segment, Voiced) or segment not in self._queue:
+            self.stop(segment_id)
+            return
+        position = self.position(segment)
+        end = segment.ledger.word_end(position)
+        if end >= segment.total and segment.audio_done:
+            return
+        if segment.cursor > end:
+            self._clear()  # what was written beyond the word is taken back
+        segment.cut_at(end)
+        self._pump()
+        self._finish_played()
 
     def pause(self) -> None:
         """Silence the line at once, keep everything."""
@@ -310,7 +347,14 @@ class Playout:
             position = self.position(first)
             first.drop_before(position - round(KEPT * first.rate))
             self._tell_progress(first, position)
+            if self._tells_sound and first.started and self._is_starved(first, position):
+                first.has_sound = first.started = False
+                self._driver.report(PlayoutStarved(first.id))
         self._finish_played()
+
+    def _is_starved(self, segment: Voiced, position: int) -> bool:
+        """It fell silent, and more of it is to come."""
+        return not segment.audio_done and not self._paused and position >= segment.cursor >= segment.total
 
     def _tell_progress(self, segment: Voiced, position: int) -> None:
         if self.captions and position > segment.progress:

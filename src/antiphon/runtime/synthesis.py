@@ -125,8 +125,10 @@ class Voiced(Segment):
         "audio_done",
         "base",
         "cursor",
+        "cut",
         "failed",
         "feed",
+        "has_sound",
         "ledger",
         "origin",
         "pcm",
@@ -167,6 +169,10 @@ class Voiced(Segment):
         self.rest = 0
         """The position while `origin` is None."""
         self.audio_done = False
+        self.has_sound = False
+        """There is sound that was not played yet, as far as the core knows."""
+        self.cut = False
+        """It was ended early, at a word."""
         self.failed = False
         self.started = False
         self.progress = 0
@@ -282,8 +288,19 @@ class Voiced(Segment):
             self.ledger.add_text("".join(new))
         self.ledger.add_audio(round(frame.duration * self.rate))
 
+    def cut_at(self, sample: int) -> None:
+        """End there: what was to follow will not be heard."""
+        self.cut = self.audio_done = True
+        del self.pcm[2 * max(0, sample - self.base) :]
+        self.cursor = min(self.cursor, sample)
+        self.feed.close()
+        if self.task is not None:
+            self.task.cancel()
+
     def end_audio(self) -> None:
         """No more sound will come."""
+        if self.cut:
+            return
         if not self._tapped:
             if self.respells:
                 self._spoken = list(self._pieces)
@@ -333,7 +350,7 @@ class Voiced(Segment):
 
     def heard_whole(self) -> str:
         """What was heard when it has been played to its end."""
-        return self.ledger.heard(self.total) if self.failed else self.spoken
+        return self.ledger.heard(self.total) if self.failed or self.cut else self.spoken
 
 
 current_segment: ContextVar[Voiced | None] = ContextVar("antiphon_segment", default=None)

@@ -19,6 +19,7 @@ from antiphon.chat import ImageContent
 from antiphon.core.commands import RunTool
 from antiphon.core.facts import Call, Handoff, RunResumed, RunSuspended, ToolReturned
 from antiphon.tools.function import AnyFunctionTool, StopResponse, ToolError, ToolResult
+from antiphon.tools.latency import latencies
 from antiphon.tools.results import render_result
 
 if TYPE_CHECKING:
@@ -56,11 +57,14 @@ class Run:
     """Its call was dropped: what it says is not spoken, what it returns is ignored."""
     waits: int = 0
     """How many of its coroutines wait for the caller or for a speech of its own."""
+    waited: bool = False
+    """It has waited so: what it took says nothing about the next run."""
 
     @contextmanager
     def suspended(self) -> Iterator[None]:
         """While the block runs the tool waits for the caller: its clock stands, no turn interrupts it."""
         self.waits += 1
+        self.waited = True
         if self.waits == 1:
             self.driver.report(RunSuspended(self.id))
         try:
@@ -131,8 +135,11 @@ class ToolRunner:
     async def _execute(self, run: Run) -> None:
         current_run.set(run)
         outcome = ToolReturned(run.id, "The call was cancelled.", is_error=True, reply=False)
+        began = self._driver.loop.time()
         try:
             outcome = await self._outcome(run)
+            if not run.waited:
+                latencies.note(run.tool.name, self._driver.loop.time() - began)
         finally:
             self._driver.report(outcome)
             del self._runs[run.id]

@@ -15,13 +15,16 @@ _TIMEOUTS: Final[dict[Effect, float]] = {"reads": 30.0, "unsaid": 30.0, "writes"
 """Seconds. A write gets longer: abandoning it leaves its outcome unknown."""
 
 
-def policy_of(tool: AnyFunctionTool) -> ToolPolicy:
-    """How calls of `tool` are treated. The same object for the same options."""
-    return _policy(tool.options)
+def policy_of(tool: AnyFunctionTool, expected: float | None = None) -> ToolPolicy:
+    """How calls of `tool` are treated, and how many seconds they are expected to take.
+
+    The same object for the same options and expectation.
+    """
+    return _policy(tool.options, expected)
 
 
 @functools.lru_cache(maxsize=1024)
-def _policy(options: ToolOptions) -> ToolPolicy:
+def _policy(options: ToolOptions, expected: float | None) -> ToolPolicy:
     return ToolPolicy(
         effect=options.effect,
         timeout=_TIMEOUTS[options.effect] if options.timeout is None else options.timeout,
@@ -31,4 +34,5 @@ def _policy(options: ToolOptions) -> ToolPolicy:
         on_duplicate=options.on_duplicate if is_given(options.on_duplicate) else "allow",
         duplicate_scope=options.duplicate_scope,
         filler=options.filler,
+        expected=expected,
     )

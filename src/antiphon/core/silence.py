@@ -1,0 +1,253 @@
+"""The silence budget: while the agent owes something, the line is never silent for long.
+
+    WAIT --shortly before it is due--> PREPARED --due, still silent--> SAID --over--> WAIT, one rung higher
+    PREPARED --somebody is heard, or nothing is owed--> discarded       SAID --something better--> ends at a word
+
+*Silence*: neither side is audible. It begins with the end of the caller's sound (so endpointing counts), or of the
+agent's. It counts while work is *pending*: words that are no turn yet, a hook, a model, a voice, or a call that is
+neither in the background nor waiting for the caller. What bridges it is a ladder of lines, one at a time: a tool's own
+filler, a short line, progress, once an offer. The sound of a line is made before it is due. A result that is in beats
+a filler that is due: the reply then gets a grace to begin. Fillers stay out of the history: they are the line's words,
+not the model's, which would take to saying them itself.
+
+Above: the conversation, which asks after every fact and at `deadline`. Below: the floor.
+"""
+
+from __future__ import annotations
+
+from antiphon.core.floor import Floor
+from antiphon.core.line import Sound, Voice
+from antiphon.core.speech import Gate, Kind, OpenCall, Speech, Stage
+from antiphon.options import SilenceBudget
+
+
+class Silence:
+    """Sees to it that a wait is bridged."""
+
+    __slots__ = (
+        "_bridged_at",
+        "_budget",
+        "_caller_heard_last",
+        "_filler",
+        "_floor",
+        "_lines",
+        "_offered",
+        "_quiet_since",
+        "_rung",
+        "_said",
+        "_text",
+        "_wait_began",
+        "_waiting_since",
+        "deadline",
+    )
+
+    def __init__(self, floor: Floor, budget: SilenceBudget) -> None:
+        self._floor = floor
+        self._budget = budget
+        self.deadline: float | None = None
+        """When to ask again, if nothing happens before."""
+        self._filler: Speech | None = None
+        """Prepared, or being said."""
+        self._text = ""
+        self._quiet_since: float | None = floor.out.now
+        """None: somebody is heard."""
+        self._caller_heard_last = False
+        self._waiting_since: float | None = None
+        """Since when the caller waits in silence, and work is pending; None: they do not."""
+        self._wait_began = 0.0
+        """The same for the whole wait, fillers included."""
+        self._bridged_at = float("-inf")
+        """When the latest filler was given to the line. One that cannot be heard is not followed by another at once."""
+        self._rung = 0
+        """Fillers of this wait so far."""
+        self._offered = False
+        self._lines = 0
+        """Lines said in the session: they take turns."""
+        self._said: set[str] = set()
+        """Calls whose own filler was said."""
+
+    def advance(self, *, mute: bool) -> bool:
+        """Prepare, say or end a filler, whichever is due. True if the rules must be asked again.
+
+        `mute`: nothing is to be said any more.
+        """
+        self.deadline = None
+        floor, now = self._floor, self._floor.out.now
+        if self._filler is not None and self._filler.stage is Stage.DONE:
+            self._filler = None
+        if mute:
+            self._discard()
+            return False
+        if self._is_audible():
+            return self._heard()
+        if self._quiet_since is None:
+            end_of_voice = floor.turn.silent_since if self._caller_heard_last else None
+            self._quiet_since = now if end_of_voice is None else end_of_voice
+        if not self._is_pending():
+            self._waiting_since = None
+            self._discard()
+            return False
+        if self._waiting_since is None:
+            self._begin_to_wait()
+        if self._is_being_said or floor.line.paused or floor.line.has_next:
+            return self._let_better_begin()
+        return self._bridge(now)
+
+    # -- what is heard
+
+    def _is_audible(self) -> bool:
+        return self._floor.turn.speaking or self._floor.line.is_audible
+
+    def _heard(self) -> bool:
+        """Somebody is heard: no wait. A filler is part of the wait that it bridges."""
+        self._quiet_since = self._waiting_since = None
+        self._caller_heard_last = self._floor.turn.speaking
+        if self._is_being_said and not self._floor.turn.speaking:
+            return self._let_better_begin()
+        self._rung = 0
+        self._offered = False
+        self._said.clear()
+        self._discard()
+        return False
+
+    def _begin_to_wait(self) -> None:
+        """Work came up in silence, or silence fell over work."""
+        turn, now = self._floor.turn, self._floor.out.now
+        assert self._quiet_since is not None  # nobody is heard
+        is_old = self._rung > 0 or turn.has_floor or turn.awaits_words or turn.ready
+        self._waiting_since = self._quiet_since if is_old else now
+        if self._rung == 0:
+            self._wait_began = self._waiting_since
+
+    # -- what is pending
+
+    def _is_pending(self) -> bool:
+        floor = self._floor
+        turn = floor.turn
+        if floor.owed or floor.judged is not None or floor.typed or turn.ready or floor.unasked.taken:
+            return True
+        if turn.awaits_words or (turn.has_floor and not turn.is_ended_by_application):
+            return True
+        return floor.top.is_handing_over or any(_is_at_work(speech) for speech in floor.top.speeches)
+
+    def _open_calls(self) -> list[OpenCall]:
+        return [
+            call
+            for speech in self._floor.top.speeches
+            for call in speech.open_calls()
+            if call.gate is Gate.RUNNING and not (call.run is not None and call.run.suspended)
+        ]
+
+    # -- fillers
+
+    @property
+    def _is_being_said(self) -> bool:
+        return self._filler is not None and self._filler.stage not in (Stage.HELD, Stage.DONE)
+
+    def _bridge(self, now: float) -> bool:
+        """Prepare the filler, and say it when it is due."""
+        budget = self._budget
+        assert self._waiting_since is not None
+        due = max(self._waiting_since, self._bridged_at, self._floor.turn.silent_since or 0.0) + budget.max_silence
+        if self._results_are_in:
+            due = max(due, self._floor.results_at + budget.grace)
+        if now < due - budget.prepare:
+            self._discard()
+            self.deadline = due - budget.prepare
+            return False
+        self._prepare(due)
+        if now < due:
+            self.deadline = due
+            return False
+        return self._say(now)
+
+    @property
+    def _results_are_in(self) -> bool:
+        """All tools have answered, and the model is to tell what came of it."""
+        return any(speech.stage is Stage.GENERATING and speech.rounds for speech in self._floor.top.speeches)
+
+    def _prepare(self, due: float) -> None:
+        text = self._line(due - self._wait_began)
+        held = self._filler
+        if held is not None and (text != self._text or held.frame is not self._floor.top or self._is_outdated(held)):
+            self._discard()
+            held = None
+        if held is None and text:
+            self._text = text
+            self._filler = Speech(self._floor.out.new_id(), Kind.FILLER, self._floor.top, 0, record=False)
+            self._floor.speak_ahead(self._filler, text)
+
+    def _is_outdated(self, held: Speech) -> bool:
+        """Another agent has taken over, with a voice of its own."""
+        return held.agent != held.frame.agent
+
+    def _say(self, now: float) -> bool:
+        self._bridged_at = now
+        if self._filler is None:  # the line for it is empty
+            self.deadline = now + self._budget.max_silence
+            return False
+        self._note_said()
+        self._floor.release(self._filler)
+        return True
+
+    def _note_said(self) -> None:
+        self._rung += 1
+        self._lines += 1
+        if self._text == self._budget.fillers.offer:
+            self._offered = True
+        for call in self._open_calls():
+            if call.policy.filler == self._text:
+                self._said.add(call.call.call_id)
+
+    def _line(self, waited: float) -> str:
+        """What to say `waited` seconds into the wait."""
+        fillers, calls = self._budget.fillers, self._open_calls()
+        for call in calls:
+            if call.policy.filler and call.call.call_id not in self._said:
+                return call.policy.filler
+        expected = max((call.policy.expected or 0.0 for call in calls), default=0.0)
+        is_long = waited >= fillers.offer_after or (self._rung > 0 and expected >= fillers.offer_after)
+        if calls and is_long and fillers.offer and not self._offered:
+            return fillers.offer
+        if self._rung:
+            lines = fillers.progress
+        else:
+            lines = fillers.long if expected >= fillers.long_after else fillers.short
+        return lines[self._lines % len(lines)] if lines else ""
+
+    def _let_better_begin(self) -> bool:
+        """A filler that is being said ends at a word once something better could be heard."""
+        filler = self._filler
+        if filler is None:
+            return False
+        if filler.stage is Stage.HELD:
+            self._discard()
+            return False
+        line = self._floor.line
+        first = line.segments[0] if line.segments else None
+        if first is None or first.speech is not filler or first.sound is not Sound.PLAYING or first.fading:
+            return False
+        if any(
+            s.voice is Voice.READY and s.speech.rank > 0 and s.sound is not Sound.STOPPING for s in line.segments[1:]
+        ):
+            line.fade(first)
+        return False
+
+    def _discard(self) -> None:
+        """What is prepared is not needed."""
+        if self._filler is not None and self._filler.stage is Stage.HELD:
+            self._floor.discard(self._filler)
+            self._filler = None
+
+
+def _is_at_work(speech: Speech) -> bool:
+    """Something of it is still to come that nobody but this side delays."""
+    match speech.stage:
+        case Stage.TOOLS:
+            return any(c.run is None or not c.run.suspended for c in speech.open_calls())
+        case Stage.SPEAKING:
+            return bool(speech.live) and speech.kind is not Kind.FILLER
+        case Stage.WAITING | Stage.GENERATING:
+            return speech.kind is not Kind.FILLER
+        case Stage.HELD | Stage.DONE:
+            return False

@@ -1,0 +1,291 @@
+"""The silence budget: what the caller hears while work is pending, and when."""
+
+from __future__ import annotations
+
+from antiphon.core.commands import Discard, Generate, RunTool, Speak, StopPlayout
+from antiphon.core.facts import (
+    Call,
+    GenerationFailed,
+    PlayoutStarted,
+    PlayoutStarved,
+    RunSuspended,
+    SoundReady,
+    StepGenerated,
+    TextStarted,
+    ToolCalled,
+    ToolUpdated,
+    Transcribed,
+    UserSpeechEnded,
+    UserSpeechStarted,
+)
+from antiphon.options import Endpointing, Fillers, SilenceBudget, ToolPolicy, TurnHandling
+from tests.core.aloud import Aloud
+
+LADDER = Fillers(
+    short=("One moment.",),
+    long=("This takes a while.",),
+    progress=("Still on it.",),
+    offer="Shall I call back?",
+    offer_after=8.0,
+)
+BUDGET = SilenceBudget(fillers=LADDER)
+
+
+def working(policy: ToolPolicy | None = None, text: str = "") -> Aloud:
+    """The caller asked for something, and a tool works for it. Their voice ended at 1.0."""
+    d = Aloud(silence=BUDGET)
+    d.says("book it")
+    d.answer(text, ("work", policy or ToolPolicy()))
+    return d
+
+
+def gaps(d: Aloud, since: float) -> list[float]:
+    """Seconds of silence before each thing that was heard, from `since` on; each word takes a quarter of a second."""
+    silences = []
+    for at, text in d.heard:
+        silences.append(round(at - since, 2))
+        since = at + 0.25 * len(text.split())
+    return silences
+
+
+def test_the_line_is_bridged_before_the_budget_is_over() -> None:
+    d = working()
+    d.wait(3.0)
+    assert d.heard[0] == (2.5, "One moment.")
+
+
+def test_silence_counts_from_the_end_of_the_callers_voice() -> None:
+    d = Aloud(silence=BUDGET)
+    d.tell(UserSpeechStarted()).wait(1.0)
+    d.tell(UserSpeechEnded(silence=0.2)).wait(0.1)
+    d.tell(Transcribed("book it", True)).wait(5.0)
+    assert d.heard[0] == (2.3, "One moment.")
+
+
+def test_every_silence_of_a_long_wait_is_within_the_budget() -> None:
+    d = working()
+    d.wait(20.0)
+    assert len(d.heard) > 6
+    assert max(gaps(d, 1.0)) <= 1.5
+
+
+def test_the_ladder_goes_from_a_short_line_over_progress_to_an_offer_made_once() -> None:
+    d = working()
+    d.wait(20.0)
+    said = [text for _, text in d.heard]
+    assert said[:2] == ["One moment.", "Still on it."]
+    assert said.count("Shall I call back?") == 1
+    assert next(at for at, text in d.heard if text == LADDER.offer) >= 1.0 + LADDER.offer_after
+
+
+def test_a_tools_own_line_comes_first_and_once() -> None:
+    d = working(ToolPolicy(filler="I look at the calendar."))
+    d.wait(8.0)
+    assert [text for _, text in d.heard][:2] == ["I look at the calendar.", "Still on it."]
+
+
+def test_a_tool_that_is_known_to_be_slow_is_announced_as_slow() -> None:
+    d = working(ToolPolicy(expected=6.0))
+    d.wait(3.0)
+    assert d.heard == [(2.5, "This takes a while.")]
+
+
+def test_a_tool_that_is_known_to_take_very_long_brings_the_offer_early() -> None:
+    d = working(ToolPolicy(expected=30.0))
+    d.wait(6.0)
+    assert [text for _, text in d.heard][:2] == ["This takes a while.", LADDER.offer]
+
+
+def test_a_quick_answer_needs_no_filler_and_none_is_made() -> None:
+    d = Aloud(silence=BUDGET)
+    d.says("hello")
+    d.wait(0.4)
+    d.answer("Hello there.")
+    d.wait(3.0)
+    assert [text for _, text in d.heard] == ["Hello there."]
+    assert not d.all(Speak)
+
+
+def test_a_filler_that_was_made_and_is_not_needed_leaves_no_trace() -> None:
+    d = Aloud(silence=BUDGET)
+    d.says("hello")
+    d.wait(0.9)  # 1.2 s after the caller's voice: the filler is ready
+    assert d.all(Speak)
+    d.answer("Hello there.")
+    d.wait(3.0)
+    assert [text for _, text in d.heard] == ["Hello there."]
+    assert len(d.all(Discard)) == 1
+    assert d.lines == ["user: hello", "assistant: Hello there."]
+
+
+def test_fillers_stay_out_of_the_history() -> None:
+    d = working()
+    d.wait(6.0)
+    d.returns("booked")
+    d.answer("It is booked.")
+    d.wait(5.0)
+    assert d.lines == ["user: book it", "call work c1", "output booked", "assistant: It is booked."]
+
+
+def test_a_result_that_is_in_beats_a_filler_that_is_due_for_a_second() -> None:
+    d = working()
+    d.wait(1.1)  # 2.4: the filler is due at 2.5
+    d.returns("booked")
+    d.wait(0.9)
+    assert d.heard == []
+    d.wait(0.2)
+    assert d.heard == [(3.4, "One moment.")]
+
+
+def test_a_filler_ends_at_a_word_when_the_answer_can_be_heard() -> None:
+    d = working()
+    d.wait(1.3)
+    assert d.heard == [(2.5, "One moment.")]
+    d.returns("booked")
+    d.answer("It is booked.")
+    stops = d.all(StopPlayout)
+    assert not stops  # the answer has words, and no sound yet
+    d.wait(0.2)
+    assert [stop.at_word for stop in d.all(StopPlayout)] == [True]
+    d.wait(2.0)
+    assert [text for _, text in d.heard] == ["One moment.", "It is booked."]
+
+
+def test_what_the_model_says_before_its_call_resets_the_clock() -> None:
+    d = working(text="Let me see.")
+    d.wait(5.0)
+    assert d.heard[1][0] - (d.heard[0][0] + 0.75) == 1.5
+
+
+def test_a_slow_voice_is_bridged_before_what_waits_for_it() -> None:
+    d = Aloud(silence=BUDGET)
+    d.says("hello")
+    generate = d.last(Generate)
+    d.tell(TextStarted(generate.gen), StepGenerated(generate.gen, "Hello there."))  # and no sound of it for long
+    d.wait(2.0)
+    assert d.heard == [(2.5, "One moment.")]
+    d.sounds(generate, "Hello there.").wait(2.0)
+    assert [text for _, text in d.heard] == ["One moment.", "Hello there."]
+
+
+def test_an_answer_that_runs_dry_is_bridged_and_goes_on() -> None:
+    d = Aloud(silence=BUDGET)
+    d.says("hello")
+    generate = d.last(Generate)
+    d.tell(TextStarted(generate.gen))
+    d.sounds(generate, "Well,", complete=False).wait(0.2)
+    d.runs_dry(generate).wait(1.7)
+    assert [text for _, text in d.heard] == ["Well,", "One moment."]
+    d.tell(StepGenerated(generate.gen, "Well, hello."))
+    d.sounds(generate, "Well, hello.").wait(2.0)
+    assert d.lines[-1] == "assistant: Well, hello."
+
+
+def test_a_caller_who_is_to_answer_is_left_in_peace() -> None:
+    d = Aloud(silence=BUDGET)
+    d.says("hello")
+    d.answer("What is your name?")
+    d.wait(60.0)
+    assert [text for _, text in d.heard] == ["What is your name?"]
+
+
+def test_a_cough_is_no_work() -> None:
+    d = Aloud(silence=BUDGET)
+    d.tell(UserSpeechStarted()).wait(0.3)
+    d.tell(UserSpeechEnded()).wait(10.0)
+    assert d.heard == []
+
+
+def test_a_tool_in_the_background_and_one_that_waits_for_the_caller_are_no_work() -> None:
+    d = working()
+    d.tell(ToolUpdated(d.last(RunTool).run, "started"))
+    d.answer("I have started.")
+    d.wait(10.0)
+    assert [text for _, text in d.heard] == ["I have started."]
+
+    d = working()
+    d.tell(RunSuspended(d.last(RunTool).run))
+    d.wait(10.0)
+    assert d.heard == []
+
+
+def test_speech_that_no_recogniser_understands_is_bridged_and_asked_about() -> None:
+    d = Aloud(silence=BUDGET, transcript_timeout=2.0)
+    d.tell(UserSpeechStarted()).wait(1.5)
+    d.tell(UserSpeechEnded()).wait(6.0)
+    assert [text for _, text in d.heard] == ["One moment.", "I'm sorry, I didn't catch that. Could you say it again?"]
+    assert max(gaps(d, 1.5)) <= 1.5
+
+
+def test_push_to_talk_may_be_silent_for_long() -> None:
+    d = Aloud(silence=BUDGET, turns=TurnHandling(detection="manual"))
+    d.tell(UserSpeechStarted()).wait(1.0)
+    d.tell(Transcribed("let me think", True), UserSpeechEnded()).wait(20.0)
+    assert d.heard == []
+
+
+def test_an_unfinished_sentence_is_waited_for_without_a_word_within_the_budget() -> None:
+    d = Aloud(silence=BUDGET, turns=TurnHandling(endpointing=Endpointing(0.3, 1.4)))
+    d.says("my number is", silence=0.2)
+    d.wait(0.05)
+    d.tell(UserSpeechStarted()).wait(1.0)
+    assert d.heard == []
+
+
+def test_the_turn_that_a_filler_bridged_does_not_cut_it() -> None:
+    d = Aloud(silence=BUDGET, transcript_timeout=2.0)
+    d.tell(UserSpeechStarted()).wait(1.5)
+    d.tell(UserSpeechEnded()).wait(1.6)
+    assert d.heard == [(3.0, "One moment.")]
+    d.tell(Transcribed("book it", True)).wait(0.05)
+    assert d.all(Generate)
+    assert not d.all(StopPlayout)
+
+
+def test_the_callers_voice_ends_a_filler_like_any_speech() -> None:
+    d = working()
+    d.wait(1.4)
+    d.speaks_up().wait(0.05)
+    d.tell(Transcribed("never mind that", True))
+    assert [stop.at_word for stop in d.all(StopPlayout)] == [False]
+
+
+def test_a_filler_made_ahead_that_fails_is_not_tried_at_once_again() -> None:
+    d = working()
+    d.wait(0.8)
+    speak = d.last(Speak)
+    d.tell(GenerationFailed(speak.gen, "no voice"))
+    d.wait(4.0)
+    assert 1 <= len(d.all(Speak)) <= 5
+
+
+def test_a_second_call_of_the_same_round_has_its_own_line() -> None:
+    d = Aloud(silence=BUDGET)
+    d.says("book it")
+    gen = d.last(Generate)
+    for number, line in enumerate(("First.", "Second.")):
+        call = Call(f"c{number}", "work", "{}", str(number))
+        d.tell(ToolCalled(gen.gen, call, ToolPolicy(filler=line)))
+    d.tell(StepGenerated(gen.gen, ""))
+    d.wait(7.0)
+    assert [text for _, text in d.heard][:3] == ["First.", "Second.", "Still on it."]
+
+
+def test_the_same_facts_give_the_same_fillers() -> None:
+    first, second = working(), working()
+    first.wait(15.0)
+    second.wait(15.0)
+    assert first.heard == second.heard
+
+
+def test_sound_that_is_there_is_not_bridged() -> None:
+    d = Aloud(silence=BUDGET)
+    d.says("hello")
+    d.wait(1.15)
+    generate = d.last(Generate)
+    d.tell(TextStarted(generate.gen), SoundReady(generate.segment), PlayoutStarted(generate.segment))
+    d.wait(3.0)
+    assert d.heard == []
+    d.tell(PlayoutStarved(generate.segment))
+    d.wait(1.4)
+    assert d.heard == []
