@@ -45,7 +45,7 @@ async def over_a_silent_tool(lookup: Lookup, llm: FakeLLM, words: str) -> tuple[
     """Have the tool called, then speak over it. Returns the call, settled, and how much later the answer came."""
     usual = await usual_reaction()
     begin = now()
-    async with SimulatedCall(llm, **silently()) as call:
+    async with SimulatedCall(llm, max_silence=None) as call:
         await call.start(Agent(tools=[lookup.tool]))
         await call.caller.says("find me a table")
         await until(begin + on_the_frame(5.0))
@@ -55,11 +55,6 @@ async def over_a_silent_tool(lookup: Lookup, llm: FakeLLM, words: str) -> tuple[
         await asyncio.sleep(15.0)
         await call.settled()
     return call, reaction(call, spoken) - usual
-
-
-def silently() -> dict[str, Any]:
-    """Options of a session that lets a tool run in silence."""
-    return {}
 
 
 def test_a_barge_in_while_a_reading_tool_runs_is_answered_at_once_and_the_tool_is_cancelled() -> None:
@@ -82,7 +77,7 @@ def test_a_barge_in_while_an_unsaid_tool_runs_is_answered_at_once_and_the_run_is
         usual = await usual_reaction()
         llm = model([LOOK, "As you like.", LOOK, "Two tables are free."])
         begin = now()
-        async with SimulatedCall(llm, **silently()) as call:
+        async with SimulatedCall(llm, max_silence=None) as call:
             dropped: list[str] = []
             call.session.on("tool_dropped", lambda event: dropped.append(event.function_call.name))
             await call.start(Agent(tools=[lookup.tool]))
@@ -162,7 +157,7 @@ def test_a_barge_in_before_the_tool_started_keeps_it_from_starting(why: str) -> 
         script: list[Turn] = [both, "As you like.", "Two tables are free."]
         llm = model([slow, "As you like."] if why == "the model still writes" else script)
         agent = Agent(tools=[renamed(first, "first"), second.tool])
-        async with SimulatedCall(llm, **silently()) as call:
+        async with SimulatedCall(llm, max_silence=None) as call:
             await call.start(agent)
             await call.caller.says("find me a table")
             await asyncio.sleep(3.0)
@@ -215,7 +210,7 @@ async def over_a_protected_tool() -> tuple[SimulatedCall, FakeLLM, float]:
         return "ordered"
 
     llm = model([Reply("I am ordering it for you now.", [("order", {})]), "Ordered, and with cheese."])
-    async with SimulatedCall(llm, **silently()) as call:
+    async with SimulatedCall(llm, max_silence=None) as call:
         await call.start(Agent(tools=[order]))
         await call.caller.says("order a pizza")
         await asyncio.sleep(1.2)

@@ -1,0 +1,85 @@
+"""`python -m tests.situations.walks --calls 2000 --seed S`: walk, show what was found, and how fast it went."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import statistics
+import sys
+import time
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from tests.situations.walks.checks import Findings, examine
+from tests.situations.walks.many import Stride, stroll
+from tests.situations.walks.walk import seeds, story, walk
+
+
+def main() -> int:
+    """Returns 1 if anything was wrong."""
+    parser = argparse.ArgumentParser(prog="python -m tests.situations.walks", description=__doc__)
+    parser.add_argument("--calls", type=int, default=2000, help="how many calls (default: 2000)")
+    parser.add_argument("--seed", default=str(time.time_ns() % 1_000_000), help="of all of them (default: the clock)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
+    parser.add_argument("--only", metavar="SEED/N", help="one call, told from beginning to end")
+    arguments = parser.parse_args()
+    logging.getLogger("antiphon").setLevel(logging.CRITICAL)
+    return tell(arguments.only) if arguments.only else many(arguments.seed, arguments.calls, arguments.jobs)
+
+
+def tell(seed: str) -> int:
+    """One call, and what is wrong with it."""
+    done = walk(seed)
+    print(story(done))
+    problems = examine(done).problems
+    print("\n".join(problems) or "nothing is wrong with it")
+    return bool(problems)
+
+
+def many(seed: str, calls: int, jobs: int) -> int:
+    """Many calls, with a bar to look at."""
+    console = Console()
+    console.print(f"seed {seed}")
+    total = Stride(Findings(), 0.0)
+    began = time.perf_counter()
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("", total=calls)
+        for stride in stroll(seeds(seed, calls), jobs):
+            total.add(stride)
+            wrong = len(total.found.problems)
+            progress.update(task, advance=stride.calls, description=f"{wrong} problems" if wrong else "nothing wrong")
+            for problem in stride.found.problems:
+                progress.console.print(problem, style="red", markup=False, highlight=False)
+    console.print(table(total, time.perf_counter() - began))
+    return bool(total.found.problems)
+
+
+def table(total: Stride, wall: float) -> Table:
+    """All figures."""
+    found = total.found
+    rows = Table(title="random walks", show_header=False)
+    for name, figure in found.figures.items():
+        rows.add_row(name, f"{figure:,}")
+    rows.add_section()
+    rows.add_row("turns lost", str(len(found.turns_lost)))
+    rows.add_row("results of kept calls never voiced", str(len(found.results_never_voiced)))
+    rows.add_row("results voiced twice", str(len(found.results_voiced_twice)))
+    rows.add_row("silences over the budget", str(len(found.silences)))
+    rows.add_row("other problems", str(len(found.other)))
+    rows.add_section()
+    rows.add_row("longest silence with work pending", f"{found.longest_silence:.2f} s")
+    rows.add_row("caller's onset to the agent's pause, at most", f"{1000 * found.slowest_pause:.0f} ms")
+    if len(found.reactions) > 1:
+        cuts = statistics.quantiles(found.reactions, n=20)
+        rows.add_row("end of a turn to the agent's next sound", f"{cuts[9]:.2f} s median, {cuts[18]:.2f} s p95")
+    rows.add_row("wall time", f"{wall:.0f} s")
+    rows.add_row("seconds of call per second of one core", f"{found.figures['seconds'] / max(total.cpu, 1e-9):.0f}")
+    return rows
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""Many walks: over all cores, in strides, each walk's failure kept with its seed."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+
+from tests.situations.walks.checks import Findings, examine
+from tests.situations.walks.walk import walk
+
+STRIDE = 10
+"""Calls that a process makes before it tells what it found."""
+
+
+@dataclass(slots=True)
+class Stride:
+    """What was found in some calls."""
+
+    found: Findings
+    cpu: float
+    """Seconds of processor time."""
+    calls: int = 0
+
+    def add(self, other: Stride) -> None:
+        """Take over what was found in others."""
+        self.found.add(other.found)
+        self.cpu += other.cpu
+        self.calls += other.calls
+
+
+def stride(seeds: Sequence[str]) -> Stride:
+    """Walk these."""
+    logging.getLogger("antiphon").setLevel(logging.CRITICAL)  # faults are on purpose
+    began = time.process_time()
+    found = Findings()
+    for seed in seeds:
+        try:
+            found.add(examine(walk(seed)))
+        except Exception as error:
+            found.other[f"{seed}: {type(error).__name__}: {str(error)[:400]}"] += 1
+    return Stride(found, time.process_time() - began, len(seeds))
+
+
+def stroll(seeds: Sequence[str], jobs: int) -> Iterator[Stride]:
+    """Walk all of these, on so many cores, and tell after each stride."""
+    strides = [seeds[at : at + STRIDE] for at in range(0, len(seeds), STRIDE)]
+    if jobs <= 1 or len(strides) == 1:
+        yield from map(stride, strides)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        for done in as_completed([pool.submit(stride, some) for some in strides]):
+            yield done.result()

@@ -1,0 +1,281 @@
+"""What a random call is made of: a model that is honest about what it knows, and tools with heavy tails.
+
+Every turn of the caller, every reply and every result carries a word of its own, so that what was lost, heard, told
+or told twice can be read off the history.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from antiphon import Agent, ChatMessage, FunctionCall, FunctionCallOutput, RunContext, ToolError, function_tool
+from antiphon.errors import ProviderError
+from antiphon.llm import ChatRequest
+from antiphon.testing import Fail, FakeTTS, Hang, Reply, now
+from antiphon.testing.caller import RATE
+from antiphon.testing.fakes import Turn
+from antiphon.tts import SynthesizedAudio
+
+Fate: TypeAlias = Literal["dies", "stalls"]
+
+FALLBACK = "Fallback line, nothing came to my mind."
+FAILURE = "Failure line, please say that again."
+
+_TURN = re.compile(r"\bt\d+\b")
+_RESULT = re.compile(r"\br\d+\b")
+_CHATTER = "well so then let us see what there is to be had on such a day as this one here".split()
+
+
+def turns_in(text: str) -> list[str]:
+    """The turns that a text carries."""
+    return _TURN.findall(text)
+
+
+def results_in(text: str) -> list[str]:
+    """The results that a text tells."""
+    return _RESULT.findall(text)
+
+
+@dataclass(slots=True)
+class ToolRun:
+    """One execution of a tool."""
+
+    kind: str
+    agent: str
+    arguments: int
+    result: str
+    began: float
+    ended: float | None = None
+    status: Literal["running", "done", "failed", "cancelled"] = "running"
+    kept: bool = False
+    """Whatever the caller says, its result must be told."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """One request to the model, and what it answered."""
+
+    number: int
+    at: float
+    agent: str
+    turns: frozenset[str]
+    """Those it showed."""
+    answer: str = ""
+
+
+@dataclass(slots=True)
+class World:
+    """The model, the tools, and what became of everything."""
+
+    rng: random.Random
+    runs: list[ToolRun] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+    handoffs: int = 0
+    llm_fate: Fate | None = None
+    """What happens to the next request."""
+    tts_fate: Fate | None = None
+    voice_failed: list[float] = field(default_factory=list)
+    """When."""
+    _calls: int = 0
+
+    # -- the model
+
+    def answer(self, request: ChatRequest) -> Turn:
+        """What the model says to a request: it tells what is new, knows what it told, and calls tools now and then."""
+        view = _View(request)
+        asked = Asked(len(self.asked), now(), view.instructions, frozenset(view.turns))
+        self.asked.append(asked)
+        if self.llm_fate is not None:
+            fate, self.llm_fate = self.llm_fate, None
+            said = self._chat(self.rng.randint(1, 6)) if self.rng.random() < 0.4 else ""
+            return Fail(ProviderError("told to fail"), text=said) if fate == "dies" else Hang(said)
+        reply = self._reply(view, f"a{asked.number}")
+        asked.answer = reply.text
+        return reply
+
+    def _reply(self, view: _View, tag: str) -> Reply:
+        rng = self.rng
+        if view.delivery and not view.untold:
+            return Reply("")
+        calls: list[tuple[str, dict[str, int]]] = []
+        chance = 0.0 if view.delivery or not view.tools else 0.5 if view.to_caller else 0.15
+        if rng.random() < chance:
+            calls = [self._call(view) for _ in range(rng.choice([1, 1, 1, 2]))]
+        if calls and rng.random() < 0.5:
+            return Reply("", calls)
+        words = [tag, *view.untold, *self._chat(rng.randint(1, 24)).split()]
+        return Reply(" ".join(words).capitalize() + ".", calls)
+
+    def _call(self, view: _View) -> tuple[str, dict[str, int]]:
+        kind = self.rng.choice([name for name in view.tools for _ in range(_OFTEN.get(name, 1))])
+        mine = [run for run in self.runs if run.agent == view.instructions and run.kind == kind]
+        again = [run for run in mine if run.arguments not in view.called]
+        if again and self.rng.random() < 0.5:  # what it called and cannot see, it calls again
+            return kind, {"n": self.rng.choice(again).arguments}
+        self._calls += 1
+        return kind, {"n": self._calls}
+
+    def _chat(self, count: int) -> str:
+        words = [self.rng.choice(_CHATTER) for _ in range(count)]
+        for at in range(8, count, 9):  # sentences, so that the voice can begin before the end
+            words[at] = words[at] + "."
+        return " ".join(words)
+
+    # -- the tools
+
+    def latency(self) -> float:
+        """Seconds that a tool takes: mostly short, up to 15."""
+        return min(15.0, 0.25 * self.rng.paretovariate(0.9))
+
+    def begin(self, kind: str, agent: str, n: int, *, kept: bool) -> ToolRun:
+        """A tool starts."""
+        run = ToolRun(kind, agent, n, f"r{len(self.runs)}", now(), kept=kept)
+        self.runs.append(run)
+        return run
+
+    async def work(self, run: ToolRun, seconds: float) -> str:
+        """A tool takes its time. Returns its result."""
+        try:
+            await asyncio.sleep(seconds)
+        except asyncio.CancelledError:
+            run.ended, run.status = now(), "cancelled"
+            raise
+        run.ended = now()
+        if self.rng.random() < 0.05:
+            run.status = "failed"
+            raise ToolError(f"could not do it, {run.result}")
+        run.status = "done"
+        return f"it is {run.result}"
+
+    @property
+    def is_working(self) -> bool:
+        """A tool runs."""
+        return any(run.status == "running" for run in self.runs)
+
+    def agent(self, name: str) -> Agent:
+        """An agent with all the tools."""
+        return _Walker(self, name)
+
+
+_OFTEN = {"read": 3, "find": 3, "write": 3, "work": 3, "protected": 1, "transfer": 1}
+
+
+class _View:
+    """What a request shows the model."""
+
+    def __init__(self, request: ChatRequest) -> None:
+        self.tools = [tool.id for tool in request.tools if tool.id in _OFTEN] if request.tool_choice != "none" else []
+        self.turns: list[str] = []
+        self.called: set[int] = set()
+        self.delivery = self.to_caller = False
+        self.instructions = ""
+        results: list[str] = []
+        told: set[str] = set()
+        for item in request.chat_ctx.items:
+            match item:
+                case ChatMessage(role="user"):
+                    self.turns += turns_in(item.text_content or "")
+                    self.to_caller = True
+                case ChatMessage(role="assistant"):
+                    told.update(results_in(item.text_content or ""))
+                case FunctionCall():
+                    self.called.add(_argument(item.arguments))
+                case FunctionCallOutput():
+                    results += results_in(item.output)
+                    self.to_caller = False
+                case ChatMessage(role="system"):
+                    text = item.text_content or ""
+                    self.instructions = self.instructions or text
+                    self.delivery = self.delivery or text.startswith("New results came in")
+                case _:
+                    pass
+        self.untold = [result for result in dict.fromkeys(results) if result not in told]
+
+
+def _argument(arguments: str) -> int:
+    digits = re.search(r"\d+", arguments)
+    return int(digits[0]) if digits else -1
+
+
+class _Walker(Agent):
+    """An agent with a tool of every kind."""
+
+    def __init__(self, world: World, name: str) -> None:
+        super().__init__(instructions=name)
+        self.world = world
+        self.name = name
+
+    def _begin(self, kind: str, n: int, *, kept: bool = False) -> ToolRun:
+        return self.world.begin(kind, self.name, n, kept=kept)
+
+    async def on_enter(self) -> None:
+        if self.world.rng.random() < 0.5:
+            self.session.say("Hello, how can I help you?")
+        else:
+            self.session.generate_reply(instructions="Greet the caller.")
+
+    @function_tool(effect="reads")
+    async def read(self, n: int) -> str:
+        """Look something up."""
+        return await self.world.work(self._begin("read", n), self.world.latency())
+
+    @function_tool
+    async def find(self, n: int) -> str:
+        """Do something, without saying what it does to the world."""
+        return await self.world.work(self._begin("find", n), self.world.latency())
+
+    @function_tool(effect="writes")
+    async def write(self, n: int) -> str:
+        """Change something."""
+        return await self.world.work(self._begin("write", n, kept=True), self.world.latency())
+
+    @function_tool
+    async def work(self, ctx: RunContext[Any], n: int) -> str:
+        """Do something in the background."""
+        run = self._begin("work", n)
+        await asyncio.sleep(0.05)
+        await ctx.update("It is under way.", silent=self.world.rng.random() < 0.5)
+        run.kept = not ctx.speech_handle.interrupted
+        return await self.world.work(run, 1.0 + self.world.latency())
+
+    @function_tool
+    async def protected(self, ctx: RunContext[Any], n: int) -> str:
+        """Do something that must not be interrupted."""
+        run = self._begin("protected", n, kept=True)
+        ctx.disallow_interruptions()
+        return await self.world.work(run, min(6.0, self.world.latency()))
+
+    @function_tool
+    async def transfer(self, n: int) -> Any:
+        """Hand the call to a colleague."""
+        self.world.handoffs += 1
+        run = self._begin("transfer", n)
+        said = await self.world.work(run, min(3.0, self.world.latency()))
+        agent = self.world.agent(f"agent {self.world.handoffs}")
+        return (agent, said) if self.world.rng.random() < 0.5 else agent
+
+
+class FatedTTS(FakeTTS):
+    """A voice that fails when the world says so: at once, or after some sound."""
+
+    def __init__(self, world: World, **options: Any) -> None:
+        super().__init__(sample_rate=RATE, **options)
+        self._world = world
+
+    async def synthesize(self, text: str) -> AsyncIterator[SynthesizedAudio]:
+        fate, self._world.tts_fate = self._world.tts_fate, None
+        lasts = self._world.rng.choice([0.0, 0.3, 1.0]) if fate is not None else 1e9
+        given = 0.0
+        async for audio in super().synthesize(text):
+            if given >= lasts:
+                self._world.voice_failed.append(now())
+                if fate == "stalls":
+                    await asyncio.get_running_loop().create_future()
+                raise ProviderError("told to fail")
+            given += audio.frame.duration
+            yield audio
