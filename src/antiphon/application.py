@@ -34,10 +34,12 @@ from antiphon.events import (
     ToolDroppedEvent,
     ToolEndedEvent,
     ToolExecutionUpdatedEvent,
+    TurnMetricsEvent,
     UserInputTranscribedEvent,
     UserState,
     UserStateChangedEvent,
 )
+from antiphon.metrics import CallMetrics, TurnMetrics
 from antiphon.options import NOT_GIVEN, NotGivenOr, SessionOptions, is_given
 from antiphon.protocols import ModelKind, ModelResolver
 from antiphon.realtime import RealtimeModel
@@ -194,7 +196,18 @@ class Application:
             vad=agent.vad,
             turn_detector=self.models["turn_detector"],
         )
+        self.events.when_listened("turn_metrics", self._measure)
         return self.driver
+
+    def _measure(self) -> None:
+        """Somebody wants to know what replies take."""
+        from antiphon.runtime.stopwatch import Stopwatch
+
+        driver = self.running
+        driver.stopwatch = Stopwatch(driver.began, self._measured, voiced=driver.has_audio_output)
+
+    def _measured(self, metrics: TurnMetrics, call: CallMetrics) -> None:
+        self.events.emit("turn_metrics", TurnMetricsEvent(metrics=metrics, call=call))
 
     @property
     def running(self) -> Driver:

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, overload
 
 from antiphon.chat import AgentHandoff, ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.errors import UsageError
+from antiphon.metrics import CallMetrics, TurnMetrics
 
 logger = logging.getLogger("antiphon")
 
@@ -174,6 +175,19 @@ class ToolEndedEvent(_Event):
 
 
 @dataclass(slots=True, kw_only=True)
+class TurnMetricsEvent(_Event):
+    """A reply of the agent is over: what it took.
+
+    Listen before the session starts; replies that were begun before anybody listened are not measured.
+    """
+
+    metrics: TurnMetrics
+    call: CallMetrics
+    """The sums of the call so far. Always the same object."""
+    type: Literal["turn_metrics"] = "turn_metrics"
+
+
+@dataclass(slots=True, kw_only=True)
 class ErrorEvent(_Event):
     """Something failed and the session went on."""
 
@@ -215,6 +229,7 @@ AgentEvent: TypeAlias = (
     | ToolDroppedEvent
     | ToolAdoptedEvent
     | ToolEndedEvent
+    | TurnMetricsEvent
     | ErrorEvent
     | CloseEvent
 )
@@ -228,6 +243,17 @@ class EventEmitter:
     def __init__(self) -> None:
         self._callbacks: dict[str, tuple[Callable[..., Any], ...]] = {}
         self._once: dict[str, list[Callable[..., Any]]] = {}
+        self._awaited: dict[str, Callable[[], None]] = {}
+
+    def when_listened(self, name: str, prepare: Callable[[], None]) -> None:
+        """Call `prepare` once: now if somebody listens to `name`, else when somebody begins to.
+
+        For what is only worth doing while somebody listens. One `prepare` a name: the last one given.
+        """
+        if self.listened(name):
+            prepare()
+        else:
+            self._awaited[name] = prepare
 
     def listened(self, name: str) -> bool:
         """True if somebody listens to `name`. Ask before you build an event."""
@@ -251,6 +277,9 @@ class EventEmitter:
                 " start a task inside a plain function: asyncio.create_task(...)"
             )
         self._callbacks[name] = (*self._callbacks.get(name, ()), callback)
+        prepare = self._awaited.pop(name, None)
+        if prepare is not None:
+            prepare()
         return callback
 
     @overload

@@ -124,6 +124,8 @@ def test_latency_is_what_the_recording_shows(tmp_path: Path) -> None:
     assert latency == pytest.approx(1000 * (agent[0] - caller[-1]), abs=1.0)
     answers = [turn for turn in call.report.turns if turn.role == "assistant"]
     assert answers[0].latency_ms == latency
+    (reply,) = call.report.replies
+    assert reply.response_delay == pytest.approx(latency / 1000, abs=0.03)
 
 
 def test_a_barge_in_cuts_the_agent_at_its_second() -> None:

@@ -21,8 +21,10 @@ from antiphon.events import (
     ToolCallEnded,
     ToolCallStarted,
     ToolExecutionUpdatedEvent,
+    TurnMetricsEvent,
     UserStateChangedEvent,
 )
+from antiphon.metrics import CallMetrics, Stretch, TurnMetrics
 from antiphon.session import AgentSession
 
 
@@ -34,10 +36,12 @@ class Watched(EventEmitter):
         self.history = ChatContext()
         self.time = 0.0
         self.shown: list[Turn | ToolCallRecord] = []
+        self.told: list[TurnMetrics] = []
         self.log = CallLog(
             lambda: self.time,
             on_turn=lambda turn: self.shown.append(dataclasses.replace(turn)),
             on_tool=lambda call: self.shown.append(dataclasses.replace(call)),
+            on_reply=self.told.append,
         )
         self.log.listen(cast("AgentSession[Any]", self))
 
@@ -75,9 +79,16 @@ def test_a_typed_turn_has_the_time_at_which_it_came() -> None:
 def test_an_answer_begins_when_the_agent_sounds_and_what_was_cut_is_kept() -> None:
     session = Watched()
     session.at(4.0, "agent_state_changed", AgentStateChangedEvent(old_state="thinking", new_state="speaking"))
+    session.at(5.5, "user_state_changed", UserStateChangedEvent(old_state="listening", new_state="speaking"))
     session.say(6.0, "assistant", "I have nine", interrupted=True, extra={"written": "I have nine and ten."})
     (turn,) = session.log.turns
     assert turn == Turn("assistant", "I have nine", 4.0, 6.0, interrupted=True, unheard="and ten.")
+
+
+def test_what_was_cut_while_the_caller_was_silent_was_not_cut_by_the_caller() -> None:
+    session = Watched()
+    session.say(6.0, "assistant", "One", interrupted=True)
+    assert session.log.turns[0].overtaken
 
 
 def executed(output: str, *, is_error: bool = False, call_id: str = "c1") -> FunctionToolsExecutedEvent:
@@ -157,6 +168,20 @@ def test_the_json_holds_calls_userdata_latency_history_and_errors() -> None:
     assert report["latency"]["voice_to_voice_ms"] == {"p50": 600.0, "p95": 690.0, "values": [500.0, 700.0]}
     assert report["history"][0]["content"] == ["Book it"]
     assert report["errors"] == ["ValueError: lost"]
+
+
+def test_the_json_holds_what_each_reply_took_and_the_sums() -> None:
+    session = Watched()
+    metrics = TurnMetrics(
+        1, "caller", "speech_1", 1.5, 4.0, speech_ended=1.0, decided=1.5, sound=(Stretch(2.0, 4.0),),
+        silences=(Stretch(1.0, 2.0),),
+    )  # fmt: skip
+    session.at(4.0, "turn_metrics", TurnMetricsEvent(metrics=metrics, call=CallMetrics([metrics])))
+    report = json.loads(json.dumps(session.log.report(5.0).to_json()))
+    assert session.told == [metrics]
+    (reply,) = report["replies"]
+    assert (reply["origin"], reply["endpointing_delay"], reply["response_delay"]) == ("caller", 0.5, 1.0)
+    assert (report["metrics"]["median_response_delay"], report["metrics"]["dead_air"]) == (1.0, 1.0)
 
 
 def test_userdata_that_was_never_set_is_null() -> None:

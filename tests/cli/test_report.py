@@ -15,6 +15,7 @@ import pytest
 from antiphon.audio import AudioFrame
 from antiphon.cli.call_log import CallReport, ToolCallRecord, Turn, percentiles
 from antiphon.cli.report import Answer, Sound, answers, write_report
+from antiphon.metrics import ResponseMetrics, Stretch, ToolMetrics, TurnMetrics
 from antiphon.transports.recorder import Cut, Span, StereoRecorder
 
 HOSTILE = "</script><img src=x onerror=alert(1)><!-- & \u2028"
@@ -38,6 +39,24 @@ def recorded() -> StereoRecorder:
 TURNS = [Span(1.0, 2.2), Span(4.0, 5.2)]
 
 
+def reply(**changes: Any) -> TurnMetrics:
+    """The caller stopped at 2.0 s, a tool ran, and the answer sounded from 2.5 s on, and was cut."""
+    responses = (
+        ResponseMetrics(True, 2.1, first_token=2.15, done=2.15, calls=1),
+        ResponseMetrics(True, 2.2, 2.3, 2.3, 2.4, first_byte=2.5, first_audio=2.5),
+    )
+    values: dict[str, Any] = {
+        "speech_ended": 2.0,
+        "decided": 2.1,
+        "responses": responses,
+        "tools": (ToolMetrics(f"look_up {HOSTILE}", "c1", 2.15, 2.2, "done"),),
+        "interrupted_at": 3.5,
+        "sound": (Stretch(2.5, 3.5),),
+        "silences": (Stretch(2.0, 2.5),),
+    }
+    return TurnMetrics(1, "caller", "speech_1", 2.1, 3.5, **(values | changes))
+
+
 def report(**changes: Any) -> CallReport:
     values: dict[str, Any] = {
         "turns": [
@@ -49,6 +68,7 @@ def report(**changes: Any) -> CallReport:
         "latency": {"voice_to_voice_ms": percentiles([500.0])},
         "history": [],
         "duration": 6.5,
+        "replies": [reply()],
     }
     return CallReport(**(values | changes))
 
@@ -88,6 +108,8 @@ def test_the_page_holds_the_call(tmp_path: Path) -> None:
     assert data["gaps"] == [{"from": 2.0, "to": 2.5}, {"from": 5.0, "to": 5.8}]
     assert data["cuts"] == [{"at": 3.5, "lost": 0.2}]
     assert data["agentSpans"][0] == {"start": 2.5, "end": 3.5}
+    assert [stage["kind"] for stage in data["replies"][0]["path"]] == ["turn_end", "model", "tool", "model", "voice"]
+    assert data["metrics"]["dead_air"] == 0.5
     assert max(data["peaks"]["caller"]) == 100
     assert data["peaks"]["agent"][:100] == [0] * 100
 
@@ -97,6 +119,13 @@ def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
     write_report(page, report(), title="Call", models="")
     text = page.read_text().replace("http://www.w3.org/2000/svg", "")
     assert not re.search(r"https?://|<link|@import|src=[\"']", text)
+
+
+def test_a_page_ends_each_wait_where_it_ended(tmp_path: Path) -> None:
+    page = tmp_path / "call.html"
+    silent = reply(responses=(), tools=(), sound=(), decided=None, interrupted_at=None)
+    write_report(page, report(replies=[silent]), title="Call", models="")
+    assert data_of(page)["replies"][0]["path"] == []
 
 
 def test_the_page_of_a_typed_call_has_no_time_line(tmp_path: Path) -> None:
@@ -129,5 +158,8 @@ def test_a_browser_draws_the_page_and_runs_nothing_that_was_said(tmp_path: Path)
     assert "<img" not in dom
     assert dom.count("&lt;img src=x onerror") >= 3
     assert dom.count("<path") >= 4  # two waves, two answers
+    assert "Where the time went" in dom
+    assert dom.count('class="stage"') == 5
+    assert "dead air in all" in dom
     assert "voice to voice, median" in dom
     assert "What the tools stored" in dom  # the last part: nothing failed before it

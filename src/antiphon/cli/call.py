@@ -85,7 +85,7 @@ async def voice_call(
                     turn.latency_ms = round(1000 * answer.delay, 1)
         screen.turn(turn)
 
-    log = CallLog(recorder.now, on_turn=on_turn, on_tool=screen.tool, on_interim=screen.interim)
+    log = CallLog(recorder.now, on_turn=on_turn, on_tool=screen.tool, on_interim=screen.interim, on_reply=screen.reply)
     room = Room(audio_input=caller, audio_output=output)
     screen.interim("Loading models ...")
     async with server.job(room, models=models) as job:
@@ -128,7 +128,7 @@ async def text_call(server: AgentServer, texts: Sequence[str], *, models: ModelC
     """Type turns to the agent, each when the one before was answered."""
     loop = asyncio.get_running_loop()
     began = loop.time()
-    log = CallLog(lambda: loop.time() - began, on_turn=screen.turn, on_tool=screen.tool)
+    log = CallLog(lambda: loop.time() - began, on_turn=screen.turn, on_tool=screen.tool, on_reply=screen.reply)
     async with server.job(Room(), models=models) as job:
         job.on_session(log.listen)
         session = await start_session(job)
@@ -140,6 +140,7 @@ async def text_call(server: AgentServer, texts: Sequence[str], *, models: ModelC
             await say(session, text)
         raise_error(job)
     report = log.report(loop.time() - began)
+    screen.summary(report)
     return Call(report, ran_with)
 
 

@@ -1,4 +1,4 @@
-"""What happened in a call, put in order while it happens: turns, tool calls, cuts, latencies.
+"""What happened in a call, put in order while it happens: turns, tool calls, cuts, and what each reply took.
 
 `CallLog` listens to a session's events and gives a `CallReport`, which is data: JSON for `--json`, and what the page of
 `report.py` is made of. All times are seconds since the call began.
@@ -24,9 +24,11 @@ from antiphon.events import (
     ToolCallEnded,
     ToolCallStarted,
     ToolExecutionUpdatedEvent,
+    TurnMetricsEvent,
     UserInputTranscribedEvent,
     UserStateChangedEvent,
 )
+from antiphon.metrics import CallMetrics, TurnMetrics
 from antiphon.session import AgentSession
 
 Status = Literal["running", "done", "error", "dropped", "cancelled", "unknown", "adopted"]
@@ -42,6 +44,8 @@ class Turn:
     ended: float
     interrupted: bool = False
     """The agent was cut: `text` is what was heard."""
+    overtaken: bool = False
+    """It was cut, and not by the caller: by the application, or a filler by the answer."""
     unheard: str = ""
     """What the agent was going to say when it was cut, as far as known."""
     latency_ms: float | None = None
@@ -75,6 +79,13 @@ class CallReport:
     history: list[dict[str, Any]]
     duration: float
     errors: list[str] = field(default_factory=list)
+    replies: list[TurnMetrics] = field(default_factory=list)
+    """What each reply took, in the order in which they ended."""
+
+    @property
+    def metrics(self) -> CallMetrics:
+        """The sums of `replies`."""
+        return CallMetrics(self.replies)
 
     def to_json(self) -> dict[str, Any]:
         """The object that `--json` prints."""
@@ -83,6 +94,8 @@ class CallReport:
             "tool_calls": [rounded(dataclasses.asdict(call)) for call in self.tool_calls],
             "userdata": self.userdata,
             "latency": self.latency,
+            "replies": [reply.to_json() for reply in self.replies],
+            "metrics": self.metrics.to_json(),
             "history": self.history,
             "duration": round(self.duration, 3),
             "errors": self.errors,
@@ -92,8 +105,8 @@ class CallReport:
 class CallLog:
     """Listens to one session. `now` gives seconds since the call began.
 
-    `on_turn`, `on_tool`, `on_interim` are told of each turn, each start and end of a tool call, and the caller's
-    words so far.
+    `on_turn`, `on_tool`, `on_interim`, `on_reply` are told of each turn, each start and end of a tool call, the
+    caller's words so far, and what a reply took that is over.
     """
 
     def __init__(
@@ -103,13 +116,16 @@ class CallLog:
         on_turn: Callable[[Turn], None] = lambda turn: None,
         on_tool: Callable[[ToolCallRecord], None] = lambda call: None,
         on_interim: Callable[[str], None] = lambda text: None,
+        on_reply: Callable[[TurnMetrics], None] = lambda reply: None,
     ) -> None:
         self.turns: list[Turn] = []
+        self.replies: list[TurnMetrics] = []
         self.errors: list[str] = []
         self._now = now
         self._on_turn = on_turn
         self._on_tool = on_tool
         self._on_interim = on_interim
+        self._on_reply = on_reply
         self._calls: dict[str, ToolCallRecord] = {}
         self._session: AgentSession[Any] | None = None
         self._user_began: float | None = None
@@ -126,6 +142,7 @@ class CallLog:
         session.on("tool_execution_updated", self._tool_updated)
         session.on("tool_adopted", self._tool_adopted)
         session.on("function_tools_executed", self._tools_executed)
+        session.on("turn_metrics", self._reply_over)
         session.on("error", self._failed)
 
     @property
@@ -156,6 +173,7 @@ class CallLog:
             history=history.to_dict(exclude_timestamp=False)["items"] if history is not None else [],
             duration=duration,
             errors=self.errors,
+            replies=list(self.replies),
         )
 
     # -- the caller
@@ -190,9 +208,14 @@ class CallLog:
             self._agent_began = None
             turn = Turn("assistant", item.text_content or "", began, now, interrupted=item.interrupted)
             if item.interrupted:
+                turn.overtaken = self._user_began is None
                 turn.unheard = rest_of(str(item.extra.get("written", "")), turn.text)
         self.turns.append(turn)
         self._on_turn(turn)
+
+    def _reply_over(self, event: TurnMetricsEvent) -> None:
+        self.replies.append(event.metrics)
+        self._on_reply(event.metrics)
 
     # -- tools
 

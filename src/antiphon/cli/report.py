@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from antiphon.cli.call_log import CallReport
+from antiphon.metrics import TurnMetrics
 from antiphon.transports.recorder import Cut, Span, StereoRecorder
 
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ def _data(call: CallReport, title: str, models: str, when: datetime) -> dict[str
         "turns": [dataclasses.asdict(turn) for turn in call.turns],
         "tools": [dataclasses.asdict(one) for one in call.tool_calls],
         "latency": call.latency["voice_to_voice_ms"],
+        "replies": [_reply_data(reply) for reply in call.replies],
+        "metrics": call.metrics.to_json(),
         "userdata": call.userdata,
         "errors": call.errors,
         "audio": None,
@@ -97,6 +100,12 @@ def _data(call: CallReport, title: str, models: str, when: datetime) -> dict[str
         "cuts": [],
         "gaps": [],
     }
+
+
+def _reply_data(reply: TurnMetrics) -> dict[str, Any]:
+    reached = (reply.first_answer, reply.first_audio, reply.interrupted_at, reply.ended)
+    until = next(moment for moment in reached if moment is not None)
+    return reply.to_json() | {"path": [dataclasses.asdict(stage) for stage in reply.path(until)]}
 
 
 def _sound_data(sound: Sound, path: Path) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from antiphon.cli.call_log import CallReport, ToolCallRecord, Turn
+from antiphon.metrics import TurnMetrics
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -47,10 +48,15 @@ class Screen:
         who, style = ("Caller", "bold blue") if turn.role == "user" else ("Agent ", "bold green")
         line = Text.assemble((f"{_clock(turn.started)}  ", "dim"), (who, style), "  ", turn.text)
         if turn.interrupted:
-            line.append("  [cut by the caller]", style="red")
-        if turn.latency_ms is not None:
-            line.append(f"  {turn.latency_ms:.0f} ms", style="dim")
+            line.append("  [cut short]" if turn.overtaken else "  [cut by the caller]", style="red")
         self._print(line)
+
+    def reply(self, reply: TurnMetrics) -> None:
+        """How long the caller waited for an answer, and for what."""
+        figures = reply_figures(reply)
+        if figures:
+            self.settle()
+            self._print(Text(f"{'':14}{figures}", style="dim"))
 
     def tool(self, call: ToolCallRecord) -> None:
         """A tool call begins, or has ended."""
@@ -73,14 +79,21 @@ class Screen:
         self._print(line)
 
     def summary(self, report: CallReport) -> None:
-        """The figures of a finished call by voice."""
+        """The figures of a finished call."""
         self.settle()
+        metrics = report.metrics
         latency = report.latency["voice_to_voice_ms"]
         if latency["values"]:
             self.notice(
                 f"Voice to voice: median {latency['p50']:.0f} ms, 95th percentile {latency['p95']:.0f} ms,"
                 f" {len(latency['values'])} answers"
             )
+            self.notice(
+                f"Dead air: {span(metrics.dead_air)} in all, {span(metrics.longest_silence)} at a time;"
+                f" {metrics.interruptions} of {metrics.replies} replies cut, {metrics.tools} tool calls"
+            )
+        if metrics.completion_tokens:
+            self.notice(f"Tokens: {metrics.prompt_tokens:,} read, {metrics.completion_tokens:,} written")
         for error in report.errors:
             self._print(Text(f"error  {error}", style="red"))
 
@@ -92,6 +105,50 @@ class Screen:
 
     def _print(self, line: Text) -> None:
         self.console.print(line)
+
+
+def reply_figures(reply: TurnMetrics) -> str:
+    """One line: the wait for the first sound (in text: for all of it), and what it was spent on.
+
+    "" for what was no answer to the caller.
+    """
+    if not reply.answers_caller:
+        return ""
+    since, first, answer = reply.waiting_since, reply.first_audio, reply.first_answer
+    if first is None:
+        cut = reply.interrupted_at
+        return _spent("answer", reply, since, reply.ended) if cut is None else _spent("cut", reply, since, cut)
+    if answer is None or answer - first < _ONE_SOUND:
+        parts = [_spent("answer", reply, since, first)]
+    else:
+        parts = [_spent("first sound", reply, since, first), _spent("answer", reply, first, answer)]
+    if reply.dead_air - (first - since) > _WORTH_TELLING:
+        parts.append(f"silent {span(reply.dead_air)} in all")
+    return " · ".join(parts)
+
+
+_ONE_SOUND = 0.05
+"""Seconds within which the first sound and the answer are told as one."""
+_WORTH_TELLING = 0.1
+"""Seconds of silence beyond the wait for the first sound that are told."""
+
+
+def _spent(what: str, reply: TurnMetrics, since: float, until: float) -> str:
+    """The wait for `until`, and what was done between `since` and then."""
+    spent: dict[str, float] = {}
+    for stage in reply.path(until):
+        if stage.ended > since:
+            spent[stage.name] = spent.get(stage.name, 0.0) + stage.ended - max(stage.started, since)
+    shares = [f"{name} {span(seconds)}" for name, seconds in spent.items() if seconds >= 0.001]
+    waited = f"{what} {span(until - reply.waiting_since)}"
+    return f"{waited} ({', '.join(shares)})" if shares else waited
+
+
+def span(seconds: float) -> str:
+    """For example "620 ms", "3.20 s" or "12.5 s"."""
+    if seconds < 0.9995:
+        return f"{1000 * seconds:.0f} ms"
+    return f"{seconds:.2f} s" if seconds < 9.995 else f"{seconds:.1f} s"
 
 
 def _outcome(call: ToolCallRecord) -> str:
