@@ -6,6 +6,7 @@ import asyncio
 import sys
 import threading
 from collections.abc import AsyncIterator
+from typing import Any
 
 from antiphon.cli.call import describe_models, raise_error, say, start_session
 from antiphon.cli.call_log import CallLog, Turn
@@ -34,7 +35,7 @@ async def chat(server: AgentServer, *, models: ModelChoice, screen: Screen) -> N
         await session.wait_for_idle()
         ended = asyncio.create_task(job.wait_for_shutdown())
         try:
-            async for line in _lines("> " if interactive else "", ended):
+            async for line in typed_lines("> " if interactive else "", ended):
                 if not session.is_running:  # it has just ended, and its job is about to
                     break
                 await say(session, line)
@@ -43,7 +44,7 @@ async def chat(server: AgentServer, *, models: ModelChoice, screen: Screen) -> N
             ended.cancel()
 
 
-async def _lines(prompt: str, ended: asyncio.Task[str]) -> AsyncIterator[str]:
+async def typed_lines(prompt: str, ended: asyncio.Future[Any]) -> AsyncIterator[str]:
     """The lines typed, without empty ones, until the input ends or `ended` is done.
 
     A thread reads, one line at a time and only when asked: input may be a terminal, a pipe or a file, and a thread that

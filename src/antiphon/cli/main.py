@@ -63,9 +63,10 @@ def _parser(program: str, *, with_file: bool) -> argparse.ArgumentParser:
     parser = _Parser(prog=program, description="Voice agents that do things.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
 
-    console = commands.add_parser("console", help="text chat with an agent in the terminal")
+    console = commands.add_parser("console", help="talk to an agent in the terminal: in text, or by voice with --audio")
     dev = commands.add_parser("dev", help="a page to talk to an agent from, while you work on it")
     call = commands.add_parser("call", help="call an agent with recorded or typed turns")
+    _add_sound(console)
     for command in (console, dev, call):
         if with_file:
             command.add_argument("file", type=Path, help="the agent file")
@@ -104,6 +105,40 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
         help="fail where a model of the file cannot be used, instead of a local one",
     )
     parser.add_argument("--debug", action="store_true", help="show tracebacks and logs")
+
+
+class _ListDevices(argparse.Action):
+    """Print the sound devices and leave, whatever else is on the command line."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> None:
+        from antiphon.transports.terminal import list_devices
+
+        try:
+            devices = list_devices()
+        except AntiphonError as error:
+            raise SystemExit(_tell(error, debug=False)) from None
+        for device in devices:
+            print(f"{device.number:3}  {device.kind:<12}  {device.name}")
+        parser.exit(0 if devices else 1, "" if devices else "No sound devices.\n")
+
+
+def _add_sound(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--audio", action="store_true", help="by voice, on this machine's microphone and loudspeaker")
+    parser.add_argument(
+        "--device",
+        action="append",
+        default=[],
+        metavar="WHICH",
+        help="a sound device by number or part of its name; give it twice for two",
+    )
+    parser.add_argument("--list-devices", action=_ListDevices, nargs=0, help="print the sound devices and leave")
+    parser.add_argument("--null-audio", action="store_true", help="by voice without sound, for a machine without any")
+    parser.add_argument("--push-to-talk", action="store_true", help="the microphone is off until Space is pressed")
+    parser.add_argument(
+        "--processing",
+        action=argparse.BooleanOptionalAction,
+        help="keep the agent's voice and noise out of the microphone; on where the package for it is installed",
+    )
 
 
 def _add_place(parser: argparse.ArgumentParser) -> None:
@@ -196,9 +231,18 @@ async def _console(options: argparse.Namespace, server: AgentServer | None) -> N
     from antiphon.cli.screen import Screen
 
     screen = Screen()
+    voice = options.audio or options.null_audio
+    if not voice and (options.device or options.push_to_talk or options.processing is not None):
+        raise UsageError("--device, --push-to-talk and --processing need a call by voice. Add --audio.")
     server = server or _load(options.file, livekit=options.livekit)
-    models = ModelChoice(named=_named(options), strict=options.strict_models, voice=False, notice=screen.notice)
-    await chat(server, models=models, screen=screen)
+    models = ModelChoice(named=_named(options), strict=options.strict_models, voice=voice, notice=screen.notice)
+    if not voice:
+        await chat(server, models=models, screen=screen)
+        return
+    from antiphon.cli.talk import TalkOptions, talk
+
+    wanted = TalkOptions(options.device, options.null_audio, options.processing, options.push_to_talk)
+    await talk(server, options=wanted, models=models, screen=screen)
 
 
 async def _dev(options: argparse.Namespace, server: AgentServer | None) -> None:

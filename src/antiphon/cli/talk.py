@@ -1,0 +1,245 @@
+"""A call by voice in the terminal: talk, or type, to an agent on this machine's microphone and loudspeaker.
+
+Above: `main.py`, which gives the devices and the models. Below: `TerminalAudio`, the agent server that runs the call,
+`Stage` and `Screen`, which show it. On a terminal the words, levels and keys are live; anywhere else each thing that
+is said or done is one plain line, and each line of the input is a turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from antiphon.audio import AudioFrame
+from antiphon.cli.call import describe_models, raise_error, say, start_session
+from antiphon.cli.call_log import CallLog, Turn
+from antiphon.cli.console import typed_lines
+from antiphon.cli.keys import Key, Line, LineEditor, Typed, can_read_keys, typing
+from antiphon.cli.models import ModelChoice
+from antiphon.cli.screen import Screen
+from antiphon.cli.stage import Stage, View
+from antiphon.errors import UsageError
+from antiphon.events import (
+    AgentOutputTranscribedEvent,
+    AgentStateChangedEvent,
+    ToolCallEnded,
+    ToolCallStarted,
+    ToolExecutionUpdatedEvent,
+    UserInputTranscribedEvent,
+    UserStateChangedEvent,
+)
+from antiphon.server.room import Room
+from antiphon.server.server import AgentServer
+from antiphon.session import AgentSession
+from antiphon.transport import AudioInput, AudioOutput
+from antiphon.transports.processing import AudioProcessing
+from antiphon.transports.terminal import DeviceSettings, TerminalAudio, choose_devices, list_devices
+
+SILENT_MICROPHONE = 5.0
+"""Seconds of nothing but zeros after which the caller is told."""
+TAIL = 0.3
+"""Seconds that the microphone stays open after the talk key: people press it with their last word."""
+
+
+@dataclass(slots=True, frozen=True)
+class TalkOptions:
+    """How a call by voice is made."""
+
+    devices: Sequence[str] = ()
+    """Numbers or names, see `choose_devices`; none: the system's own."""
+    null: bool = False
+    """No sound devices."""
+    processing: bool | None = None
+    """Clean the microphone; None: if the package is there."""
+    push_to_talk: bool = False
+
+
+async def talk(server: AgentServer, *, options: TalkOptions, models: ModelChoice, screen: Screen) -> None:
+    """Run the call until the caller or the agent ends it. Raises `AntiphonError` for what makes it impossible."""
+    settings = await asyncio.to_thread(device_settings, options)
+    processing = await _processing(options, screen)
+    async with TerminalAudio(settings) as audio:
+        audio.input.muted = options.push_to_talk
+        line: tuple[AudioInput, AudioOutput | None] = audio.input, audio.output
+        if processing is not None:
+            line = processing.wrap(*line)
+        await _Conversation(server, audio, Room(audio_input=line[0], audio_output=line[1]), options, screen).run(models)
+
+
+def device_settings(options: TalkOptions) -> DeviceSettings:
+    """The devices that were asked for. Raises `UsageError` for one that is not there."""
+    if options.null or not options.devices:
+        return DeviceSettings(null=options.null)
+    chosen = choose_devices(options.devices, list_devices())
+    return DeviceSettings(microphone=chosen.get("microphone"), loudspeaker=chosen.get("loudspeaker"))
+
+
+async def _processing(options: TalkOptions, screen: Screen) -> AudioProcessing | None:
+    if options.processing is False:
+        return None
+    processing = AudioProcessing()
+    try:
+        await processing.prepare()
+    except UsageError as error:
+        if options.processing:
+            raise
+        screen.notice(f"The agent may hear itself, use headphones: {error}")
+        return None
+    return processing
+
+
+class _Conversation:
+    """One call: what the session does, shown; what the caller types and presses, done."""
+
+    def __init__(
+        self, server: AgentServer, audio: TerminalAudio, room: Room, options: TalkOptions, screen: Screen
+    ) -> None:
+        self._server = server
+        self._audio = audio
+        self._room = room
+        self._options = options
+        self._screen = screen
+        self._loop = asyncio.get_running_loop()
+        self._began = self._loop.time()
+        self._live = can_read_keys() and screen.console.is_terminal
+        self._view = View(push_to_talk=options.push_to_talk, muted=options.push_to_talk)
+        self._editor = LineEditor()
+        self._session: AgentSession[Any] | None = None
+        self._hung_up = asyncio.Event()
+        self._heard = 0.0
+        """Seconds that the microphone has given."""
+
+    async def run(self, models: ModelChoice) -> None:
+        log = CallLog(self._now, on_turn=self._on_turn, on_tool=self._screen.tool)
+        async with self._shown(), self._server.job(self._room, models=models) as job:
+            job.on_session(log.listen)
+            job.on_session(self._listen)
+            self._session = await start_session(job)
+            ran_with = describe_models(self._session, "llm", "stt", "tts")
+            self._screen.notice(f"Running with {ran_with}. Ctrl-D ends the call.")
+            ends = [
+                asyncio.create_task(job.wait_for_shutdown(), name="the agent ends the call"),
+                asyncio.create_task(self._audio.wait_failed(), name="the sound device fails"),
+                asyncio.create_task(self._caller(self._session), name="the caller ends the call"),
+            ]
+            try:
+                done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    task.result()
+            finally:
+                for task in ends:
+                    task.cancel()
+                await asyncio.wait(ends)
+            raise_error(job)
+
+    def _now(self) -> float:
+        return self._loop.time() - self._began
+
+    @contextlib.asynccontextmanager
+    async def _shown(self) -> AsyncIterator[None]:
+        if not self._live:
+            yield
+            return
+        self._audio.input.listen(self._on_block)
+        async with Stage(self._screen.console, self._view).shown():
+            with typing(self._editor, self._on_typed):
+                yield
+
+    # -- what the session does
+
+    def _listen(self, session: AgentSession[Any]) -> None:
+        if not self._live:
+            return
+        session.on("agent_state_changed", self._agent_state)
+        session.on("user_state_changed", self._user_state)
+        session.on("user_input_transcribed", self._caller_words)
+        session.on("agent_output_transcribed", self._agent_words)
+        session.on("tool_execution_updated", self._tool)
+        session.on("turn_metrics", self._answered)
+
+    def _agent_state(self, event: AgentStateChangedEvent) -> None:
+        state = event.new_state
+        self._view.doing = state if state in ("thinking", "speaking") else "listening"
+
+    def _user_state(self, event: UserStateChangedEvent) -> None:
+        self._view.caller_speaks = event.new_state == "speaking"
+
+    def _caller_words(self, event: UserInputTranscribedEvent) -> None:
+        self._view.words, self._view.speaker = event.transcript, "user"
+
+    def _agent_words(self, event: AgentOutputTranscribedEvent) -> None:
+        self._view.words, self._view.speaker = event.transcript, "assistant"
+
+    def _tool(self, event: ToolExecutionUpdatedEvent) -> None:
+        match event.update:
+            case ToolCallStarted(function_call=call):
+                self._view.tools[call.call_id] = (call.name, self._now())
+            case ToolCallEnded(call_id=call_id):
+                self._view.tools.pop(call_id, None)
+
+    def _answered(self, event: Any) -> None:
+        delay = event.metrics.response_delay
+        if delay is not None:
+            self._view.response = delay
+
+    def _on_turn(self, turn: Turn) -> None:
+        if self._view.speaker == turn.role:
+            self._view.words = ""  # it stands in the transcript now
+        self._screen.turn(turn)
+
+    def _on_block(self, recorded: AudioFrame, given: AudioFrame) -> None:
+        view = self._view
+        view.now = self._now()
+        view.caller.hear(recorded)
+        view.agent.hear(given)
+        self._heard += recorded.duration
+        if not view.caller.ever and not view.muted and not self._options.null and self._heard > SILENT_MICROPHONE:
+            view.caller.ever = True
+            self._screen.notice(
+                "The microphone is silent. Is it switched off, or another one? --list-devices shows them."
+            )
+
+    # -- what the caller does
+
+    async def _caller(self, session: AgentSession[Any]) -> None:
+        """Wait until the caller hangs up."""
+        if self._live:
+            await self._hung_up.wait()
+            return
+        await session.wait_for_idle()
+        never: asyncio.Future[None] = self._loop.create_future()
+        async for text in typed_lines("", never):
+            if not session.is_running:
+                break
+            await say(session, text)
+
+    def _on_typed(self, typed: Typed) -> None:
+        match typed:
+            case Line(text=text):
+                if self._session is not None and self._session.is_running:
+                    self._session.submit_user_turn(text)
+            case Key.END:
+                self._hung_up.set()
+            case Key.MUTE:
+                self._mute(not self._view.muted)
+            case Key.TALK if self._options.push_to_talk:
+                self._press_to_talk()
+        self._view.typed = self._editor.text
+
+    def _mute(self, muted: bool) -> None:
+        self._view.muted = self._audio.input.muted = muted
+
+    def _press_to_talk(self) -> None:
+        if self._view.muted:
+            self._mute(False)
+            return
+        self._view.muted = True
+        self._loop.call_later(TAIL, self._talked)
+
+    def _talked(self) -> None:
+        if self._view.muted and self._session is not None and self._session.is_running:
+            self._audio.input.muted = True
+            self._session.commit_user_turn()
