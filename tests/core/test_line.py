@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from antiphon.core.commands import Generate, PausePlayout, Play, ResumePlayout, Speak, StopGenerating, StopPlayout
+from antiphon.core.commands import (
+    Generate,
+    PausePlayout,
+    Play,
+    ResumePlayout,
+    RunTool,
+    Speak,
+    StopGenerating,
+    StopPlayout,
+)
 from antiphon.core.facts import (
+    InterruptionsDisallowed,
     InterruptRequested,
     PlayoutFinished,
     PlayoutProgressed,
@@ -240,3 +250,60 @@ def test_every_handle_of_say_is_done_once() -> None:
     while d.core.deadline is not None:
         d.wait(10)
     assert sorted(e.speech or 0 for e in d.emitted("speech_done")) == speeches
+
+
+def test_an_answer_whose_voice_breaks_is_apologised_for_once() -> None:
+    d = Dialogue()
+    d.types("what time is it")
+    d.model("It is noon.")
+    d.tell(PlayoutFinished(d.last(Play).segment, "It", failed=True))
+    assert d.last(Speak).text == "I'm sorry, something went wrong on my side. Could you say that again?"
+    d.voice(d.last(Speak).text or "")
+    d.tell(PlayoutFinished(d.last(Play).segment, "", failed=True))
+    assert len(d.all(Speak)) == 1
+    assert d.emitted("speech_done")
+    assert d.lines == ["user: what time is it", "assistant: It~"]
+
+
+def test_a_loudspeaker_that_says_nothing_more_counts_as_failed() -> None:
+    d = Dialogue(stall_timeout=4.0)
+    d.types("what time is it")
+    d.model("It is noon.")
+    d.wait(4.1)
+    assert d.all(StopPlayout)
+    assert d.all(Speak)
+
+
+def test_a_word_before_tools_that_breaks_is_not_apologised_for() -> None:
+    d = Dialogue()
+    d.types("book it")
+    d.model("Let me see.", "work")
+    d.tell(PlayoutFinished(d.last(Play).segment, "", failed=True))
+    assert not d.all(Speak)
+
+
+def test_speech_protected_by_a_tool_is_not_paused_by_a_voice() -> None:
+    d = Dialogue()
+    d.types("book it")
+    d.model("I book it now.", "work")
+    d.tell(InterruptionsDisallowed(d.last(RunTool).run), UserSpeechStarted())
+    assert not d.all(PausePlayout)
+
+
+def test_a_tool_that_forbids_interruption_lets_what_was_paused_go_on() -> None:
+    d = Dialogue()
+    d.types("book it")
+    d.model("I book it now.", "work")
+    d.tell(UserSpeechStarted())
+    assert d.all(PausePlayout)
+    d.tell(InterruptionsDisallowed(d.last(RunTool).run))
+    assert d.all(ResumePlayout)
+
+
+def test_a_false_alarm_is_counted_from_the_end_of_the_voice() -> None:
+    d = Dialogue()
+    d.types("hello")
+    d.model("Hello there, how are you?")
+    d.tell(UserSpeechStarted()).wait(0.3)
+    d.tell(UserSpeechEnded(silence=0.2)).wait(0.31)
+    assert d.all(ResumePlayout)

@@ -195,11 +195,12 @@ class Conversation:
                 tool_loop.returned(floor, fact)
             case PlayoutProgressed(segment, heard):
                 floor.line.progressed(segment, heard)
-            case PlayoutFinished(segment_id, heard):
+            case PlayoutFinished(segment_id, heard, failed):
                 gone = floor.line.finished(segment_id, heard)
                 if gone is not None:
                     floor.segment_gone(gone)
-                    floor.finish_if_over(gone.speech)
+                    if not (failed and tool_loop.voice_failed(floor, gone)):
+                        floor.finish_if_over(gone.speech)
             case SpeechRequested():
                 self._speech_requested(fact)
             case HookReturned():
@@ -220,7 +221,7 @@ class Conversation:
                 self._voice_started()
             case UserSpeechEnded(silence):
                 floor.turn.speech_ended(self._out.now, silence)
-                floor.line.doubt()
+                floor.line.doubt(silence)
             case EndOfTurnPredicted(version, probability):
                 floor.turn.predicted(version, probability)
             case UserTurnCommitRequested():
@@ -280,10 +281,12 @@ class Conversation:
 
     def _voice_started(self) -> None:
         turn, line = self._floor.turn, self._floor.line
+        sounding = line.sounding
         if not turn.has_floor:
-            turn.over_agent = line.sounding is not None
+            turn.over_agent = sounding is not None
         turn.speech_started(self._out.now)
-        line.suspect()
+        if sounding is not None and not self._floor.is_protected(sounding.speech):
+            line.suspect()
 
     def _words(self, text: str, *, final: bool) -> None:
         floor, turn = self._floor, self._floor.turn
@@ -339,6 +342,9 @@ class Conversation:
         if run is None:
             return
         run.protected = True
+        sounding = self._floor.line.sounding
+        if sounding is not None and self._floor.is_protected(sounding.speech):
+            self._floor.line.clear_doubt()
         if run.bond is Bond.ORPHAN:
             self._floor.keep_orphan(run)
 
@@ -417,10 +423,10 @@ class Conversation:
                 self._out.send(CancelTool(run))
             case GenerationFailed(gen) | StepGenerated(gen):
                 self._out.send(StopGenerating(gen))
-            case PlayoutFinished(segment_id):
+            case PlayoutFinished(segment_id, failed=failed):
                 self._out.send(StopPlayout(segment_id))
                 heard = next((s.heard for s in self._floor.line.segments if s.id == segment_id), "")
-                fact = PlayoutFinished(segment_id, heard)
+                fact = PlayoutFinished(segment_id, heard, failed)
             case _:
                 pass
         self._route(fact)

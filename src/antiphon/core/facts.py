@@ -193,6 +193,8 @@ class PlayoutFinished:
 
     segment: int
     heard: str
+    failed: bool = False
+    """Its voice broke or fell silent for good: the rest will not be heard."""
 
 
 # -- tools

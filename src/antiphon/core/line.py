@@ -184,7 +184,7 @@ class Line:
     def play(self, segment: Segment) -> None:
         """Give it to the loudspeaker."""
         segment.sound = Sound.PLAYING
-        self._out.promise(segment.id, PlayoutFinished(segment.id, ""), None)
+        self._out.promise(segment.id, PlayoutFinished(segment.id, "", failed=True), None)
         overtaken = segment is self.segments[0] and len(self.segments) > 1 and self.segments[1].sound is Sound.PLAYING
         if overtaken:
             self._out.rearm(self.segments[1].id, None)
@@ -261,24 +261,22 @@ class Line:
         """A voice was heard over the agent, and whether it means to interrupt is open."""
         return self._doubt is not Doubt.CLEAR
 
-    def suspect(self) -> bool:
-        """The caller's voice began. True if it is over the agent, which then falls silent until the matter is clear."""
-        sounding = self.sounding
-        if sounding is None or not self._interruption.enabled or not sounding.speech.interruptible:
-            return False
+    def suspect(self) -> None:
+        """The caller's voice began over the agent, which falls silent until the matter is clear."""
+        if self.sounding is None:
+            return
         self._doubt = Doubt.SUSPECTED
         self._doubt_since = self._out.now
         if not self.paused:
             self.paused = True
             self._out.send(PausePlayout())
             self._watch()
-        return True
 
-    def doubt(self) -> None:
-        """The caller's voice ended without words so far."""
+    def doubt(self, silence: float) -> None:
+        """The caller's voice ended `silence` seconds ago, without words so far."""
         if self._doubt is Doubt.SUSPECTED:
             self._doubt = Doubt.DOUBTFUL
-            self._doubt_since = self._out.now
+            self._doubt_since = self._out.now - silence
 
     def clear_doubt(self) -> None:
         """The matter is settled, or there is nothing left to interrupt."""

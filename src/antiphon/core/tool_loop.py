@@ -12,6 +12,7 @@ from __future__ import annotations
 from antiphon.core import texts
 from antiphon.core.facts import Call, Handoff, ToolCalled, ToolReturned, ToolUpdated
 from antiphon.core.floor import Floor
+from antiphon.core.line import Segment
 from antiphon.core.offers import Offer
 from antiphon.core.runs import Bond, Run
 from antiphon.core.speech import Gate, Kind, OpenCall, Speech, Stage, Step
@@ -191,6 +192,17 @@ def failed(floor: Floor, gen: int, error: str, text: str) -> None:
     speech.failed = True
     speech.stage = Stage.SPEAKING
     floor.finish_if_over(speech)
+
+
+def voice_failed(floor: Floor, segment: Segment) -> bool:
+    """The caller heard a segment in part, or not at all. True if they are told so; once for each speech."""
+    speech = segment.speech
+    is_last = speech.stage is Stage.SPEAKING and not speech.live
+    if speech.kind is not Kind.REPLY or not is_last or speech.interrupted or speech.fallback or speech.last_round:
+        return False
+    speech.fallback = True
+    floor.begin_step(speech, tools=False, say=floor.options.failure_line)
+    return True
 
 
 def cancel(floor: Floor, run: Run) -> None:

@@ -387,7 +387,8 @@ class Playout:
     def _report_finished(self, segment: Segment, heard: str) -> None:
         if self.captions:
             self.caption(segment, heard, final=True)
-        self._driver.report(PlayoutFinished(segment.id, heard))
+        failed = isinstance(segment, Voiced) and segment.failed
+        self._driver.report(PlayoutFinished(segment.id, heard, failed))
 
     def _keep_raw(self, segment: Voiced) -> None:
         if not segment.failed and segment.spoken and segment.raw.strip() != segment.spoken:
