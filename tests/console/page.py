@@ -178,6 +178,11 @@ class Page:
             assert piece.sample_rate == self.rate
             self._microphone += piece.data
 
+    @property
+    def speaking(self) -> bool:
+        """Whether there is more to say."""
+        return bool(self._microphone)
+
     # -- what came
 
     def of(self, type: str, **fields: Any) -> list[dict[str, Any]]:
@@ -185,7 +190,7 @@ class Page:
         return [m for m in self.messages if m["type"] == type and all(m.get(k) == v for k, v in fields.items())]
 
     async def until(self, condition: Callable[[], Any], timeout: float = PATIENCE) -> Any:
-        """Wait until `condition()` holds, looking after every message. Returns what it gave."""
+        """Wait until `condition()` holds, looking after every message and every frame. Returns what it gave."""
         async with asyncio.timeout(timeout):
             while not (found := condition()):
                 self._changed.clear()
@@ -248,6 +253,7 @@ class Page:
                 del self._microphone[:size]
                 await self.socket.send(data.ljust(size, b"\0"))
                 self.speaker.advance()
+                self._changed.set()
                 state = self.speaker.epoch, self.speaker.played
                 if self._reports and state != told:
                     told = state

@@ -134,7 +134,8 @@ def test_a_pause_stops_the_clock_and_is_sent_once() -> None:
         output.pause()
         output.pause()
         await asyncio.sleep(0.05)
-        assert (output.played, wire.sent[1:]) == (pytest.approx(0.1), [("pause", 0)])
+        assert output.played == pytest.approx(0.1)
+        assert wire.sent[1:] == [("pause", 0)]
 
     with_output(check)
 
@@ -156,7 +157,9 @@ def test_clear_gives_the_length_of_what_will_not_be_heard() -> None:
         output.write(speech(1.0, RATE))
         output.report(0, 4800)
         lost = output.clear()
-        assert (lost, output.played, wire.sent[-1]) == (pytest.approx(0.9), pytest.approx(0.1), ("clear", 1))
+        assert lost == pytest.approx(0.9)
+        assert output.played == pytest.approx(0.1)
+        assert wire.sent[-1] == ("clear", 1)
 
     with_output(check)
 

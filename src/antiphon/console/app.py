@@ -118,9 +118,9 @@ async def _tell_news(calls: Calls, socket: WebSocket) -> None:
         gone = asyncio.create_task(_until_gone(socket))
         unread = asyncio.create_task(line.broken())
         try:
-            await asyncio.wait([gone, unread], return_when=asyncio.FIRST_COMPLETED)
-            if unread.done():
-                unread.result()
+            done, _ = await asyncio.wait([gone, unread], return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
         finally:
             gone.cancel()
             unread.cancel()

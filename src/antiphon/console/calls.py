@@ -90,7 +90,7 @@ class Calls:
         self._empty = asyncio.Event()
         self._empty.set()
         self._free = asyncio.Semaphore(self.limits.max_calls)
-        file.on_change(self._file_changed)
+        file.on_change(self.tell_news)
 
     @property
     def running(self) -> int:
@@ -157,7 +157,8 @@ class Calls:
             return protocol.agent_file("broken", self.file.problem)
         return protocol.agent_file("loaded")
 
-    def _file_changed(self) -> None:
+    def tell_news(self) -> None:
+        """Tell every call how it stands with the agent file; where there is newer code, have them end politely."""
         for call in list(self._running.values()):
             call.line.send(self.file_news())
             if self.file.server is not None:

@@ -8,6 +8,8 @@ with, and new ones are refused with what is wrong until it is mended.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import importlib.util
 import logging
 import sys
 from collections.abc import Callable, Iterator
@@ -49,8 +51,11 @@ class AgentFile:
         self._events.emit("change")
 
     def _load(self) -> tuple[AgentServer | None, str]:
-        for name in dict(self._modules_beside()):
+        for name, file in self._modules_beside():
             del sys.modules[name]  # calls that run keep theirs
+            # Compiled code is told from new by second and length: two saves in a row may look the same.
+            with contextlib.suppress(OSError):
+                Path(importlib.util.cache_from_source(file)).unlink(missing_ok=True)
         try:
             return load_agent_file(self.path, livekit=self._livekit), ""
         except AgentFileError as error:

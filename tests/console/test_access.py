@@ -1,0 +1,104 @@
+"""Who may call, and how much of what."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.requests import HTTPConnection
+
+from antiphon.console.access import Access, Allowance, is_loopback
+from antiphon.console.protocol import CloseCode, Refused
+
+
+def connection(host: str, *, origin: str | None = None, query: str = "") -> HTTPConnection:
+    headers = [(b"host", host.encode())]
+    if origin is not None:
+        headers.append((b"origin", origin.encode()))
+    return HTTPConnection({"type": "websocket", "path": "/call", "query_string": query.encode(), "headers": headers})
+
+
+def refused(access: Access, asked: HTTPConnection) -> CloseCode | None:
+    try:
+        access.check(asked)
+    except Refused as refusal:
+        return refusal.code
+    return None
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.8.8.8", "agent.localhost"])
+def test_a_server_on_this_machines_own_addresses_asks_for_no_token(host: str) -> None:
+    assert Access.to(host).token is None
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.7", "::", "example.org", "127.0.0.1.example.org"])
+def test_any_other_server_asks_for_a_token_that_cannot_be_guessed(host: str) -> None:
+    tokens = {Access.to(host).token for _ in range(10)}
+    assert len(tokens) == 10
+    assert all(token is not None and len(token) >= 24 for token in tokens)
+
+
+def test_a_token_that_was_given_is_asked_for_everywhere() -> None:
+    assert refused(Access.to("127.0.0.1", "secret"), connection("127.0.0.1:8080")) is CloseCode.UNAUTHORISED
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8080", "localhost:8080", "localhost", "[::1]:8080"])
+def test_without_a_token_the_names_of_this_machine_are_answered(host: str) -> None:
+    assert refused(Access.to("127.0.0.1"), connection(host)) is None
+
+
+@pytest.mark.parametrize(
+    "host", ["example.org", "example.org:8080", "192.168.1.7:8080", "", "[nonsense", "localhost.io"]
+)
+def test_without_a_token_a_name_that_was_made_to_mean_this_machine_is_refused(host: str) -> None:
+    assert refused(Access.to("127.0.0.1"), connection(host)) is CloseCode.FORBIDDEN
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("token=right", None),
+        ("token=wrong", CloseCode.UNAUTHORISED),
+        ("token=", CloseCode.UNAUTHORISED),
+        ("", CloseCode.UNAUTHORISED),
+        ("token=r%C3%AFght", CloseCode.UNAUTHORISED),
+    ],
+)
+def test_the_token_opens_and_nothing_else_does(query: str, code: CloseCode | None) -> None:
+    access = Access.to("0.0.0.0", "right")
+    assert refused(access, connection("192.168.1.7:8080", query=query)) is code
+
+
+@pytest.mark.parametrize(
+    ("origin", "code"),
+    [
+        ("http://localhost:8080", None),
+        ("https://localhost:8080", None),
+        (None, None),
+        ("http://example.org", CloseCode.FORBIDDEN),
+        ("http://localhost:9090", CloseCode.FORBIDDEN),
+        ("null", CloseCode.FORBIDDEN),
+    ],
+)
+def test_pages_of_another_place_are_refused(origin: str | None, code: CloseCode | None) -> None:
+    assert refused(Access.to("127.0.0.1"), connection("localhost:8080", origin=origin)) is code
+
+
+def test_a_page_of_another_place_is_refused_also_with_the_token() -> None:
+    asked = connection("192.168.1.7:8080", origin="http://example.org", query="token=t")
+    assert refused(Access.to("0.0.0.0", "t"), asked) is CloseCode.FORBIDDEN
+
+
+@pytest.mark.parametrize("host", ["", "example.org", "10.0.0.1", "256.0.0.1"])
+def test_other_names_are_not_this_machine(host: str) -> None:
+    assert not is_loopback(host)
+
+
+def test_an_allowance_is_used_up_and_grows_back() -> None:
+    allowance = Allowance(rate=2.0, burst=3.0)
+    assert [allowance.take(1, now=0.0) for _ in range(4)] == [True, True, True, False]
+    assert allowance.take(1, now=1.0)
+
+
+def test_an_allowance_never_grows_beyond_its_burst() -> None:
+    allowance = Allowance(rate=100.0, burst=2.0)
+    allowance.take(1, now=0.0)
+    assert [allowance.take(1, now=99.0) for _ in range(3)] == [True, True, False]
