@@ -218,6 +218,8 @@ def test_a_stalled_loudspeaker_ends_the_segment() -> None:
     d.tell(PlayoutStarted(d.last(Play).segment), PlayoutProgressed(d.last(Play).segment, "One"))
     d.wait(4.1)
     assert d.lines == ["user: hello", "assistant: One~"]
+    d.voice(d.last(Speak).text or "")  # the apology, which does not sound either
+    d.wait(4.1)
     assert d.core.idle
 
 
