@@ -87,6 +87,8 @@ class ResponseMetrics:
     first_audio: float | None = None
     """The caller heard the first of it."""
     calls: int = 0
+    characters: int = 0
+    """Of its text, once it is done."""
     filler: bool = False
     """Said while the answer was still being worked on, by the session or a tool."""
     prompt_tokens: int = 0

@@ -254,10 +254,10 @@ class Stopwatch:
             case ToolCalled(gen, call):
                 self._note_token(gen, now)
                 self._called(gen, call.call_id, call.name, now)
-            case StepGenerated(gen):
-                self._update(gen, done=now)
-            case GenerationFailed(gen):
-                self._update(gen, done=now, failed=True)
+            case StepGenerated(gen, text):
+                self._update(gen, done=now, characters=len(text))
+            case GenerationFailed(gen, text=text):
+                self._update(gen, done=now, failed=True, characters=len(text))
             case SpeechRequested(speech, kind, run=run):
                 self._requested(speech, kind, run, now)
             case ResponseBegan(response, turn=turn):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from antiphon.compat.livekit.notices import notice
@@ -95,7 +95,7 @@ class BVCTelephony(_NoiseCancellation):
 
 @dataclass
 class UsageSummary:
-    """What calls have cost. Not counted here."""
+    """What calls have cost, as far as it was collected."""
 
     llm_prompt_tokens: int = 0
     llm_prompt_cached_tokens: int = 0
@@ -104,15 +104,6 @@ class UsageSummary:
     tts_characters_count: int = 0
     tts_audio_duration: float = 0.0
     stt_audio_duration: float = 0.0
-
-
-@dataclass
-class AgentMetrics:
-    """One measurement. None are made here."""
-
-    type: str = ""
-    label: str = ""
-    values: dict[str, Any] = field(default_factory=dict)
 
 
 class UsageCollector:

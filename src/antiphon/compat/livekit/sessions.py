@@ -15,6 +15,7 @@ from antiphon import session as native
 from antiphon.agent import Agent
 from antiphon.chat import ChatMessage
 from antiphon.compat.livekit.agents import mcp_toolsets
+from antiphon.compat.livekit.metrics import AgentMetrics, measurements
 from antiphon.compat.livekit.models import model_for
 from antiphon.compat.livekit.notices import without_effect
 from antiphon.compat.livekit.quiet import UsageSummary
@@ -174,9 +175,9 @@ class FunctionToolsExecutedEvent(events.FunctionToolsExecutedEvent):
 
 @dataclass(slots=True, kw_only=True)
 class MetricsCollectedEvent:
-    """Never given here."""
+    """Something was measured. All of a reply's measurements are given when it is over."""
 
-    metrics: Any
+    metrics: AgentMetrics
     created_at: float = field(default_factory=time.time)
     type: Literal["metrics_collected"] = "metrics_collected"
 
@@ -240,6 +241,7 @@ class AgentSession(native.AgentSession[Userdata]):
             max_tool_steps=max_tool_steps + ROUNDS_BEYOND,
             **without_effect("AgentSession", options, SESSION_OPTIONS_WITHOUT_EFFECT),
         )
+        self.when_listened("metrics_collected", self._measure)
 
     async def start(self, agent: Agent, *, room: Any = None, **options: Any) -> RunResult | None:
         """Begin the call with `agent` in charge. Takes the models, too."""
@@ -290,6 +292,13 @@ class AgentSession(native.AgentSession[Userdata]):
     def usage(self) -> UsageSummary:
         """What the call has cost. Not counted here: all zero."""
         return UsageSummary()
+
+    def _measure(self) -> None:
+        self.on("turn_metrics", self._tell_measurements)
+
+    def _tell_measurements(self, event: events.TurnMetricsEvent) -> None:
+        for measurement in measurements(event):
+            self.emit("metrics_collected", MetricsCollectedEvent(metrics=measurement))
 
     def emit(self, name: str, *arguments: Any) -> None:
         super().emit(name, *(livekit_event(argument) for argument in arguments))

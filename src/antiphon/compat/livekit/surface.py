@@ -126,7 +126,8 @@ _EVENTS = [
     *_ours(
         "sessions", "FunctionToolsExecutedEvent", "cancel_tool_reply() raises: return ToolResult(reply_required=False)"
     ),
-    *_ours("sessions", "MetricsCollectedEvent SessionUsageUpdatedEvent", "never given"),
+    *_ours("sessions", "MetricsCollectedEvent", "all of a reply's measurements come when it is over"),
+    *_ours("sessions", "SessionUsageUpdatedEvent", "never given"),
     *_not(
         "there is no such event; a recogniser that fails gives an error event",
         "UserTranscriptionTimeoutEvent OverlappingSpeechEvent",
@@ -442,12 +443,13 @@ MODULES: Mapping[str, list[Name]] = {
         *_same("tools.mcp", "MCPServer MCPToolset MCPToolOptions"),
     ],
     "livekit.agents.metrics": [
-        *_ours("quiet", "UsageCollector UsageSummary", "nothing is measured here by itself: all zero"),
+        *_ours("quiet", "UsageCollector UsageSummary", "tokens and characters; seconds of sound are not counted"),
         *_ours("quiet", "log_metrics"),
-        *_ours("quiet", "AgentMetrics", "never given"),
+        *_ours("metrics", "AgentMetrics LLMMetrics EOUMetrics", "told when the reply is over"),
+        *_ours("metrics", "TTSMetrics", "told when the reply is over, without durations"),
         *_not(
-            "nothing is measured by the session; antiphon call --json has the latency of a call",
-            "LLMMetrics STTMetrics TTSMetrics EOUMetrics VADMetrics RealtimeModelMetrics ModelUsageCollector "
+            "listen to the session's turn_metrics events: docs/metrics.md",
+            "STTMetrics VADMetrics RealtimeModelMetrics ModelUsageCollector "
             "DecisionMetrics EOTInferenceMetrics InterruptionMetrics LLMModelUsage TTSModelUsage STTModelUsage "
             "InterruptionModelUsage EOTModelUsage ModelUsage AgentSessionUsage",
         ),
