@@ -308,7 +308,7 @@ def test_the_server_says_goodbye_when_it_stops(tmp_path: Path) -> None:
         async with serving(write(tmp_path, ECHO)) as server:
             async with Page(server.url, audio=False) as page:
                 await page.wait_for("ready")
-                server.server.should_exit = True
+                server.stop()
                 await page.wait_for("ended", reason="the server stops")
 
     run(check)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -54,11 +55,18 @@ class Place:
 
 
 class _Server(uvicorn.Server):
-    """Ends the calls before it stops, so that their pages learn of it and their reports are written."""
+    """Ends the calls before it stops, so that their pages learn of it and their reports are written.
+
+    It leaves signals to its owner, who has things to put away after it.
+    """
 
     def __init__(self, config: uvicorn.Config, calls: Calls) -> None:
         super().__init__(config)
         self._calls = calls
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await self._calls.end_all("the server stops", timeout=STOP_TIMEOUT)
@@ -108,8 +116,17 @@ class PageServer:
     url: str
     """What to open, the token included."""
 
+    def stop(self) -> None:
+        """Have it stop: calls end first. A second time: at once."""
+        self.server.force_exit = self.server.should_exit
+        self.server.should_exit = True
+
     async def run(self) -> None:
-        """Wait until it is told to stop, by a signal. Raises what broke it, if anything did."""
+        """Wait until it is told to stop, by `stop` or a signal. Raises what broke it, if anything did."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(NotImplementedError):  # Windows; there Ctrl-C cancels this
+                loop.add_signal_handler(number, self.stop)
         await asyncio.wait([self.serving, self.watching], return_when=asyncio.FIRST_COMPLETED)
         for task in (self.serving, self.watching):
             if task.done():

@@ -1,7 +1,7 @@
 """Certificates for the page's address: browsers give the microphone to secure pages only, and to this machine's own.
 
 The helper makes a certificate of its own for a name or address in the local network. No browser knows who signed it, so
-each asks once whether to go on; it is kept for as long as it is good, so that it asks once and not every day.
+each asks whether to go on; it is kept for as long as it is good, so that it asks once and not every day.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ class Certificate:
 
     chain: Path
     key: Path
+    authority: Path | None = None
+    """Who signed it, for a device that is to trust it without asking. Nobody has that key any more."""
 
 
 def given_certificate(chain: Path | None, key: Path | None) -> Certificate | None:
@@ -46,7 +48,7 @@ def own_certificate(names: tuple[str, ...], folder: Path | None = None) -> Certi
     """
     folder = folder or _cache_folder()
     stem = "_".join(sorted(name.replace(":", "-") for name in names))
-    certificate = Certificate(folder / f"{stem}.pem", folder / f"{stem}.key")
+    certificate = Certificate(folder / f"{stem}.pem", folder / f"{stem}.key", folder / f"{stem}.ca.pem")
     if not _is_good(certificate):
         _make(names, certificate)
     return certificate
@@ -58,11 +60,14 @@ def _make(names: tuple[str, ...], certificate: Certificate) -> None:
     except ImportError:
         raise UsageError("--tls: trustme is not installed. Install it with: pip install 'antiphon[dev]'") from None
     until = datetime.now(UTC) + VALID
-    issued = trustme.CA(organization_name="Antiphon").issue_cert(*names, not_after=until)
+    authority = trustme.CA(organization_name="Antiphon", organization_unit_name="antiphon dev --tls")
+    issued = authority.issue_cert(*names, not_after=until)
     certificate.chain.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     certificate.key.touch(mode=0o600)
     issued.private_key_pem.write_to_path(certificate.key)
     certificate.chain.write_bytes(b"".join(part.bytes() for part in issued.cert_chain_pems))
+    if certificate.authority is not None:
+        authority.cert_pem.write_to_path(certificate.authority)
 
 
 def _is_good(certificate: Certificate) -> bool:

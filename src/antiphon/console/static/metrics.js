@@ -1,7 +1,7 @@
 // Where the time of one turn went. Pure: the server's figures in, stretches of time out.
 
 /**
- * @typedef {"turn_end" | "hook" | "model" | "tool" | "voice" | "line"} StageKind
+ * @typedef {"turn_end" | "hook" | "model" | "writing" | "tool" | "voice" | "line"} StageKind
  * @typedef {{kind: StageKind, name: string, started: number, ended: number}} Stage  they may overlap
  * @typedef {object} Turn  moments in seconds since the call began; null where it did not happen
  * @property {"turn"} type

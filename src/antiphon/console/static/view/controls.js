@@ -30,6 +30,9 @@ export function showControls(call, conversation, begin) {
   const choice = one("push-to-talk", HTMLInputElement);
   const say = one("say", HTMLInputElement);
 
+  /** The focus lies on "hang up" because there was nothing else while the call came about. */
+  let carried = false;
+
   start.addEventListener("click", () => begin(true));
   some("type-only").addEventListener("click", () => begin(false));
   hangUp.addEventListener("click", () => call.hangUp());
@@ -67,11 +70,13 @@ export function showControls(call, conversation, begin) {
     press(push, call.pushed, call.pushed ? "Listening" : "Hold to talk", "#mic");
     put(/** @type {Element} */ (start.querySelector("span")), phase.name === "ended" ? "Call again" : "Call");
     say.placeholder = live ? "Type instead of talking" : "Type to call without voice";
-    // A key that was pressed must not be gone under the finger: focus goes to what took its place.
-    if (had instanceof HTMLElement && had !== document.body && had.closest("[hidden]")) {
-      const next = [push, mute, hangUp, start, say].find((node) => !node.hidden);
-      next?.focus({ preventScroll: true });
+    // A key that was pressed must not be gone under the finger: focus goes to what took its place. It does not stay
+    // on "hang up", where a second press would end what the first began.
+    const orphaned = had instanceof HTMLElement && had.closest("[hidden]") !== null;
+    if (orphaned || (live && carried && had === hangUp)) {
+      [push, mute, hangUp, start].find((node) => !node.hidden)?.focus({ preventScroll: true });
     }
+    carried = !live && on && (carried || orphaned);
   });
   choice.checked = new URLSearchParams(location.search).has("push_to_talk");
   return { get pushToTalk() { return choice.checked; }, focusTyping: () => say.focus() }; // prettier-ignore

@@ -10,25 +10,35 @@ const NAMES = {
   turn_end: "end of turn",
   hook: "your hook",
   model: "model",
+  writing: "writing",
   tool: "tool",
   voice: "voice",
   line: "line",
 };
 
+/** Seconds below which a stretch is seen in the bar, and not worth a figure. */
+const WORTH_A_FIGURE = 0.0015;
+
 /** @param {import("../metrics.js").Timing} timing @returns {HTMLElement} */
 export function bar({ stretches, total, deadAir, sounded }) {
   const scale = Math.max(SCALE, total);
   const strip = make("div", { class: "strip", "aria-hidden": "true" });
-  const list = make("ul", { class: "figures", "aria-label": "Where the time went" });
+  /** @type {Map<string, {kind: string, seconds: number}>} */
+  const sums = new Map();
   let at = 0;
   for (const { kind, name, from, to } of stretches) {
-    const label = kind === "tool" ? name : NAMES[kind];
+    const label = kind === "tool" ? name : (NAMES[kind] ?? name);
     const piece = make("i", { class: kind, title: `${label}: ${ms(to - from)}, until ${ms(to)}` });
     piece.style.marginLeft = (100 * (from - at)) / scale + "%";
     piece.style.width = (100 * (to - from)) / scale + "%";
     at = to;
     strip.append(piece);
-    list.append(make("li", { class: kind }, label + " ", make("b", {}, ms(to - from))));
+    sums.set(label, { kind, seconds: to - from + (sums.get(label)?.seconds ?? 0) });
+  }
+  const list = make("ul", { class: "figures", "aria-label": "Where the time went" });
+  for (const [label, { kind, seconds }] of sums) {
+    if (seconds < WORTH_A_FIGURE && kind !== "tool") continue;
+    list.append(make("li", { class: kind }, label + " ", make("b", {}, ms(seconds))));
   }
   if (deadAir > 0) list.append(make("li", { class: "dead" }, "dead air ", make("b", {}, ms(deadAir))));
   const title = sounded ? "From your last sound to the agent's first" : "From your turn to the answer";

@@ -66,7 +66,7 @@ export function showSummary(conversation) {
       refresh(underruns);
       if (recording) {
         const src = withToken(recording);
-        card.append(make("audio", { controls: "", preload: "none", src, "aria-label": "Recording of the call" }));
+        card.append(make("audio", { controls: "", preload: "metadata", src, "aria-label": "Recording of the call" }));
       }
       if (!report) return;
       const href = withToken(report);
