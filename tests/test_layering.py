@@ -44,6 +44,7 @@ LAYERS: dict[int, frozenset[str]] = {
             "plugins",
             "inference",
             "telemetry",
+            "background_audio",
         }
     ),
 }
@@ -52,7 +53,8 @@ LAYER = {part: layer for layer, parts in LAYERS.items() for part in parts}
 SHELLS: dict[str, frozenset[str]] = {
     "cli": frozenset({"server", "transports", "providers", "compat", "console"}),
     "console": frozenset({"server", "transports", "cli"}),  # the page holds calls as the command line does
-    "server": frozenset({"cli"}),  # `server.run()` is the command line's front door
+    "server": frozenset({"cli", "transports"}),  # `server.run()` is the command line's front door; a room mixes
+    "background_audio": frozenset({"transports"}),
     "plugins": frozenset({"providers"}),
     "inference": frozenset({"providers"}),
     "compat": frozenset({"server", "plugins", "inference", "providers"}),

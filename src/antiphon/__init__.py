@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from antiphon.agent import Agent
     from antiphon.audio import AudioFrame
+    from antiphon.background_audio import AudioConfig, BackgroundAudioPlayer, BuiltinAudioClip, PlayHandle
     from antiphon.chat import (
         AgentConfigUpdate,
         AgentHandoff,
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
 _HOME = {
     "agent": ("Agent",),
     "audio": ("AudioFrame",),
+    "background_audio": ("AudioConfig", "BackgroundAudioPlayer", "BuiltinAudioClip", "PlayHandle"),
     "chat": (
         "AgentConfigUpdate",
         "AgentHandoff",
@@ -187,11 +189,14 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "AntiphonError",
     "AsyncRunContext",
     "AsyncToolset",
+    "AudioConfig",
     "AudioFrame",
     "AudioInput",
     "AudioInputOptions",
     "AudioOutput",
     "AudioProcessing",
+    "BackgroundAudioPlayer",
+    "BuiltinAudioClip",
     "ChatChunk",
     "ChatContent",
     "ChatContext",
@@ -224,6 +229,7 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "NOT_GIVEN",
     "NotGiven",
     "NotGivenOr",
+    "PlayHandle",
     "ProviderConnectionError",
     "ProviderError",
     "ProviderStatusError",

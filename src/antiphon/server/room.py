@@ -1,7 +1,7 @@
 """The room of one call, in this process: a name, the caller's audio, and an end.
 
 A room knows nothing of sessions and jobs. `AgentSession.start(room=)` takes its audio from here; a text call's room
-has none.
+has none. Its loudspeaker mixes, so that background sound may join the call at any time.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from antiphon.events import EventEmitter
 from antiphon.protocols import DtmfReceived
 from antiphon.transport import AudioInput, AudioOutput
+from antiphon.transports.mixer import MixedOutput
 
 _numbers = itertools.count(1)
 
@@ -28,7 +29,11 @@ class Room:
     ) -> None:
         self.name = name or f"room-{next(_numbers)}"
         self._audio_input = audio_input
-        self._audio_output = audio_output
+        self._audio_output: MixedOutput | None
+        if audio_output is None or isinstance(audio_output, MixedOutput):
+            self._audio_output = audio_output
+        else:
+            self._audio_output = MixedOutput(audio_output)
         self._events = EventEmitter()
         self._ended: str | None = None
 
@@ -38,8 +43,8 @@ class Room:
         return self._audio_input
 
     @property
-    def audio_output(self) -> AudioOutput | None:
-        """The caller's ear, or None in a text call."""
+    def audio_output(self) -> MixedOutput | None:
+        """The caller's ear, or None in a text call: what the room was given, behind a mixer."""
         return self._audio_output
 
     @property
