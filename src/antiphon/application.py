@@ -38,6 +38,7 @@ from antiphon.events import (
     UserInputTranscribedEvent,
     UserState,
     UserStateChangedEvent,
+    UserTurnExceededEvent,
 )
 from antiphon.metrics import CallMetrics, TurnMetrics
 from antiphon.options import NOT_GIVEN, NotGivenOr, SessionOptions, is_given
@@ -644,6 +645,10 @@ class Application:
         if self.events.listened("agent_false_interruption"):
             self.events.emit("agent_false_interruption", AgentFalseInterruptionEvent(resumed=True))
 
+    def _turn_exceeded(self, command: Emit) -> None:
+        if self.events.listened("user_turn_exceeded"):
+            self.events.emit("user_turn_exceeded", UserTurnExceededEvent(transcript=command.value))
+
     def _error(self, command: Emit) -> None:
         error = self.running.generation.errors.get(command.gen or 0)
         if error is None:
@@ -688,6 +693,7 @@ _REACTIONS: dict[EventKind, Callable[[Application, Emit], None]] = {
     "tool_dropped": Application._tool_dropped,
     "tools_executed": Application._tools_executed,
     "false_interruption": Application._false_interruption,
+    "turn_exceeded": Application._turn_exceeded,
     "handoff": Application._handed_off,
     "task_began": Application._task_began,
     "idle": Application._idle,

@@ -88,6 +88,15 @@ class AgentFalseInterruptionEvent(_Event):
 
 
 @dataclass(slots=True, kw_only=True)
+class UserTurnExceededEvent(_Event):
+    """The caller said as much as one turn may hold (`user_turn_limit`): the agent takes the word."""
+
+    transcript: str
+    """What they said so far."""
+    type: Literal["user_turn_exceeded"] = "user_turn_exceeded"
+
+
+@dataclass(slots=True, kw_only=True)
 class SpeechCreatedEvent(_Event):
     """The agent is about to say something."""
 
@@ -223,6 +232,7 @@ AgentEvent: TypeAlias = (
     | AgentOutputTranscribedEvent
     | ConversationItemAddedEvent
     | AgentFalseInterruptionEvent
+    | UserTurnExceededEvent
     | SpeechCreatedEvent
     | FunctionToolsExecutedEvent
     | ToolExecutionUpdatedEvent

@@ -87,7 +87,8 @@ class AgentSession(EventEmitter, Generic[Userdata]):
 
     Events (`session.on(name, callback)`): agent_state_changed, user_state_changed, user_input_transcribed,
     agent_output_transcribed, conversation_item_added, speech_created, function_tools_executed,
-    tool_execution_updated, tool_dropped, tool_adopted, tool_ended, agent_false_interruption, error, close. Their
+    tool_execution_updated, tool_dropped, tool_adopted, tool_ended, agent_false_interruption, user_turn_exceeded,
+    turn_metrics, error, close. Their
     objects are in `antiphon.events`.
     """
 
@@ -342,8 +343,8 @@ class AgentSession(EventEmitter, Generic[Userdata]):
 
     @property
     def options(self) -> SessionOptions:
-        """The options it runs with."""
-        return self._options
+        """The options it runs with; before `start` without what follows from its models and its audio."""
+        return self._options if self._driver is None else self._driver.options
 
     @property
     def llm(self) -> Any:

@@ -28,7 +28,7 @@ from antiphon.options import NOT_GIVEN
 from antiphon.protocols import ModelKind, model_resolver
 from antiphon.providers.pydantic_ai import LLM as PydanticAI
 from antiphon.tasks import GetNameTask as NativeGetNameTask
-from antiphon.testing import FakeLLM, Reply, run_virtual, transcript
+from antiphon.testing import FakeLLM, FakeSpeaker, FakeTTS, Reply, run_virtual, transcript
 from antiphon.tools.mcp import MCPServerStdio, MCPToolset
 from tests.calls import outputs
 
@@ -70,8 +70,18 @@ def test_the_model_may_call_tools_once_more_than_the_limit_says(limit: int) -> N
 
 def test_an_option_without_effect_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(2):
-        AgentSession(preemptive_generation=True, user_away_timeout=10.0)
-    assert told(caplog) == ["AgentSession: no effect here: preemptive_generation, user_away_timeout"]
+        AgentSession(ivr_detection=True, aec_warmup_duration=1.0)
+    assert told(caplog) == ["AgentSession: no effect here: ivr_detection, aec_warmup_duration"]
+
+
+def test_no_line_is_said_that_the_file_did_not_ask_for() -> None:
+    async def main() -> None:
+        session = AgentSession[Any](llm=FakeLLM(["Hello."]), tts=FakeTTS())
+        await session.start(Agent(instructions=""), output=FakeSpeaker())
+        assert session.options.silence is None
+        await session.aclose()
+
+    run_virtual(main())
 
 
 def test_an_option_that_nobody_knows_is_refused() -> None:
@@ -84,18 +94,22 @@ def test_an_option_that_nobody_knows_is_refused() -> None:
 def test_turn_options_are_those_of_the_session(caplog: pytest.LogCaptureFixture) -> None:
     turns = TurnHandlingOptions(
         turn_detection="stt",
-        endpointing=EndpointingOptions(mode="fixed", min_delay=0.4, max_delay=2.0),
+        endpointing=EndpointingOptions(mode="dynamic", min_delay=0.4, max_delay=2.0, alpha=0.9),
         interruption={"enabled": False, "min_words": 0, "false_interruption_timeout": 1.5},
-        preemptive_generation={"enabled": True},
+        preemptive_generation={"enabled": True, "preemptive_tts": True},
+        user_turn_limit={"max_words": 50},
     )
     options = AgentSession(turn_handling=turns).options.turns
     assert options.detection == "stt"
     assert (options.endpointing.min_delay, options.endpointing.max_delay) == (0.4, 2.0)
     assert (options.interruption.enabled, options.interruption.min_words) == (False, 1)
     assert options.interruption.false_after == 1.5
+    assert options.endpointing.mode == "dynamic"
+    assert options.preemptive_generation.enabled
+    assert options.user_turn_limit.max_words == 50
     assert told(caplog) == [
-        "turn_handling['endpointing']: no effect here: mode",
-        "turn_handling: no effect here: preemptive_generation",
+        "turn_handling['endpointing']: no effect here: alpha",
+        "turn_handling['preemptive_generation']: no effect here: preemptive_tts",
     ]
 
 

@@ -36,7 +36,6 @@ SESSION_OPTIONS_WITHOUT_EFFECT = (
     "loop",
     "min_consecutive_speech_delay",
     "min_interruption_duration",
-    "preemptive_generation",
     "preemptive_tts",
     "resume_false_interruption",
     "session_close_transcript_timeout",
@@ -45,7 +44,6 @@ SESSION_OPTIONS_WITHOUT_EFFECT = (
     "transcription_timeout",
     "tts_text_transforms",
     "use_tts_aligned_transcript",
-    "user_away_timeout",
     "video_sampler",
 )
 """Options of `AgentSession` that are accepted, told, and not used."""
@@ -65,6 +63,16 @@ _FLAT_INTERRUPTION = {
     "agent_false_interruption_timeout": "false_interruption_timeout",
 }
 """Options of before `turn_handling`, and what they are called in its `interruption`."""
+
+_NEWER_GROUPS = {
+    "preemptive_generation": {
+        "enabled": "enabled",
+        "max_speech_duration": "max_speech_duration",
+        "max_retries": "max_retries",
+    },
+    "user_turn_limit": {"max_words": "max_words", "max_duration": "max_duration"},
+}
+"""Groups of `turn_handling`, and what their options are called here."""
 
 ROUNDS_BEYOND = 1
 """LiveKit lets the model call tools once more after `max_tool_steps` rounds; so do we here."""
@@ -87,7 +95,7 @@ class OptionGroup(dict[str, Any]):
 
 
 class EndpointingOptions(OptionGroup):
-    """`min_delay` and `max_delay` are used."""
+    """`mode`, `min_delay` and `max_delay` are used."""
 
 
 class InterruptionOptions(OptionGroup):
@@ -95,15 +103,15 @@ class InterruptionOptions(OptionGroup):
 
 
 class PreemptiveGenerationOptions(OptionGroup):
-    """Not used: a turn is answered when it is over."""
+    """Used but for `preemptive_tts`: speech is made with the response. Off unless `enabled`."""
 
 
 class UserTurnLimitOptions(OptionGroup):
-    """Not used."""
+    """Used."""
 
 
 class TurnHandlingOptions(OptionGroup):
-    """`turn_detection`, `endpointing` and `interruption` are used."""
+    """How turns are taken."""
 
 
 class RoomOption:
@@ -229,6 +237,7 @@ class AgentSession(native.AgentSession[Userdata]):
         **options: Any,
     ) -> None:
         turns, detection = _turn_handling(_with_flat_options(turn_handling, options))
+        options.setdefault("max_silence", None)  # no line is said here that the file did not ask for
         super().__init__(
             stt=model_for("stt", stt),
             vad=vad,
@@ -333,7 +342,9 @@ def _turn_handling(given: Any) -> tuple[Any, Any]:
     if isinstance(given, TurnHandling):
         return given, NOT_GIVEN
     turns: dict[str, Any] = {}
-    endpointing = dict(_used("endpointing", given, {"min_delay": "min_delay", "max_delay": "max_delay"}))
+    endpointing = dict(
+        _used("endpointing", given, {"min_delay": "min_delay", "max_delay": "max_delay", "mode": "mode"})
+    )
     interruption = dict(
         _used(
             "interruption",
@@ -348,7 +359,10 @@ def _turn_handling(given: Any) -> tuple[Any, Any]:
         if "min_words" in interruption:
             interruption["min_words"] = max(1, interruption["min_words"])
         turns["interruption"] = interruption
-    others = [name for name in given if name not in ("turn_detection", "endpointing", "interruption")]
+    for group, names in _NEWER_GROUPS.items():
+        if chosen := dict(_used(group, given, names)):
+            turns[group] = chosen
+    others = [name for name in given if name not in ("turn_detection", "endpointing", "interruption", *_NEWER_GROUPS)]
     without_effect("turn_handling", given, others)
     return turns or None, given.get("turn_detection", NOT_GIVEN)
 

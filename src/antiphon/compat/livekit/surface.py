@@ -157,14 +157,15 @@ _AGENTS = [
 ]
 
 _TURN_OPTIONS = [
-    *_ours("sessions", "TurnHandlingOptions", "preemptive_generation and user_turn_limit are told"),
-    *_ours("sessions", "EndpointingOptions", "min_delay and max_delay count; the defaults are our own"),
+    *_ours("sessions", "TurnHandlingOptions", ""),
+    *_ours("sessions", "EndpointingOptions", "mode, min_delay and max_delay count; the defaults are our own"),
     *_ours(
         "sessions",
         "InterruptionOptions",
         "enabled, min_words (at least 1) and false_interruption_timeout count: a sound pauses the agent, words cut it",
     ),
-    *_ours("sessions", "PreemptiveGenerationOptions UserTurnLimitOptions", "accepted and not used"),
+    *_ours("sessions", "PreemptiveGenerationOptions", "off unless enabled; speech is made with the response"),
+    *_ours("sessions", "UserTurnLimitOptions", ""),
 ]
 
 _ROOM_OPTIONS = _ours(
