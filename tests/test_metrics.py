@@ -91,12 +91,11 @@ def test_the_json_holds_the_moments_and_what_follows_from_them() -> None:
 
 
 def test_a_call_adds_its_replies_up() -> None:
+    late = ResponseMetrics(True, 10.5, first_audio=11.4)
     call = CallMetrics(
         [
             reply(),
-            reply(
-                turn=2, sound=(Stretch(11.4, 12.0),), interrupted_at=12.0, tools=(ToolMetrics("a", "1", 1, 2, "done"),)
-            ),
+            reply(turn=2, responses=(late,), interrupted_at=12.0, tools=(ToolMetrics("a", "1", 1, 2, "done"),)),
             reply(turn=2, origin="results"),
         ]
     )

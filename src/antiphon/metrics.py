@@ -154,7 +154,7 @@ class TurnMetrics:
     @property
     def first_audio(self) -> float | None:
         """The first sound that the caller heard, a filler included."""
-        return self.sound[0].started if self.sound else None
+        return min((r.first_audio for r in self.responses if r.first_audio is not None), default=None)
 
     @property
     def first_answer(self) -> float | None:

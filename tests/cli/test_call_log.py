@@ -24,7 +24,7 @@ from antiphon.events import (
     TurnMetricsEvent,
     UserStateChangedEvent,
 )
-from antiphon.metrics import CallMetrics, Stretch, TurnMetrics
+from antiphon.metrics import CallMetrics, ResponseMetrics, Stretch, TurnMetrics
 from antiphon.session import AgentSession
 
 
@@ -174,6 +174,7 @@ def test_the_json_holds_what_each_reply_took_and_the_sums() -> None:
     session = Watched()
     metrics = TurnMetrics(
         1, "caller", "speech_1", 1.5, 4.0, speech_ended=1.0, decided=1.5, sound=(Stretch(2.0, 4.0),),
+        responses=(ResponseMetrics(True, 1.5, first_audio=2.0),),
         silences=(Stretch(1.0, 2.0),),
     )  # fmt: skip
     session.at(4.0, "turn_metrics", TurnMetricsEvent(metrics=metrics, call=CallMetrics([metrics])))

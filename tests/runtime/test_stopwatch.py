@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from typing import Any
 
 import pytest
 
-from antiphon.core.commands import Command, Generate, Play, PredictEndOfTurn, RunHook, RunTool, Speak
+from antiphon.core.commands import Close, Command, Generate, Play, PredictEndOfTurn, RunHook, RunTool, Speak
 from antiphon.core.facts import (
     CloseRequested,
     EndOfTurnPredicted,
@@ -29,6 +31,7 @@ from antiphon.metrics import CallMetrics, Stretch, TurnMetrics
 from antiphon.options import PreemptiveGeneration, SilenceBudget, TurnHandling
 from antiphon.runtime.stopwatch import Stopwatch
 from tests.core.dialogue import Dialogue, policy
+from tests.core.fuzz.fuzz import run_session
 
 READS = policy("reads")
 
@@ -508,3 +511,45 @@ def test_a_response_that_was_made_ahead_is_waited_for_from_the_end_of_the_turn_o
         ("turn_end", 0.3),
         ("line", 0.05),
     ]
+
+
+# -- any interleaving
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_figures_are_possible_whatever_happens(seed: int) -> None:
+    for number in range(25):
+        session = run_session(f"stopwatch/{seed}/{number}", Counter())
+        told: list[TurnMetrics] = []
+        watch = Stopwatch(0.0, lambda metrics, _, told=told: told.append(metrics), voiced=True)  # type: ignore[misc]
+        for (now, fact), commands in zip(session.journal.entries, session.commands, strict=True):
+            if fact is not None:
+                watch.fact(fact, now)
+            for command in commands:
+                watch.command(command, now)
+        assert len({metrics.speech_id for metrics in told}) == len(told), "a reply was told twice"
+        for metrics in told:
+            check_possible(metrics)
+        if session.commands and any(isinstance(one, Close) for one in session.commands[-1]):
+            assert not watch._replies
+
+
+def check_possible(metrics: TurnMetrics) -> None:
+    assert metrics.asked <= metrics.ended
+    assert metrics.interrupted_at is None or metrics.interrupted_at <= metrics.ended
+    for stretches in (metrics.sound, metrics.silences):
+        edges = [edge for stretch in stretches for edge in (stretch.started, stretch.ended)]
+        assert edges == sorted(edges), "stretches overlap"
+        assert not edges or edges[-1] <= metrics.ended
+    for stage in metrics.stages:
+        assert stage.duration > 0
+    for until in (metrics.first_audio, metrics.first_answer, metrics.ended):
+        if until is not None:
+            path = metrics.path(until)
+            edges = [edge for stage in path for edge in (stage.started, stage.ended)]
+            assert edges == sorted(edges), "stages of a path overlap"
+            assert not path or metrics.waiting_since <= path[0].started
+    if metrics.first_answer is not None:
+        assert metrics.first_audio is not None
+        assert metrics.first_audio <= metrics.first_answer
+    json.dumps(metrics.to_json())
