@@ -661,6 +661,7 @@ class Conversation:
         floor = self._floor
         if floor.line.paused:
             return False
+        floor.line.fade()
         segment = floor.line.next_to_play()
         if segment is None or self._closing.ends_speech:
             return False

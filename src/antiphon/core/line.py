@@ -191,10 +191,14 @@ class Line:
         self._out.send(Play(segment.id, overtaken))
         self._watch()
 
-    def fade(self, segment: Segment) -> None:
-        """End it with the word that sounds: there is something better to hear."""
-        segment.fading = True
-        self._out.send(StopPlayout(segment.id, at_word=True))
+    def fade(self) -> None:
+        """End a filler with the word that sounds, once there is something better to hear behind it."""
+        first = self.segments[0]
+        if first.speech.rank > 0 or first.sound is not Sound.PLAYING or first.fading:
+            return
+        if any(s.voice is Voice.READY and s.speech.rank > 0 and s.sound is not Sound.STOPPING for s in self.segments):
+            first.fading = True
+            self._out.send(StopPlayout(first.id, at_word=True))
 
     def made_audible(self, segment_id: int, voice: Voice) -> None:
         """Sound of a segment is there, is heard, or has run out."""

@@ -16,7 +16,6 @@ Above: the conversation, which asks after every fact and at `deadline`. Below: t
 from __future__ import annotations
 
 from antiphon.core.floor import Floor
-from antiphon.core.line import Sound, Voice
 from antiphon.core.speech import Gate, Kind, OpenCall, Speech, Stage
 from antiphon.options import SilenceBudget
 
@@ -67,7 +66,7 @@ class Silence:
         """Calls whose own filler was said."""
 
     def advance(self, *, mute: bool) -> bool:
-        """Prepare, say or end a filler, whichever is due. True if the rules must be asked again.
+        """Prepare a filler, or say it, whichever is due. True if the rules must be asked again.
 
         `mute`: nothing is to be said any more.
         """
@@ -90,7 +89,8 @@ class Silence:
         if self._waiting_since is None:
             self._begin_to_wait()
         if self._is_being_said or floor.line.paused or floor.line.has_next:
-            return self._let_better_begin()
+            self._discard()
+            return False
         return self._bridge(now)
 
     # -- what is heard
@@ -103,7 +103,7 @@ class Silence:
         self._quiet_since = self._waiting_since = None
         self._caller_heard_last = self._floor.turn.speaking
         if self._is_being_said and not self._floor.turn.speaking:
-            return self._let_better_begin()
+            return False
         self._rung = 0
         self._offered = False
         self._said.clear()
@@ -214,24 +214,6 @@ class Silence:
         else:
             lines = fillers.long if expected >= fillers.long_after else fillers.short
         return lines[self._lines % len(lines)] if lines else ""
-
-    def _let_better_begin(self) -> bool:
-        """A filler that is being said ends at a word once something better could be heard."""
-        filler = self._filler
-        if filler is None:
-            return False
-        if filler.stage is Stage.HELD:
-            self._discard()
-            return False
-        line = self._floor.line
-        first = line.segments[0] if line.segments else None
-        if first is None or first.speech is not filler or first.sound is not Sound.PLAYING or first.fading:
-            return False
-        if any(
-            s.voice is Voice.READY and s.speech.rank > 0 and s.sound is not Sound.STOPPING for s in line.segments[1:]
-        ):
-            line.fade(first)
-        return False
 
     def _discard(self) -> None:
         """What is prepared is not needed."""

@@ -66,8 +66,6 @@ class Playout:
         """Where on the loudspeaker's clock everything written will have been played."""
         self._paused = False
         self._pace = DEFAULT_PACE
-        self._tells_sound = driver.options.silence is not None
-        """The core wants to know when there is sound to be heard."""
         self._raw: dict[str, str] = {}
         """By message id: what the model wrote, where that is not what was spoken."""
 
@@ -196,7 +194,7 @@ class Playout:
             if segment.total == 0 and self._driver.stopwatch is not None:
                 self._driver.stopwatch.first_byte(segment.id, self._driver.loop.time())
             segment.add(frame)
-            if self._tells_sound and not segment.has_sound:
+            if not segment.has_sound:
                 segment.has_sound = True
                 self._driver.report(SoundReady(segment.id))
             if segment.given:
@@ -347,7 +345,7 @@ class Playout:
             position = self.position(first)
             first.drop_before(position - round(KEPT * first.rate))
             self._tell_progress(first, position)
-            if self._tells_sound and first.started and self._is_starved(first, position):
+            if first.started and self._is_starved(first, position):
                 first.has_sound = first.started = False
                 self._driver.report(PlayoutStarved(first.id))
         self._finish_played()
