@@ -323,3 +323,25 @@ def test_a_page_that_is_gone_ends_its_call(tmp_path: Path) -> None:
             await wait_until(lambda: not server.calls.running)
 
     run(check)
+
+
+def test_an_agent_at_module_level_begins_every_call_anew(tmp_path: Path) -> None:
+    agent = """
+    from antiphon import Agent
+    from antiphon.testing import FakeLLM
+
+    def heard(request):
+        return str(sum(item.type == "message" and item.role == "user" for item in request.chat_ctx.items))
+
+    agent = Agent(instructions="", llm=FakeLLM(heard))
+    """
+
+    async def check() -> None:
+        async with serving(write(tmp_path, agent)) as server:
+            async with Page(server.url, audio=False) as one, Page(server.url, audio=False) as two:
+                assert [await one.asks("Hello"), await one.asks("Again")] == ["1", "2"]
+                assert await two.asks("Hello") == "1"
+            async with Page(server.url, audio=False) as three:
+                assert await three.asks("Hello") == "1"
+
+    run(check)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from antiphon.console.access import Limits
 from antiphon.console.reload import AgentFile
 from antiphon.testing import wait_until
 from tests.console.page import Page
@@ -176,5 +177,16 @@ def test_a_module_of_the_framework_or_of_a_library_is_never_forgotten(tmp_path: 
         await file.load()
         assert sys.modules["antiphon.session"] is antiphon.session
         assert sys.modules["starlette.routing"] is starlette.routing
+
+    run(check)
+
+
+def test_a_call_that_continues_another_does_not_wait_for_a_place_of_its_own(tmp_path: Path) -> None:
+    async def check() -> None:
+        limits = Limits(max_calls=1)
+        async with serving(write(tmp_path, GREETING), limits=limits) as server, Page(server.url, audio=False) as old:
+            first = await old.wait_for("ready")
+            async with Page(server.url, audio=False, resume=first["call"]) as new:
+                await new.wait_for("ready")
 
     run(check)

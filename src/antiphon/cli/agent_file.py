@@ -34,17 +34,18 @@ def load_agent_file(path: Path, *, livekit: bool = False) -> AgentServer:
     `livekit`: the file is written for LiveKit; what it imports from there is ours from now on.
     """
     if not livekit:
-        return _server_in(path, _import(path))
+        return _server_in(path, _import(path), again=lambda: _import(path))
     from antiphon.compat.livekit import install
     from antiphon.compat.livekit.servers import collecting
 
     install()
     with collecting() as served:
         module = _import(path, until_served=served)
-    return served[-1] if served else _server_in(path, module)
+    return served[-1] if served else _server_in(path, module, again=lambda: _import(path))
 
 
-def _server_in(path: Path, module: ModuleType) -> AgentServer:
+def _server_in(path: Path, module: ModuleType, *, again: Callable[[], ModuleType]) -> AgentServer:
+    """What the module of a file serves. `again` runs the file once more."""
     servers = [value for value in _distinct(module) if isinstance(value, AgentServer)]
     ready = [server for server in servers if server.entrypoint is not None]
     if len(ready) > 1:
@@ -55,7 +56,7 @@ def _server_in(path: Path, module: ModuleType) -> AgentServer:
         raise AgentFileError(
             f"{path}: its AgentServer has no entrypoint. Decorate a coroutine function with @server.rtc_session."
         )
-    return _serve(_agent_factory(path, module))
+    return _serve(_agent_factory(path, module, again=again))
 
 
 def _import(path: Path, *, until_served: Sequence[AgentServer] | None = None) -> ModuleType:
@@ -69,7 +70,9 @@ def _import(path: Path, *, until_served: Sequence[AgentServer] | None = None) ->
     module = importlib.util.module_from_spec(spec)
     # Type hints are looked up by module name, and the file's neighbours are imported by theirs.
     sys.modules[name] = module
-    sys.path.insert(0, str(path.resolve().parent))
+    folder = str(path.resolve().parent)
+    if sys.path[:1] != [folder]:
+        sys.path.insert(0, folder)
     token = loading.set(True)
     try:
         spec.loader.exec_module(module)
@@ -125,10 +128,11 @@ def _distinct(module: ModuleType) -> list[Any]:
     return list({id(value): value for name, value in vars(module).items() if not name.startswith("__")}.values())
 
 
-def _agent_factory(path: Path, module: ModuleType) -> Callable[[], Agent]:
+def _agent_factory(path: Path, module: ModuleType, *, again: Callable[[], ModuleType]) -> Callable[[], Agent]:
     agents = [value for value in _distinct(module) if isinstance(value, Agent)]
     if len(agents) == 1:
-        return lambda: agents[0]
+        # An agent keeps its conversation: the one at hand is for the first call, and each further call gets its own.
+        return lambda: agents.pop() if agents else _only_agent(again())
     if agents:
         raise AgentFileError(
             f"{path}: expected one agent at module level, got {len(agents)}. Keep one, or write an AgentServer"
@@ -153,6 +157,10 @@ def _agent_factory(path: Path, module: ModuleType) -> Callable[[], Agent]:
             f"{path}: {classes[0].__name__} needs arguments. Add `agent = {classes[0].__name__}(...)` at module level."
         )
     raise AgentFileError(f"{path} holds no agent. {_EXAMPLE}")
+
+
+def _only_agent(module: ModuleType) -> Agent:
+    return next(value for value in _distinct(module) if isinstance(value, Agent))
 
 
 def _needs_nothing(cls: type[Agent]) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -63,8 +63,6 @@ class Access:
     """Who may call. `token` None: everybody on this machine, and nobody else."""
 
     token: str | None = None
-    names: frozenset[str] = field(default_factory=frozenset)
-    """Names and addresses that the server answers to without a token, beside those of this machine."""
 
     @classmethod
     def to(cls, host: str, token: str | None = None) -> Access:
@@ -74,7 +72,7 @@ class Access:
         """
         if token is None and not is_loopback(host):
             token = secrets.token_urlsafe(18)
-        return cls(token, frozenset({host}))
+        return cls(token)
 
     def check(self, connection: HTTPConnection) -> None:
         """Raise `Refused` if whoever asks may not."""
@@ -86,10 +84,10 @@ class Access:
             )
         if self.token is None:
             name = _name_in(host)
-            if not (is_loopback(name) or name in self.names):
+            if not is_loopback(name):
                 raise Refused(
                     CloseCode.FORBIDDEN,
-                    f"without a token only this machine may call, not {name!r}. Start with --token or --host.",
+                    f"without a token only this machine may call, not {name!r}. Start with --token.",
                 )
         elif not hmac.compare_digest(connection.query_params.get("token", "").encode(), self.token.encode()):
             raise Refused(CloseCode.UNAUTHORISED, "the token is missing or wrong. Open the address that was printed.")

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, assert_never
 
@@ -46,6 +47,8 @@ MAX_RECORDING = 100_000_000
 """Bytes of sound in memory, both directions together, after which a call is not recorded any further."""
 POLITENESS = 2.0
 """Seconds that a call has to come to a rest when the agent file has changed."""
+PLACE_PATIENCE = 1.0
+"""Seconds that a call waits for another one to end: it may be continuing that one."""
 NAMELESS = "default_agent"
 """What an agent without a name of its own goes by; its file says more."""
 MAX_TYPED_EARLY = 10
@@ -124,12 +127,8 @@ class Calls:
     async def _hold(self, socket: WebSocket, line: Line) -> str:
         incoming = Incoming(socket, self.limits)
         start = await incoming.start()
-        if self._free.locked():
-            raise Refused(
-                CloseCode.TOO_MANY, f"{self.limits.max_calls} calls are being held. Hang up, or raise --max-calls."
-            )
-        async with self._free:
-            earlier = await self._earlier(start.resume)
+        earlier = await self._earlier(start.resume)
+        async with self._place():
             if self.file.server is None:
                 line.send(protocol.agent_file("broken", self.file.problem))
                 raise Refused(CloseCode.AGENT_FILE, self.file.problem)
@@ -139,6 +138,21 @@ class Calls:
                 return await call.hold()
             finally:
                 del self._running[call.id]
+
+    @asynccontextmanager
+    async def _place(self) -> AsyncIterator[None]:
+        """One of the places for calls. Raises `Refused` if none becomes free soon."""
+        try:
+            async with asyncio.timeout(PLACE_PATIENCE):
+                await self._free.acquire()
+        except TimeoutError:
+            raise Refused(
+                CloseCode.TOO_MANY, f"{self.limits.max_calls} calls are being held. Hang up, or raise --max-calls."
+            ) from None
+        try:
+            yield
+        finally:
+            self._free.release()
 
     async def _earlier(self, call_id: str | None) -> ChatContext | None:
         """What was said in the call that another one continues. If the old one still runs, it ends."""

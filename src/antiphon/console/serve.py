@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import signal
 import socket
 import tempfile
@@ -24,6 +25,8 @@ from antiphon.console.calls import Calls, Models
 from antiphon.console.reload import AgentFile
 from antiphon.console.tls import Certificate, lan_address, own_certificate
 from antiphon.errors import UsageError
+
+logger = logging.getLogger("antiphon")
 
 STOP_TIMEOUT = 5
 """Seconds that calls have to end when the server stops."""
@@ -95,10 +98,10 @@ async def page_server(
         calls = Calls(file, models=models, access=access, archive=Archive(kept), limits=limits, ice_hosts=ice_hosts)
         certificate = place.certificate or (own_certificate((place.name, "localhost")) if place.tls else None)
         server = _Server(_config(calls, certificate), calls)
-        watching = asyncio.create_task(file.watch(), name="agent file")
+        watching = asyncio.create_task(_watch(file), name="agent file")
         serving = asyncio.create_task(server.serve([listening]), name="page server")
         try:
-            yield PageServer(calls, server, serving, watching, _url(place, listening, access, certificate))
+            yield PageServer(calls, server, serving, _url(place, listening, access, certificate))
         finally:
             server.should_exit = True
             watching.cancel()
@@ -112,7 +115,6 @@ class PageServer:
     calls: Calls
     server: uvicorn.Server
     serving: asyncio.Task[None]
-    watching: asyncio.Task[None]
     url: str
     """What to open, the token included."""
 
@@ -127,10 +129,7 @@ class PageServer:
         for number in (signal.SIGINT, signal.SIGTERM):
             with contextlib.suppress(NotImplementedError):  # Windows; there Ctrl-C cancels this
                 loop.add_signal_handler(number, self.stop)
-        await asyncio.wait([self.serving, self.watching], return_when=asyncio.FIRST_COMPLETED)
-        for task in (self.serving, self.watching):
-            if task.done():
-                task.result()
+        await asyncio.shield(self.serving)
 
 
 def _config(calls: Calls, certificate: Certificate | None) -> uvicorn.Config:
@@ -148,6 +147,14 @@ def _config(calls: Calls, certificate: Certificate | None) -> uvicorn.Config:
         ssl_certfile=None if certificate is None else str(certificate.chain),
         ssl_keyfile=None if certificate is None else str(certificate.key),
     )
+
+
+async def _watch(file: AgentFile) -> None:
+    """Load the file anew when it is saved, as long as the system lets us see that."""
+    try:
+        await file.watch()
+    except Exception as error:
+        logger.warning("%s is not watched any more: %s. Restart to load changes.", file.path, error)
 
 
 def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
