@@ -22,6 +22,7 @@ from antiphon.tools.results import render_result
 if TYPE_CHECKING:
     from antiphon.agent import Agent
     from antiphon.session import AgentSession
+    from antiphon.toolkit.fillers import FillerScope, FillerSource
 
 Userdata = TypeVar("Userdata", default=Any)
 
@@ -108,6 +109,25 @@ class RunContext(CallContext, Generic[Userdata]):
         )
         run.in_background = True
         run.driver.report(ToolUpdated(run.id, text, silent))
+
+    def with_filler(
+        self,
+        source: FillerSource,
+        *,
+        delay: float = 0.0,
+        interval: float | None = None,
+        max_steps: int | None = None,
+    ) -> FillerScope:
+        """While the block runs, say something if the line is quiet, as in `async with ctx.with_filler("One moment."):`.
+
+        `source` is a line, or a function of the number of lines so far that gives one, a speech handle, or None. It is
+        said after `delay` seconds in which neither side was heard; with `interval`, again after so many more, at most
+        `max_steps` times. Each line ends at a word when the answer can be heard, and stays out of the history. Raises
+        `UsageError` for times below 0.
+        """
+        from antiphon.toolkit.fillers import FillerScope
+
+        return FillerScope(self._session, self._run, source, delay=delay, interval=interval, max_steps=max_steps)
 
     async def elicit(self, message: str, schema: Mapping[str, Any]) -> Elicited:
         """Ask the caller, and capture the answer in the form of `schema`, a JSON schema of an object.

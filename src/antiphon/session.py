@@ -407,6 +407,24 @@ class AgentSession(EventEmitter, Generic[Userdata]):
 
         return self._in_loop("say", request)
 
+    def say_filler(self, text: str) -> SpeechHandle:
+        """Say a line that bridges a wait: before anything else that waits to be said.
+
+        It ends at a word as soon as something better can be heard, and stays out of the history: the model would take
+        to saying it itself. Without a loudspeaker nothing is said. Raises `SessionClosed` when the session does not
+        run.
+        """
+
+        def request(driver: Driver) -> SpeechHandle:
+            can_be_heard = driver.has_audio_output and not driver.playout.is_mute(self._application.current_agent_id)
+            return self._request_speech(
+                driver,
+                SpeechRequested(0, "filler", interruptible=self._may_interrupt(NOT_GIVEN), record=False),
+                lambda number: self._application.keep_source(number, text if can_be_heard else "", None),
+            )
+
+        return self._in_loop("say_filler", request)
+
     def generate_reply(
         self,
         *,
@@ -449,7 +467,8 @@ class AgentSession(EventEmitter, Generic[Userdata]):
             return handle
         if prepare is not None:
             prepare(number)
-        self._application.open_speech(handle, "say" if request.kind == "say" else "generate_reply", user_initiated=True)
+        source = "generate_reply" if request.kind == "reply" else "say"
+        self._application.open_speech(handle, source, user_initiated=True)
         agent = hook.agent if hook is not None and hook.driver is driver and run is None else None
         driver.report(replace(request, speech=number, run=None if run is None else run.id, agent=agent))
         return handle

@@ -139,7 +139,7 @@ _EVENTS = [
 _RUN_CONTEXT = _as(
     "RunContext",
     "run_context:RunContext",
-    "with_filler() and foreground() are absent: say() in the tool, or function_tool(filler=)",
+    "foreground() is absent: say() in the tool waits for its turn to speak",
 )
 
 _RUN_RESULT = [
