@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -52,8 +55,13 @@ Step: TypeAlias = Message | bytes | Until | After | Close
 Script: TypeAlias = Sequence[Step]
 
 READY: Message = {
-    "type": "ready", "call": "c1", "rate": 48000, "agent": "Receptionist", "models": "stand-in", "transport": "websocket",
-}  # fmt: skip
+    "type": "ready",
+    "call": "c1",
+    "rate": 48000,
+    "agent": "Receptionist",
+    "models": "stand-in",
+    "transport": "websocket",
+}
 ENDED: Message = {"type": "ended", "reason": "user_initiated", "report": None, "recording": None}
 OPENING: Script = (Until("start"), READY)
 CLOSING: Script = (Until("hang_up"), ENDED, Close())
@@ -64,13 +72,18 @@ def state(agent: str, user: str = "listening") -> Message:
     return {"type": "state", "agent": agent, "user": user}
 
 
+def _has(sent: list[Message], wanted: Message) -> bool:
+    return any(wanted.items() <= one.items() for one in sent)
+
+
 class Double:
-    """Plays scripts. `sent` is what the page said, a list for each call; `sound` how many bytes of microphone came."""
+    """Plays scripts. `sent` is what the page said, a list for each call; `peaks` the loudest sample of each frame of
+    the microphone."""
 
     def __init__(self) -> None:
         self.url = ""
         self.sent: list[list[Message]] = []
-        self.sound = 0
+        self.peaks: list[int] = []
         self._scripts: list[Script] = []
         self._watching: set[WebSocket] = set()
         self._loop = asyncio.new_event_loop()
@@ -87,7 +100,7 @@ class Double:
         """What the next calls are like. Forgets what was sent before."""
         self._scripts = list(scripts)
         self.sent = []
-        self.sound = 0
+        self.peaks = []
 
     def tell(self, message: Message) -> None:
         """Send news to every page that watches."""
@@ -110,38 +123,35 @@ class Double:
         sent: list[Message] = []
         news = asyncio.Condition()
         self.sent.append(sent)
+        script = self._scripts.pop(0) if self._scripts else (Close(4429, "no script is left"),)
         reading = asyncio.create_task(self._read(page, sent, news))
-        with contextlib.suppress(WebSocketDisconnect, RuntimeError):
-            for step in self._scripts.pop(0) if self._scripts else (Close(4429, "no script is left"),):
-                await self._play(page, step, sent, news)
-            await reading
-        reading.cancel()
-        await asyncio.gather(reading, return_exceptions=True)
+        playing = asyncio.create_task(self._play(page, script, sent, news))
+        await asyncio.wait([reading])  # the page goes, or is told to
+        playing.cancel()
+        await asyncio.gather(playing, return_exceptions=True)
 
     async def _read(self, page: WebSocket, sent: list[Message], news: asyncio.Condition) -> None:
-        import json
-
         while (received := await page.receive())["type"] != "websocket.disconnect":
             if received.get("text") is None:
-                self.sound += len(received["bytes"])
+                self.peaks.append(max(map(abs, array("h", received["bytes"]))))
                 continue
             async with news:
                 sent.append(json.loads(received["text"]))
                 news.notify_all()
 
-    async def _play(self, page: WebSocket, step: Step, sent: list[Message], news: asyncio.Condition) -> None:
-        if isinstance(step, bytes):
-            await page.send_bytes(step)
-        elif isinstance(step, After):
-            await asyncio.sleep(step.seconds)
-        elif isinstance(step, Close):
-            await page.close(step.code, step.reason)
-        elif isinstance(step, Until):
-            wanted = {"type": step.type, **step.fields}
-            async with news:
-                await news.wait_for(lambda: any(wanted.items() <= one.items() for one in sent))
-        else:
-            await page.send_json(step)
+    async def _play(self, page: WebSocket, script: Script, sent: list[Message], news: asyncio.Condition) -> None:
+        for step in script:
+            if isinstance(step, bytes):
+                await page.send_bytes(step)
+            elif isinstance(step, After):
+                await asyncio.sleep(step.seconds)
+            elif isinstance(step, Close):
+                await page.close(step.code, step.reason)
+            elif isinstance(step, Until):
+                async with news:
+                    await news.wait_for(partial(_has, sent, {"type": step.type, **step.fields}))
+            else:
+                await page.send_json(step)
 
     # -- the thread it runs in
 
@@ -153,7 +163,7 @@ class Double:
 
 
 @contextlib.contextmanager
-def serving(app: Any, loop: asyncio.AbstractEventLoop, before: Callable[[], None] = lambda: None) -> Iterator[str]:
+def serving(app: Any, loop: asyncio.AbstractEventLoop) -> Iterator[str]:
     """Serve an application from a thread. Gives its address."""
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="websockets-sansio", lifespan="off"))

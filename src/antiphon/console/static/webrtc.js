@@ -5,8 +5,10 @@
 
 /** Seconds in which the browser may look for its addresses; what it has found by then is offered. */
 const GATHERING = 2;
-/** Seconds for the answer to come, and again for the connection to come up. */
-const PATIENCE = 10;
+/** Seconds for the answer to come. */
+const ANSWERING = 10;
+/** Seconds for the connection to come up: fewer than the server waits, so that the call can still take another way. */
+const CONNECTING = 6;
 
 /**
  * @typedef {object} Options
@@ -34,8 +36,9 @@ export async function connect({ socket, microphone, onRemoteStream }) {
     await Promise.race([gathered(connection), seconds(GATHERING)]);
     const answer = answered(socket);
     socket.send(JSON.stringify({ type: "offer", sdp: connection.localDescription?.sdp }));
-    await connection.setRemoteDescription({ type: "answer", sdp: await inTime(answer, "the server did not answer") });
-    await inTime(connected(connection), "no connection came up; a firewall may block UDP");
+    const sdp = await inTime(answer, ANSWERING, "the server did not answer");
+    await connection.setRemoteDescription({ type: "answer", sdp });
+    await inTime(connected(connection), CONNECTING, "no connection came up (does a firewall block UDP?)");
     onRemoteStream(await voice);
     return { close, connection };
   } catch (error) {
@@ -69,7 +72,7 @@ function answered(socket) {
     const { signal } = done;
     socket.addEventListener("message", hear, { signal });
     socket.addEventListener("close", () => reject(new Error("the call ended")), { signal });
-    setTimeout(() => done.abort(), PATIENCE * 1000);
+    setTimeout(() => done.abort(), ANSWERING * 1000);
 
     /** @param {MessageEvent} event */
     function hear({ data }) {
@@ -88,7 +91,7 @@ function connected(connection) {
     const look = () => {
       if (connection.connectionState === "connected") resolve();
       else if (["failed", "closed"].includes(connection.connectionState)) {
-        reject(new Error(`the connection ${connection.connectionState}; a firewall may block UDP`));
+        reject(new Error(`the connection is ${connection.connectionState} (does a firewall block UDP?)`));
       }
     };
     connection.addEventListener("connectionstatechange", look);
@@ -99,16 +102,15 @@ function connected(connection) {
 /**
  * @template T
  * @param {Promise<T>} promise
+ * @param {number} time  in seconds
  * @param {string} otherwise
  * @returns {Promise<T>}
  */
-async function inTime(promise, otherwise) {
-  return Promise.race([
-    promise,
-    seconds(PATIENCE).then(() => {
-      throw new Error(`${otherwise} within ${PATIENCE} s`);
-    }),
-  ]);
+function inTime(promise, time, otherwise) {
+  const late = seconds(time).then(() => {
+    throw new Error(`${otherwise} within ${time} s`);
+  });
+  return Promise.race([promise, late]);
 }
 
 /** @param {number} time @returns {Promise<void>} */
