@@ -385,6 +385,10 @@ def test_a_blocked_loop_is_told_of_once(caplog: pytest.LogCaptureFixture) -> Non
         audio, _ = room()
         async with audio:
             for _ in range(300):
+                audio._exchange(bytes(1920))  # nobody listens yet: nothing is lost
+            await asyncio.sleep(0.1)
+            audio.input.start(lambda frame: None, lambda: None)
+            for _ in range(300):
                 audio._exchange(bytes(1920))
             await asyncio.sleep(0.1)
             for _ in range(300):

@@ -12,7 +12,7 @@ import contextlib
 import enum
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -98,8 +98,11 @@ def can_read_keys() -> bool:
 
 
 @contextlib.contextmanager
-def typing(editor: LineEditor, on_typed: Callable[[Typed], None]) -> Iterator[None]:
-    """Inside, `on_typed` is called on the event loop with what is typed. Needs `can_read_keys`."""
+def typing(editor: LineEditor, on_typed: Callable[[Sequence[Typed]], None]) -> Iterator[None]:
+    """Inside, `on_typed` is called on the event loop whenever keys were pressed, with what is complete, maybe nothing.
+
+    Needs `can_read_keys`.
+    """
     import termios
     import tty
 
@@ -111,9 +114,8 @@ def typing(editor: LineEditor, on_typed: Callable[[Typed], None]) -> Iterator[No
         data = os.read(terminal, 4096)
         if not data:  # the terminal has gone
             loop.remove_reader(terminal)
-            on_typed(Key.END)
-        for typed in editor.feed(decoder.decode(data)):
-            on_typed(typed)
+            on_typed([Key.END])
+        on_typed(list(editor.feed(decoder.decode(data))))
 
     before = termios.tcgetattr(terminal)
     tty.setcbreak(terminal)  # Ctrl-C still interrupts

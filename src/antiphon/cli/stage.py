@@ -30,7 +30,7 @@ _LABEL = 9
 Doing: TypeAlias = Literal["starting", "listening", "thinking", "speaking", "working"]
 
 _DOING: dict[Doing, tuple[str, str]] = {
-    "starting": ("Starting", "dim"),
+    "starting": ("Loading the models", "bold bright_black"),
     "listening": ("Listening", "bold cyan"),
     "thinking": ("Thinking", "bold magenta"),
     "speaking": ("Speaking", "bold green"),
@@ -127,8 +127,9 @@ class View:
         room = width - 6
         shown = self.typed if len(self.typed) <= room else "…" + self.typed[-(room - 1) :]
         line = Text.assemble(("  > ", "bold blue"), shown, (" ", "reverse"))
-        if not self.typed:
-            line.append(" type, or just talk", style="bright_black")
+        if not self.typed and self.doing != "starting":
+            hint = "type, or press Space and talk" if self.push_to_talk else "type, or just talk"
+            line.append(f" {hint}", style="bright_black")
         return _cut(line, width)
 
     def _help(self) -> Text:

@@ -31,6 +31,7 @@ from antiphon.events import (
     UserInputTranscribedEvent,
     UserStateChangedEvent,
 )
+from antiphon.metrics import TurnMetrics
 from antiphon.server.room import Room
 from antiphon.server.server import AgentServer
 from antiphon.session import AgentSession
@@ -109,11 +110,13 @@ class _Conversation:
         self._editor = LineEditor()
         self._session: AgentSession[Any] | None = None
         self._hung_up = asyncio.Event()
+        self._delays: list[float | None] = []
+        """Seconds that the caller waited for each answer."""
         self._heard = 0.0
         """Seconds that the microphone has given."""
 
     async def run(self, models: ModelChoice) -> None:
-        log = CallLog(self._now, on_turn=self._on_turn, on_tool=self._screen.tool)
+        log = CallLog(self._now, on_turn=self._on_turn, on_tool=self._screen.tool, on_reply=self._on_reply)
         async with self._shown(), self._server.job(self._room, models=models) as job:
             job.on_session(log.listen)
             job.on_session(self._listen)
@@ -134,6 +137,7 @@ class _Conversation:
                     task.cancel()
                 await asyncio.wait(ends)
             raise_error(job)
+        self._screen.summary(log.report(self._now(), self._delays))
 
     def _now(self) -> float:
         return self._loop.time() - self._began
@@ -151,6 +155,7 @@ class _Conversation:
     # -- what the session does
 
     def _listen(self, session: AgentSession[Any]) -> None:
+        session.once("agent_state_changed", self._begin)
         if not self._live:
             return
         session.on("agent_state_changed", self._agent_state)
@@ -158,7 +163,10 @@ class _Conversation:
         session.on("user_input_transcribed", self._caller_words)
         session.on("agent_output_transcribed", self._agent_words)
         session.on("tool_execution_updated", self._tool)
-        session.on("turn_metrics", self._answered)
+
+    def _begin(self, event: AgentStateChangedEvent) -> None:
+        """The models are loaded: the call begins now."""
+        self._began = self._loop.time()
 
     def _agent_state(self, event: AgentStateChangedEvent) -> None:
         state = event.new_state
@@ -180,10 +188,10 @@ class _Conversation:
             case ToolCallEnded(call_id=call_id):
                 self._view.tools.pop(call_id, None)
 
-    def _answered(self, event: Any) -> None:
-        delay = event.metrics.response_delay
-        if delay is not None:
-            self._view.response = delay
+    def _on_reply(self, reply: TurnMetrics) -> None:
+        if reply.response_delay is not None:
+            self._delays.append(reply.response_delay)
+            self._view.response = reply.response_delay
 
     def _on_turn(self, turn: Turn) -> None:
         if self._view.speaker == turn.role:
@@ -216,7 +224,12 @@ class _Conversation:
                 break
             await say(session, text)
 
-    def _on_typed(self, typed: Typed) -> None:
+    def _on_typed(self, typed: Sequence[Typed]) -> None:
+        for one in typed:
+            self._do(one)
+        self._view.typed = self._editor.text
+
+    def _do(self, typed: Typed) -> None:
         match typed:
             case Line(text=text):
                 if self._session is not None and self._session.is_running:
@@ -227,7 +240,6 @@ class _Conversation:
                 self._mute(not self._view.muted)
             case Key.TALK if self._options.push_to_talk:
                 self._press_to_talk()
-        self._view.typed = self._editor.text
 
     def _mute(self, muted: bool) -> None:
         self._view.muted = self._audio.input.muted = muted

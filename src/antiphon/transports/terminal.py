@@ -447,7 +447,8 @@ class TerminalAudio:
         self._last_block = self._loop.time()
         for recorded, given in self._recorded:
             self.input.deliver(recorded, given)
-        if self._recorded.dropped and not self._warned:
+        dropped, self._recorded.dropped = self._recorded.dropped, 0
+        if dropped and self.input.started and not self._warned:
             self._warned = True
             logger.warning("the event loop was blocked for %g s: recorded sound was lost", RECORDED_LIMIT)
 
@@ -491,6 +492,11 @@ class Microphone(AudioInput):
 
     def start(self, on_frame: Callable[[AudioFrame], None], on_end: Callable[[], None]) -> None:
         self._on_frame, self._on_end = on_frame, on_end
+
+    @property
+    def started(self) -> bool:
+        """Somebody hears it."""
+        return self._on_frame is not None
 
     def listen(self, on_block: OnBlock) -> None:
         """Call `on_block(recorded, given)` on the loop for each block, before its frame is delivered."""

@@ -1,0 +1,266 @@
+"""Calls by voice in the terminal, on the null device: with fakes, and as people run it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon import Agent, AgentServer, AgentSession, JobContext
+from antiphon.cli import talk as module
+from antiphon.cli.main import main
+from antiphon.cli.models import ModelChoice
+from antiphon.cli.screen import Screen
+from antiphon.cli.talk import TalkOptions, device_settings, talk
+from antiphon.errors import AntiphonError, UsageError
+from antiphon.testing import FakeLLM, FakeSTT, FakeTTS, FakeVAD
+from antiphon.transports.terminal import TerminalAudio
+
+NO_SOUND = ("--null-audio", "--no-processing")
+"""Processing makes faint noise of silence, which the fake detector takes for a voice."""
+
+FILE = """
+from antiphon import Agent, AgentServer, AgentSession, JobContext, function_tool
+from antiphon.testing import FakeLLM, FakeSTT, FakeTTS, FakeVAD, Reply
+
+server = AgentServer()
+
+
+class Host(Agent):
+    def __init__(self):
+        super().__init__(instructions="")
+
+    @function_tool
+    async def find_table(self, day: str) -> str:
+        "Find a table."
+        return f"A table on {day}"
+
+
+@server.rtc_session
+async def entrypoint(ctx: JobContext):
+    llm = FakeLLM({
+        "a table on": "There is one.",
+        "tuesday": Reply(calls=[("find_table", {"day": "Tuesday"})]),
+        "hello": "Good evening. What can I do for you on this fine day?",
+    })
+    session = AgentSession(llm=llm, stt=FakeSTT(), tts=FakeTTS(), vad=FakeVAD())
+    await session.start(Host(), room=ctx.room)
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "agent.py"
+    path.write_text(FILE)
+    return path
+
+
+def run(*arguments: str | Path, text: str = "") -> subprocess.CompletedProcess[str]:
+    code = "import sys; from antiphon.cli.main import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, input=text, capture_output=True, text=True, timeout=60)
+
+
+# -- without a terminal
+
+
+def test_through_a_pipe_every_thing_said_and_done_is_one_line(file: Path) -> None:
+    ran = run("console", file, *NO_SOUND, text="hello\nTuesday\n")
+    assert ran.returncode == 0, ran.stderr
+    lines = [re.sub(r"\d:\d\d  ", "", line).strip() for line in ran.stdout.splitlines()]
+    assert lines[1:5] == [
+        "Caller  hello",
+        "Agent   Good evening. What can I do for you on this fine day?",
+        "Caller  Tuesday",
+        'Tool    find_table(day="Tuesday")',
+    ]
+    assert any(line == "Agent   There is one." for line in lines)
+    assert "\x1b" not in ran.stdout
+
+
+# -- on a terminal
+
+
+class Terminal:
+    """A program on a terminal of 80 columns and 24 lines."""
+
+    def __init__(self, *arguments: str | Path) -> None:
+        code = "import sys; from antiphon.cli.main import main; main(sys.argv[1:])"
+        self._master, slave = pty.openpty()
+        import fcntl
+        import struct
+        import termios
+
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self._termios = termios
+        self._slave = slave
+        self.before = termios.tcgetattr(slave)
+        environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"}
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", code, *map(str, arguments)],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env=environment,
+            start_new_session=True,
+        )
+        self.output = ""
+
+    def press(self, keys: str) -> None:
+        os.write(self._master, keys.encode())
+
+    def wait_for(self, text: str, timeout: float = 30.0) -> str:
+        """Until the text, spaces and colours aside, has come since the last wait. Returns what came."""
+        came, deadline = "", time.monotonic() + timeout
+        wanted = text.replace(" ", "")
+        while wanted not in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\s", "", came):
+            assert time.monotonic() < deadline, f"{text!r} did not come:\n{came}"
+            if select.select([self._master], [], [], 0.1)[0]:
+                came += os.read(self._master, 65536).decode(errors="replace")
+        self.output += came
+        return came
+
+    def end(self) -> int:
+        deadline = time.monotonic() + 20
+        while self._process.poll() is None and time.monotonic() < deadline:
+            if select.select([self._master], [], [], 0.1)[0]:
+                self.output += os.read(self._master, 65536).decode(errors="replace")
+        return self._process.wait(1)
+
+    @property
+    def restored(self) -> bool:
+        """The terminal is as it was before the program."""
+        return self._termios.tcgetattr(self._slave) == self.before
+
+    def close(self) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        os.close(self._master)
+        os.close(self._slave)
+
+
+@pytest.fixture
+def terminal(file: Path) -> Iterator[Callable[..., Terminal]]:
+    opened: list[Terminal] = []
+
+    def open(*arguments: str | Path) -> Terminal:
+        opened.append(Terminal("console", file, *NO_SOUND, *arguments))
+        return opened[-1]
+
+    yield open
+    for one in opened:
+        one.close()
+
+
+def test_on_a_terminal_one_types_sees_captions_and_tools_and_hangs_up(terminal: Callable[..., Terminal]) -> None:
+    screen = terminal()
+    screen.wait_for("type, or just talk")
+    screen.press("hel")
+    screen.wait_for("> hel")
+    screen.press("lo\r")
+    screen.wait_for("Caller hello")
+    screen.wait_for("Agent Good evening. What can")  # a caption, while it is spoken
+    screen.wait_for("What can I do for you on this fine day?")
+    screen.press("Tuesday\r")
+    screen.wait_for('find_table(day="Tuesday")')
+    screen.press("\x14")
+    screen.wait_for("microphone off")
+    screen.press("\x04")
+    assert screen.end() == 0
+    assert screen.restored
+
+
+def test_ctrl_c_hangs_up_and_leaves_the_terminal_as_it_was(terminal: Callable[..., Terminal]) -> None:
+    screen = terminal()
+    screen.wait_for("type, or just talk")
+    assert not screen.restored
+    screen.press("\x03")
+    # There is no controlling terminal behind this one that would turn the key into a signal.
+    screen._process.send_signal(2)
+    assert screen.end() == 130
+    assert screen.restored
+
+
+def test_push_to_talk_begins_with_the_microphone_off(terminal: Callable[..., Terminal]) -> None:
+    screen = terminal("--push-to-talk")
+    screen.wait_for("press Space and talk")
+    assert "microphone off" in screen.output
+    screen.press(" ")
+    screen.wait_for("Space done talking")
+    screen.press(" ")
+    screen.wait_for("Space talk")
+    screen.press("\x04")
+    assert screen.end() == 0
+
+
+# -- what goes wrong
+
+
+def test_options_of_sound_without_sound_are_refused(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["console", str(file), "--device", "2"])
+    assert left.value.code == 2
+    assert "Add --audio" in capsys.readouterr().err
+
+
+def test_an_unknown_device_is_an_error_with_those_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "list_devices", list)
+    with pytest.raises(UsageError, match=r"no sound device 'headset'\. There are: none"):
+        device_settings(TalkOptions(devices=["headset"]))
+
+
+def server() -> AgentServer:
+    made = AgentServer()
+
+    @made.rtc_session
+    async def entrypoint(ctx: JobContext) -> None:
+        session = AgentSession[Any](llm=FakeLLM(["Hi."]), stt=FakeSTT(), tts=FakeTTS(), vad=FakeVAD())
+        await session.start(Agent(instructions=""), room=ctx.room)
+
+    return made
+
+
+def talk_once(monkeypatch: pytest.MonkeyPatch, options: TalkOptions) -> None:
+    monkeypatch.setattr(sys, "stdin", open(os.devnull, encoding="utf-8"))
+    try:
+        asyncio.run(talk(server(), options=options, models=ModelChoice(voice=True), screen=Screen()))
+    finally:
+        sys.stdin.close()
+
+
+def test_a_device_that_fails_ends_the_call_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failing(TerminalAudio):
+        async def wait_failed(self) -> None:
+            raise AntiphonError("the sound device has stopped.")
+
+    monkeypatch.setattr(module, "TerminalAudio", Failing)
+    with pytest.raises(AntiphonError, match="the sound device has stopped"):
+        talk_once(monkeypatch, TalkOptions(null=True))
+
+
+@pytest.mark.parametrize("asked", [None, True])
+def test_processing_that_is_missing_is_an_error_only_if_asked_for(
+    asked: bool | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def missing(_: object) -> None:
+        raise UsageError("cleaning the microphone needs livekit. Install it with: pip install 'antiphon[processing]'")
+
+    monkeypatch.setattr("antiphon.transports.processing.AudioProcessing.prepare", missing)
+    options = TalkOptions(null=True, processing=asked)
+    if asked:
+        with pytest.raises(UsageError, match=r"antiphon\[processing\]"):
+            talk_once(monkeypatch, options)
+    else:
+        talk_once(monkeypatch, options)
+        assert "use headphones" in capsys.readouterr().out
