@@ -24,6 +24,9 @@ LOST = ProviderError("connection lost")
 ROW = "LLM, TTS or STT dies or stalls mid-turn"
 
 
+ENDLESS = pytest.mark.xfail(strict=True, reason="fillers stop the clock of a voice that stalls")
+
+
 class BrokenTTS(FakeTTS):
     """A voice that breaks once, after `after` seconds of sound: it raises, or gives nothing more."""
 
@@ -97,8 +100,7 @@ def test_the_next_model_answers_when_one_fails(turn: Turn) -> None:
 # -- the voice
 
 
-@pytest.mark.xfail(strict=True, reason="a voice that fails is an error event, and nothing is said in its place")
-@pytest.mark.parametrize("kind", ["dies", "stalls"])
+@pytest.mark.parametrize("kind", ["dies", pytest.param("stalls", marks=ENDLESS)])
 @pytest.mark.parametrize("after", [0.0, 1.0])
 def test_a_voice_that_fails_is_followed_by_a_spoken_apology(kind: Literal["dies", "stalls"], after: float) -> None:
     async def main() -> None:

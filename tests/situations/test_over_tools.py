@@ -219,7 +219,6 @@ async def over_a_protected_tool() -> tuple[SimulatedCall, FakeLLM, float]:
     return call, llm, ended[0]
 
 
-@pytest.mark.xfail(strict=True, reason="only speech that is protected itself is not paused")
 def test_what_plays_while_interruptions_are_disallowed_goes_on_while_the_caller_speaks() -> None:
     async def main() -> None:
         call, _, _ = await over_a_protected_tool()

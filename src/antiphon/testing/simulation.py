@@ -29,6 +29,7 @@ from antiphon.testing.audio import FakeSpeaker, Sound, stereo
 from antiphon.testing.caller import RATE, Caller, CallerSTT
 from antiphon.testing.fakes import FakeTTS, FakeVAD
 from antiphon.testing.timeline import Timeline
+from antiphon.tools.latency import latencies
 from antiphon.tts import TTS
 
 
@@ -37,6 +38,8 @@ class SimulatedCall:
 
     `llm` is the model, most often a `FakeLLM`. Without others, the caller is understood by a `CallerSTT` and answered
     with the voice of a `FakeTTS`. `options` are those of `AgentSession`. Leaving the block ends the call.
+
+    A call is the same every time: how long tools took in calls before it is forgotten when it starts.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class SimulatedCall:
 
     async def start(self, agent: Agent) -> None:
         """Put the agent on the line."""
+        latencies.clear()
         self._begin = asyncio.get_running_loop().time()
         await self.session.start(agent, input=self.caller.microphone, output=self.speaker)
         self._look()

@@ -32,6 +32,10 @@ class Latencies:
         if len(self._seconds) > _REMEMBERED:
             self._seconds.popitem(last=False)
 
+    def clear(self) -> None:
+        """Forget everything: what is simulated next goes as if nothing had been before."""
+        self._seconds.clear()
+
     def expected(self, name: str) -> float | None:
         """Seconds, rounded to half a second; None before the first call has ended."""
         seconds = self._seconds.get(name)

@@ -195,12 +195,18 @@ def _measure(walk: Walk, found: Findings) -> None:
     for said in walk.said:
         start = said.utterance.start
         hush = line.agent_falls_silent(start) - start
-        if hush > 0:
+        if hush > 0 and not _is_protected(walk, start, start + hush):
             figures["barge-ins over sound"] += 1
             found.slowest_pause = max(found.slowest_pause, hush)
         begins = line.agent_begins(said.utterance.end)
         if begins is not None:
             found.reactions.append(begins - said.utterance.end)
+
+
+def _is_protected(walk: Walk, start: float, end: float) -> bool:
+    """A tool ran meanwhile that must not be interrupted."""
+    runs = [run for run in walk.world.runs if run.kind == "protected"]
+    return any(run.began <= end and start <= (run.ended or walk.line.end) for run in runs)
 
 
 def _pauses(walk: Walk, start: float, end: float) -> int:

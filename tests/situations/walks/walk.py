@@ -125,7 +125,11 @@ class _Call:
         return FallbackLLM([llm, FakeLLM(world.answer, ttft=0.2, tokens_per_second=pace)])
 
     def _tts(self, world: World, substitutes: bool) -> Any:
-        voice: dict[str, Any] = {"ttfb": self.rng.choice([0.05, 0.05, 0.2]), "words": self.rng.random() < 0.5, "chunk": 0.2}
+        voice: dict[str, Any] = {
+            "ttfb": self.rng.choice([0.05, 0.05, 0.2]),
+            "words": self.rng.random() < 0.5,
+            "chunk": 0.2,
+        }
         if not substitutes:
             return FakeTTS(sample_rate=RATE, **voice)
         voices = [FatedTTS(world, **voice), FakeTTS(sample_rate=RATE, **voice)]
