@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from antiphon import AgentSession, function_tool
+from antiphon.llm import LLM
 from antiphon.testing import FakeLLM, SimulatedCall, Sound, Utterance, now, transcript
 from antiphon.testing.fakes import Script
 
@@ -27,6 +28,12 @@ REACTION = 0.55 + TTFT + TTFB + 2 * FRAME
 def model(script: Script = ()) -> FakeLLM:
     """A model whose sentences come at once, after `TTFT`."""
     return FakeLLM(script, ttft=TTFT, tokens_per_second=1e6)
+
+
+def calling(llm: LLM, **options: Any) -> SimulatedCall:
+    """A call whose model is asked when a turn is over and not before, so that what it takes adds up."""
+    options.setdefault("preemptive_generation", False)
+    return SimulatedCall(llm, **options)
 
 
 class Lookup:

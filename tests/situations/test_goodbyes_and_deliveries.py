@@ -15,6 +15,7 @@ from tests.situations.calls import (
     TTFB,
     TTFT,
     agent_sounds,
+    calling,
     lines,
     model,
     reaction,
@@ -30,7 +31,7 @@ GOODBYE = "Thank you for calling us today, and good bye to you."
 async def goodbye(words: str, at: float, *replies: str) -> tuple[SimulatedCall, Any, list[tuple[float, CloseEvent]]]:
     """Have the agent say goodbye and the caller say something, `at` seconds after the goodbye began."""
     closed: list[tuple[float, CloseEvent]] = []
-    async with SimulatedCall(model([Reply(calls=[("end_call", {})]), GOODBYE, *replies])) as call:
+    async with calling(model([Reply(calls=[("end_call", {})]), GOODBYE, *replies])) as call:
         call.session.on("close", lambda event: closed.append((now(), event)))
         await call.start(Agent(tools=[EndCallTool()]))
         await call.caller.says("that is all I wanted")
@@ -84,7 +85,7 @@ def test_an_interrupted_delivery_of_a_background_result_is_made_again_once() -> 
     async def main() -> None:
         delivery = "Good news for you, the booking was made under the number 4711."
         llm = model([Reply("I am on it.", [("book", {})]), delivery, "It is sunny.", delivery])
-        async with SimulatedCall(llm) as call:
+        async with calling(llm) as call:
             await call.start(Agent(tools=[background("book", 5.0, "booked under 4711")]))
             await call.caller.says("book a table please")
             await asyncio.sleep(3.0)
@@ -114,7 +115,7 @@ def test_two_results_that_come_in_while_the_caller_talks_are_told_in_one_reply_w
             ]
         )
         tools = [background("book", 4.0, "booked under 4711"), background("pay", 4.5, "paid 12 euros")]
-        async with SimulatedCall(llm) as call:
+        async with calling(llm) as call:
             await call.start(Agent(tools=tools))
             await call.caller.says("book a table please and pay for it")
             await asyncio.sleep(3.0)

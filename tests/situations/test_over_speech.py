@@ -8,16 +8,16 @@ import random
 import pytest
 
 from antiphon import Agent
-from antiphon.testing import FakeTTS, SimulatedCall, now, run_virtual
+from antiphon.testing import FakeTTS, now, run_virtual
 from antiphon.testing.caller import RATE
-from tests.situations.calls import FRAME, LONG, REACTION, hush, model, reaction, said
+from tests.situations.calls import FRAME, LONG, REACTION, calling, hush, model, reaction, said
 from tests.situations.figures import measured
 
 
 @pytest.mark.parametrize("sound", ["uh-huh", "mm hmm", "yeah"])
 def test_uh_huh_over_the_agent_pauses_it_at_most_once_and_loses_nothing(sound: str) -> None:
     async def main() -> None:
-        async with SimulatedCall(model()) as call:
+        async with calling(model()) as call:
             await call.start(Agent())
             handle = call.session.say(LONG)
             await asyncio.sleep(2.0)
@@ -38,7 +38,7 @@ def test_uh_huh_over_the_agent_pauses_it_at_most_once_and_loses_nothing(sound: s
 @pytest.mark.parametrize(("duration", "at"), [(0.15, 2.2), (0.3, 2.0), (0.3, 2.4067), (0.6, 1.5), (1.2, 3.011)])
 def test_a_cough_over_the_agent_pauses_it_and_it_resumes_at_the_cut_word(duration: float, at: float) -> None:
     async def main() -> None:
-        async with SimulatedCall(model(), tts=FakeTTS(sample_rate=RATE, words=True)) as call:
+        async with calling(model(), tts=FakeTTS(sample_rate=RATE, words=True)) as call:
             await call.start(Agent())
             handle = call.session.say(LONG)
             await asyncio.sleep(at)
@@ -64,7 +64,7 @@ def test_a_barge_in_silences_the_agent_at_once_and_its_first_words_cut_it_at_the
     """At uniform instants of frame, word and voice."""
 
     async def barge_in(at: float) -> None:
-        async with SimulatedCall(model(["By the window, then."])) as call:
+        async with calling(model(["By the window, then."])) as call:
             await call.start(Agent())
             cut: list[float] = []
             handle = call.session.say(LONG)

@@ -18,6 +18,7 @@ from tests.situations.calls import (
     TTFB,
     TTFT,
     Lookup,
+    calling,
     lines,
     model,
     on_the_frame,
@@ -33,7 +34,7 @@ LOOK = Reply(calls=[("look", {"what": "tables"})])
 
 async def usual_reaction() -> float:
     """How soon the caller is answered when nothing else goes on."""
-    async with SimulatedCall(model(["As you like."])) as call:
+    async with calling(model(["As you like."])) as call:
         await call.start(Agent())
         await until(on_the_frame(9.0))
         asked = await call.caller.says("never mind that now")
@@ -45,7 +46,7 @@ async def over_a_silent_tool(lookup: Lookup, llm: FakeLLM, words: str) -> tuple[
     """Have the tool called, then speak over it. Returns the call, settled, and how much later the answer came."""
     usual = await usual_reaction()
     begin = now()
-    async with SimulatedCall(llm, max_silence=None) as call:
+    async with calling(llm, max_silence=None) as call:
         await call.start(Agent(tools=[lookup.tool]))
         await call.caller.says("find me a table")
         await until(begin + on_the_frame(5.0))
@@ -77,7 +78,7 @@ def test_a_barge_in_while_an_unsaid_tool_runs_is_answered_at_once_and_the_run_is
         usual = await usual_reaction()
         llm = model([LOOK, "As you like.", LOOK, "Two tables are free."])
         begin = now()
-        async with SimulatedCall(llm, max_silence=None) as call:
+        async with calling(llm, max_silence=None) as call:
             dropped: list[str] = []
             call.session.on("tool_dropped", lambda event: dropped.append(event.function_call.name))
             await call.start(Agent(tools=[lookup.tool]))
@@ -125,7 +126,7 @@ def test_a_tool_that_ends_while_the_words_before_it_play_is_answered_without_a_g
     before = "Let me have a look at the tables."
 
     async def main() -> None:
-        async with SimulatedCall(model([Reply(before, LOOK.calls), "Two are free."])) as call:
+        async with calling(model([Reply(before, LOOK.calls), "Two are free."])) as call:
             await call.start(Agent(tools=[lookup.tool]))
             asked = await call.caller.says("find me a table")
             await call.settled()
@@ -157,7 +158,7 @@ def test_a_barge_in_before_the_tool_started_keeps_it_from_starting(why: str) -> 
         script: list[Turn] = [both, "As you like.", "Two tables are free."]
         llm = model([slow, "As you like."] if why == "the model still writes" else script)
         agent = Agent(tools=[renamed(first, "first"), second.tool])
-        async with SimulatedCall(llm, max_silence=None) as call:
+        async with calling(llm, max_silence=None) as call:
             await call.start(agent)
             await call.caller.says("find me a table")
             await asyncio.sleep(3.0)
@@ -210,7 +211,7 @@ async def over_a_protected_tool() -> tuple[SimulatedCall, FakeLLM, float]:
         return "ordered"
 
     llm = model([Reply("I am ordering it for you now.", [("order", {})]), "Ordered, and with cheese."])
-    async with SimulatedCall(llm, max_silence=None) as call:
+    async with calling(llm, max_silence=None) as call:
         await call.start(Agent(tools=[order]))
         await call.caller.says("order a pizza")
         await asyncio.sleep(1.2)
@@ -245,7 +246,7 @@ def test_what_the_caller_says_during_a_hand_off_is_answered_by_the_next_agent(at
                 return "Billing here, about your invoice." if "about my invoice" in asked else "Billing here."
             return "I am putting you through to our billing department." if outputs else Reply(calls=[("transfer", {})])
 
-        call = SimulatedCall(model(script))
+        call = calling(model(script))
         async with call:
             await call.start(Agent(tools=[transfer], instructions="Reception."))
             await call.caller.says("billing please")

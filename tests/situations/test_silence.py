@@ -12,7 +12,19 @@ from antiphon import Agent, AgentOutputTranscribedEvent, RunContext, function_to
 from antiphon.llm import ChatRequest
 from antiphon.options import Fillers
 from antiphon.testing import FakeTurnDetector, Reply, SimulatedCall, Sound, Utterance, now, run_virtual
-from tests.situations.calls import FRAME, PACE, REACTION, TTFB, TTFT, Lookup, longest_silence, model, reaction, said
+from tests.situations.calls import (
+    FRAME,
+    PACE,
+    REACTION,
+    TTFB,
+    TTFT,
+    Lookup,
+    calling,
+    longest_silence,
+    model,
+    reaction,
+    said,
+)
 from tests.situations.figures import measured
 
 BUDGET = 1.5
@@ -46,7 +58,7 @@ class Wait:
 async def waiting(lookup: Lookup, *, ttft: float = TTFT) -> Wait:
     """Ask, and wait for the answer."""
     heard: list[str] = []
-    async with SimulatedCall(model([LOOK, Reply(ANSWER, ttft=ttft)])) as call:
+    async with calling(model([LOOK, Reply(ANSWER, ttft=ttft)])) as call:
 
         @call.session.on("agent_output_transcribed")
         def note(event: AgentOutputTranscribedEvent) -> None:
@@ -119,7 +131,7 @@ def test_a_filler_ends_at_a_word_when_the_reply_can_be_heard(after_it_began: flo
 
 def test_a_slow_model_is_bridged() -> None:
     async def main() -> None:
-        async with SimulatedCall(model([Reply("Two tables are free.", ttft=4.0)])) as call:
+        async with calling(model([Reply("Two tables are free.", ttft=4.0)])) as call:
             await call.start(Agent())
             asked = await call.caller.says("find me a table")
             await call.settled()
@@ -139,7 +151,7 @@ def test_nothing_is_said_while_nothing_is_owed() -> None:
 
     async def main() -> None:
         llm = model([Reply(calls=[("work", {})]), "I am on it.", "It is done."])
-        async with SimulatedCall(llm) as call:
+        async with calling(llm) as call:
             await call.start(Agent(tools=[work]))
             await call.caller.says("get it done please")
             await asyncio.sleep(10.0)
@@ -212,7 +224,7 @@ def test_every_silence_of_an_unfinished_turn_is_within_the_budget() -> None:
 
     async def main() -> None:
         unsure = FakeTurnDetector(0.1)
-        async with SimulatedCall(model([Reply("Go on.", ttft=0.6)]), turn_detector=unsure) as call:
+        async with calling(model([Reply("Go on.", ttft=0.6)]), turn_detector=unsure) as call:
             await call.start(Agent())
             asked = await call.caller.says("find me a table and")
             await call.settled()

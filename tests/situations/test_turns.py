@@ -6,7 +6,7 @@ import asyncio
 
 from antiphon import Agent
 from antiphon.testing import FakeTurnDetector, Reply, SimulatedCall, run_virtual
-from tests.situations.calls import LONG, REACTION, hush, lines, model, reaction, said
+from tests.situations.calls import LONG, REACTION, calling, hush, lines, model, reaction, said
 from tests.situations.figures import measured
 
 UNFINISHED = FakeTurnDetector(lambda turn: 0.1 if turn.text.endswith("and") else 0.9)
@@ -15,7 +15,7 @@ UNFINISHED = FakeTurnDetector(lambda turn: 0.1 if turn.text.endswith("and") else
 def test_a_pause_of_0_8_s_in_an_unfinished_text_is_one_turn_and_the_agent_is_silent() -> None:
     async def main() -> None:
         llm = model(["A table and a high chair."])
-        async with SimulatedCall(llm, turn_detector=UNFINISHED) as call:
+        async with calling(llm, turn_detector=UNFINISHED) as call:
             await call.start(Agent())
             asked = await call.caller.says("I need a table and", 0.8, "a high chair")
             await call.settled()
@@ -35,7 +35,7 @@ def _sound_before(call: SimulatedCall, time: float) -> float:
 def test_when_the_caller_goes_on_after_0_8_s_a_begun_reply_stops_and_one_reply_answers_both_halves() -> None:
     async def main() -> None:
         llm = model([LONG, "A table for two, by the window."])
-        async with SimulatedCall(llm) as call:
+        async with calling(llm) as call:
             await call.start(Agent())
             first = await call.caller.says("I need a table for two")
             await asyncio.sleep(0.8)
@@ -59,7 +59,7 @@ def test_when_the_caller_goes_on_after_0_8_s_a_begun_reply_stops_and_one_reply_a
 def test_a_reply_that_was_not_heard_yet_leaves_no_trace_when_the_caller_goes_on() -> None:
     async def main() -> None:
         llm = model([Reply(LONG, ttft=0.4), "A table for two, by the window."])
-        async with SimulatedCall(llm) as call:
+        async with calling(llm) as call:
             await call.start(Agent())
             await call.caller.says("I need a table for two")
             await asyncio.sleep(0.8)

@@ -14,6 +14,7 @@ from antiphon.testing import (
     CallerSTT,
     FakeLLM,
     FakeTTS,
+    FakeTurnDetector,
     Fault,
     SimulatedCall,
     Sound,
@@ -105,6 +106,9 @@ class _Call:
             fallback_line=FALLBACK,
             failure_line=FAILURE,
             max_silence=MAX_SILENCE,
+            preemptive_generation=rng.random() < 0.5,
+            turn_handling={"endpointing": {"mode": rng.choice(["fixed", "dynamic"])}},
+            turn_detector=FakeTurnDetector(lambda _: rng.random()) if rng.random() < 0.3 else None,
         )
         self.walk = Walk(self.seed, call, world, has_substitutes=substitutes)
         call.session.on("error", self._error)
