@@ -11,6 +11,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from antiphon.adapters.cached_tts import CachedTTS
     from antiphon.agent import Agent
     from antiphon.audio import AudioFrame
     from antiphon.background_audio import AudioConfig, BackgroundAudioPlayer, BuiltinAudioClip, PlayHandle
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
     from antiphon.vad import VAD
 
 _HOME = {
+    "adapters.cached_tts": ("CachedTTS",),
     "agent": ("Agent",),
     "audio": ("AudioFrame",),
     "background_audio": ("AudioConfig", "BackgroundAudioPlayer", "BuiltinAudioClip", "PlayHandle"),
@@ -197,6 +199,7 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "AudioProcessing",
     "BackgroundAudioPlayer",
     "BuiltinAudioClip",
+    "CachedTTS",
     "ChatChunk",
     "ChatContent",
     "ChatContext",
