@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterable, Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from antiphon.agent import Agent
 from antiphon.audio import AudioFrame
 from antiphon.chat import AgentConfigUpdate, AgentHandoff, ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.core.commands import Adopt, Emit, EventKind, Generate, Record, Speak, message_id
-from antiphon.core.facts import Call, ContextChanged, Handoff
+from antiphon.core.facts import Call, ContextChanged, Fact, Handoff
 from antiphon.errors import AntiphonError, ProviderTimeout, ToolDefinitionError, UsageError
 from antiphon.events import (
     AgentFalseInterruptionEvent,
@@ -26,6 +27,8 @@ from antiphon.events import (
     ErrorEvent,
     EventEmitter,
     FunctionToolsExecutedEvent,
+    JournalEvent,
+    NewId,
     SpeechCreatedEvent,
     ToolAdoptedEvent,
     ToolCallEnded,
@@ -196,9 +199,13 @@ class Application:
             audio_output=audio_output,
             vad=agent.vad,
             turn_detector=self.models["turn_detector"],
+            journal=partial(self._told, options, agent_id) if self.events.listened("journal") else None,
         )
         self.events.when_listened("turn_metrics", self._measure)
         return self.driver
+
+    def _told(self, options: SessionOptions, agent_id: str, at: float, fact: Fact | NewId | None) -> None:
+        self.events.emit("journal", JournalEvent(at=at, fact=fact, agent=agent_id, options=options))
 
     def _measure(self) -> None:
         """Somebody wants to know what replies take."""

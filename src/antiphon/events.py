@@ -17,6 +17,8 @@ from typing import Any, Literal, TypeAlias, TypeVar, overload
 from antiphon.chat import AgentHandoff, ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.errors import UsageError
 from antiphon.metrics import CallMetrics, TurnMetrics
+from antiphon.options import SessionOptions
+from antiphon.record import record
 
 logger = logging.getLogger("antiphon")
 
@@ -196,6 +198,29 @@ class TurnMetricsEvent(_Event):
     type: Literal["turn_metrics"] = "turn_metrics"
 
 
+@record
+class NewId:
+    """In a journal: the application took a number for something that it opens."""
+
+
+@dataclass(slots=True, kw_only=True)
+class JournalEvent(_Event):
+    """The conversation's core was told something. Replayed in order, all of them give the same conversation.
+
+    Listen before the session starts: who comes later is told nothing.
+    """
+
+    at: float
+    """Seconds on the event loop's clock."""
+    fact: Any
+    """A record of what happened; `NewId`; None: time passed."""
+    agent: str
+    """The id of the agent that the session began with."""
+    options: SessionOptions
+    """What the core was given."""
+    type: Literal["journal"] = "journal"
+
+
 @dataclass(slots=True, kw_only=True)
 class ErrorEvent(_Event):
     """Something failed and the session went on."""
@@ -240,6 +265,7 @@ AgentEvent: TypeAlias = (
     | ToolAdoptedEvent
     | ToolEndedEvent
     | TurnMetricsEvent
+    | JournalEvent
     | ErrorEvent
     | CloseEvent
 )

@@ -15,6 +15,7 @@ from typing import Any
 from antiphon.audio import AudioFrame
 from antiphon.cli.agent_file import describe
 from antiphon.cli.call_log import CallLog, CallReport, Turn
+from antiphon.cli.journal import Journal
 from antiphon.cli.models import ModelChoice
 from antiphon.cli.report import Sound, answers, write_report
 from antiphon.cli.screen import Screen
@@ -45,14 +46,17 @@ class Call:
     recorder: StereoRecorder | None = None
     caller: RecordedCaller | None = None
     output: RecordingOutput | None = None
+    journal: Journal | None = None
 
-    def save(self, *, title: str, recording: Path | None, page: Path | None) -> None:
-        """Write the stereo recording and the page. Raises `AntiphonError` if a file cannot be written."""
+    def save(self, *, title: str, recording: Path | None, page: Path | None, journal: Path | None = None) -> None:
+        """Write the stereo recording, the page, the journal. Raises `AntiphonError` if a file cannot be written."""
         try:
             if recording is not None and self.recorder is not None:
                 self.recorder.save(recording)
             if page is not None:
                 write_report(page, self.report, title=title, models=self.models, sound=self._sound(recording))
+            if journal is not None and self.journal is not None:
+                self.journal.save(journal, title)
         except OSError as error:
             raise AntiphonError(f"cannot write {error.filename}: {error.strerror}. Choose another path.") from error
 
@@ -69,6 +73,7 @@ async def voice_call(
     barge_in: Mapping[int, float],
     models: ModelChoice,
     screen: Screen,
+    journal: Journal | None = None,
 ) -> Call:
     """Play recorded turns to the agent, in real time, until the caller hangs up or the agent ends the call."""
     recorder = StereoRecorder()
@@ -90,6 +95,8 @@ async def voice_call(
     screen.interim("Loading models ...")
     async with server.job(room, models=models) as job:
         job.on_session(sessions.append)
+        if journal is not None:
+            job.on_session(journal.listen)
         job.on_session(log.listen)
         session = await start_session(job)
         if not caller.started:
@@ -104,7 +111,7 @@ async def voice_call(
     delays = [a.delay if a is not None else None for a in answers(recorder, caller.spoken)]
     report = log.report(duration, delays)
     screen.summary(report)
-    return Call(report, ran_with, recorder, caller, output)
+    return Call(report, ran_with, recorder, caller, output, journal)
 
 
 async def _ended(job: JobContext, caller: RecordedCaller) -> bool:
@@ -124,13 +131,22 @@ async def _ended(job: JobContext, caller: RecordedCaller) -> bool:
     return bool(done)
 
 
-async def text_call(server: AgentServer, texts: Sequence[str], *, models: ModelChoice, screen: Screen) -> Call:
+async def text_call(
+    server: AgentServer,
+    texts: Sequence[str],
+    *,
+    models: ModelChoice,
+    screen: Screen,
+    journal: Journal | None = None,
+) -> Call:
     """Type turns to the agent, each when the one before was answered."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     log = CallLog(lambda: loop.time() - began, on_turn=screen.turn, on_tool=screen.tool, on_reply=screen.reply)
     async with server.job(Room(), models=models) as job:
         job.on_session(log.listen)
+        if journal is not None:
+            job.on_session(journal.listen)
         session = await start_session(job)
         ran_with = describe_models(session, "llm")
         await session.wait_for_idle()
@@ -141,7 +157,7 @@ async def text_call(server: AgentServer, texts: Sequence[str], *, models: ModelC
         raise_error(job)
     report = log.report(loop.time() - began)
     screen.summary(report)
-    return Call(report, ran_with)
+    return Call(report, ran_with, journal=journal)
 
 
 async def say(session: AgentSession[Any], text: str) -> None:

@@ -87,6 +87,9 @@ def _parser(program: str, *, with_file: bool) -> argparse.ArgumentParser:
     call.add_argument(
         "--json", action="store_true", help="print the call as JSON on standard output, all else elsewhere"
     )
+    call.add_argument(
+        "--journal", type=Path, metavar="FILE", help="write all that happened, to be replayed: for a report of a defect"
+    )
     _add_files(call)
     if with_file:
         demo = commands.add_parser("demo", help="a call to the example receptionist, from recordings")
@@ -303,6 +306,7 @@ async def _demo(options: argparse.Namespace) -> None:
 
     file, recordings = demo_files()
     options.caller, options.say, options.barge_in, options.json = recordings, None, [_barge_in(BARGE_IN)], False
+    options.journal = None
     call, recording = await _make_call(options, _load(file), file.name)
     print(f"Stored     {json.dumps(call.report.userdata, ensure_ascii=False)}")
     _tell_files(recording, options.report)
@@ -310,6 +314,7 @@ async def _demo(options: argparse.Namespace) -> None:
 
 async def _make_call(options: argparse.Namespace, server: AgentServer, name: str) -> tuple[Call, Path | None]:
     from antiphon.cli.call import text_call, voice_call
+    from antiphon.cli.journal import Journal
     from antiphon.cli.models import ModelChoice
     from antiphon.cli.screen import Screen
     from antiphon.transports.wav import read_recording
@@ -324,11 +329,13 @@ async def _make_call(options: argparse.Namespace, server: AgentServer, name: str
     recording: Path | None = options.out
     if recording is None and options.report is not None and turns:
         recording = options.report.with_suffix(".wav")  # the page plays it
+    journal = None if options.journal is None else Journal()
     if options.say:
-        call = await text_call(server, options.say, models=models, screen=screen)
+        call = await text_call(server, options.say, models=models, screen=screen, journal=journal)
     else:
-        call = await voice_call(server, turns, barge_in=dict(options.barge_in), models=models, screen=screen)
-    call.save(title=f"Call with {name}", recording=recording, page=options.report)
+        barge_in = dict(options.barge_in)
+        call = await voice_call(server, turns, barge_in=barge_in, models=models, screen=screen, journal=journal)
+    call.save(title=f"Call with {name}", recording=recording, page=options.report, journal=options.journal)
     return call, recording
 
 

@@ -49,6 +49,7 @@ from antiphon.options import SessionOptions
 from antiphon.runtime.generation import Generation
 from antiphon.runtime.hooks import Hooks, current_hook
 from antiphon.runtime.host import Host
+from antiphon.runtime.journal import JournaledConversation, Tell
 from antiphon.runtime.playout import Playout
 from antiphon.runtime.realtime import Realtime
 from antiphon.runtime.recognition import Recognition
@@ -81,13 +82,19 @@ class Driver:
         audio_output: AudioOutput | None = None,
         vad: VAD | None = None,
         turn_detector: TurnDetector | None = None,
+        journal: Tell | None = None,
     ) -> None:
         self.loop = asyncio.get_running_loop()
         self.options = options
         self.host = host
         self._thread = threading.get_ident()
         self._context = _clean_context()
-        self._conversation = Conversation(options, agent, epoch=time.time() - self.loop.time())
+        epoch = time.time() - self.loop.time()
+        self._conversation = (
+            Conversation(options, agent, epoch)
+            if journal is None
+            else JournaledConversation(journal, options, agent, epoch)
+        )
         self._facts: deque[Fact] = deque()
         self._performing = False
         self._now = self.began = self.loop.time()
