@@ -65,7 +65,7 @@ class CachedTTS(TTS):
         self._tts = tts
         self._extra = key
         self._texts = list(texts)
-        self._shelf = Shelf(max_bytes, None if directory is None else Path(directory))
+        self._shelf = Shelf(max_bytes, None if directory is None else Path(directory).expanduser())
         self._makings: dict[Key, _Making] = {}
         self._saving: set[asyncio.Task[None]] = set()
 
