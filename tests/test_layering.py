@@ -57,7 +57,7 @@ SHELLS: dict[str, frozenset[str]] = {
     "background_audio": frozenset({"transports"}),
     "plugins": frozenset({"providers"}),
     "inference": frozenset({"providers"}),
-    "compat": frozenset({"server", "plugins", "inference", "providers"}),
+    "compat": frozenset({"server", "plugins", "inference", "providers", "background_audio"}),
 }
 """Which shells a shell may use, besides itself."""
 

@@ -198,6 +198,10 @@ class BackgroundAudioPlayer:
         if self._tasks:
             await asyncio.wait(self._tasks)
 
+    def think_silently(self) -> None:
+        """Give the thinking sound up. No effect once it is started."""
+        self._thinking = None
+
     # -- one sound
 
     def think(self, configs: Sequence[AudioConfig]) -> PlayHandle:

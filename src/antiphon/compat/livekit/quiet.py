@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import logging
 from dataclasses import dataclass
 from typing import Any
@@ -10,65 +9,6 @@ from typing import Any
 from antiphon.compat.livekit.notices import notice
 
 logger = logging.getLogger("antiphon.livekit")
-
-# -- background sound
-
-
-class BuiltinAudioClip(enum.Enum):
-    """Sounds that LiveKit brings along. There are none here."""
-
-    CITY_AMBIENCE = "city-ambience"
-    FOREST_AMBIENCE = "forest-ambience"
-    OFFICE_AMBIENCE = "office-ambience"
-    CROWDED_ROOM = "crowded-room"
-    KEYBOARD_TYPING = "keyboard-typing"
-    KEYBOARD_TYPING2 = "keyboard-typing2"
-    HOLD_MUSIC = "hold-music"
-
-
-@dataclass
-class AudioConfig:
-    """A sound and how it is played."""
-
-    source: Any
-    volume: float = 1.0
-    probability: float = 1.0
-    fade_in: float = 0.0
-    fade_out: float = 0.0
-
-
-class PlayHandle:
-    """A sound that is over before it began."""
-
-    def done(self) -> bool:
-        """Always."""
-        return True
-
-    def stop(self) -> None:
-        """Nothing to stop."""
-
-    async def wait_for_playout(self) -> None:
-        """Returns at once."""
-
-
-class BackgroundAudioPlayer:
-    """Silent here. What callers hear while a tool works is what the tool says."""
-
-    def __init__(self, *, ambient_sound: Any = None, thinking_sound: Any = None, **_: Any) -> None:
-        self.ambient_sound = ambient_sound
-        self.thinking_sound = thinking_sound
-        notice("BackgroundAudioPlayer: no background sound here; say(...) in the tool while it works")
-
-    async def start(self, **_: Any) -> None:
-        """Returns at once."""
-
-    def play(self, audio: Any, *, loop: bool = False) -> PlayHandle:
-        """Plays nothing."""
-        return PlayHandle()
-
-    async def aclose(self) -> None:
-        """Returns at once."""
-
 
 # -- noise cancellation
 

@@ -181,7 +181,10 @@ _SESSION = _ours(
     "options without effect are told once (listed below); input, output, room_io and amd are absent",
 )
 
-_BACKGROUND_AUDIO = _ours("quiet", "BackgroundAudioPlayer AudioConfig BuiltinAudioClip PlayHandle", "silent")
+_BACKGROUND_AUDIO = [
+    *_ours("background", "BackgroundAudioPlayer"),
+    *_same("background_audio", "AudioConfig BuiltinAudioClip PlayHandle"),
+]
 
 _SPEECH_HANDLE = _same("speech_handle", "SpeechHandle")
 
