@@ -13,6 +13,9 @@ import { Trace } from "./trace.js";
 
 /** Silences shorter than this need no clock. Seconds. */
 const UNREMARKABLE = 0.3;
+/** A call that takes longer to come about waits for the server's models. Seconds. */
+const LONG_CONNECTING = 1;
+const LOADING = "The first call waits until the models are loaded";
 
 /** @type {Record<string, [string, string]>} word and detail of phases that are not live */
 const PHASES = {
@@ -61,6 +64,7 @@ export function showStage(call, conversation) {
   /** @type {State} */
   let state = { type: "state", agent: "initializing", user: "listening" };
   let since = performance.now();
+  let entered = since;
   let level = 0;
   let told = -1;
 
@@ -82,8 +86,9 @@ export function showStage(call, conversation) {
     const tools = conversation.running;
     const { phase } = call;
     if (phase.name !== "live") {
+      const lasting = (performance.now() - entered) / 1000;
       put(some("state"), PHASES[phase.name][0]);
-      put(some("detail"), detail(phase));
+      put(some("detail"), phase.name === "connecting" && lasting > LONG_CONNECTING ? LOADING : detail(phase));
     } else {
       put(some("state"), state.agent === "initializing" ? "Starting" : WORDS[now]);
       const waited = (performance.now() - since) / 1000;
@@ -109,6 +114,7 @@ export function showStage(call, conversation) {
     word();
   });
   call.changed.listen((phase) => {
+    entered = performance.now();
     if (phase.name !== "live") state = { type: "state", agent: "initializing", user: "listening" };
     word();
     if (phase.name === "idle" || phase.name === "ended") {
