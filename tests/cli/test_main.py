@@ -187,3 +187,24 @@ def test_a_call_without_turns(agent_file: Path, capsys: pytest.CaptureFixture[st
 
 def test_an_unknown_model(agent_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "no TTS called 'x'" in refused(capsys, "call", agent_file, "--say", "Hi", "--tts", "x")
+
+
+def test_a_journal_is_written_where_asked(agent_file: Path, tmp_path: Path) -> None:
+    assert run("call", agent_file, "--say", "Take a note", "--journal", tmp_path / "journal.json") == 0
+    journal = json.loads((tmp_path / "journal.json").read_text())
+    assert [None, {"is": "UserTurnSubmitted", "text": "Take a note"}] == [
+        journal["entries"][0][1],
+        next(fact for _, fact in journal["entries"] if fact is not None and fact["is"] == "UserTurnSubmitted"),
+    ]
+
+
+def test_the_json_of_a_typed_call_tells_what_each_reply_took(
+    agent_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("call", agent_file, "--say", "Hi", "Take a note", "--json") == 0
+    call = json.loads(capsys.readouterr().out)
+    assert [(reply["turn"], reply["origin"], len(reply["tools"])) for reply in call["replies"]] == [
+        (1, "typed", 0),
+        (2, "typed", 1),
+    ]
+    assert call["metrics"]["turns"] == 2
