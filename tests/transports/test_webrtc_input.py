@@ -11,7 +11,7 @@ from antiphon.audio import AudioFrame
 from antiphon.errors import UsageError
 from antiphon.testing import run_virtual
 from antiphon.transports.webrtc import WebRTCInput
-from antiphon.transports.webrtc.input import STALL
+from antiphon.transports.webrtc.input import MOST_AHEAD, STALL
 from antiphon.transports.webrtc.rtp import FRAME, SAMPLE_RATE
 
 FIRST = 0xFFFFFFFF - 2 * FRAME + 1
@@ -99,6 +99,49 @@ def test_sound_for_a_time_already_filled_is_dropped() -> None:
 def test_a_leap_of_the_senders_clock_puts_in_nothing() -> None:
     listener = listen(lambda ear: ear.hear_each((0, 1), (100_000, 1), (5, 1)))
     assert listener.values == [1, 1, 1]
+
+
+def test_nobody_can_say_more_than_time_has_passed() -> None:
+    async def run() -> None:
+        ear = Listener()
+        for number in range(500):
+            ear.hear(number)
+        assert ear.seconds == pytest.approx(MOST_AHEAD, abs=0.02)
+        await asyncio.sleep(0.1)
+        ear.hear(500)
+        assert ear.seconds == pytest.approx(MOST_AHEAD + 0.02, abs=0.02)
+        await ear.input.aclose()
+
+    run_virtual(run())
+
+
+def test_leaping_timestamps_do_not_make_silence_without_end() -> None:
+    async def run() -> None:
+        ear = Listener()
+        for number in range(500):
+            ear.hear(50 * number)
+        assert ear.seconds <= MOST_AHEAD + 1.0
+        await ear.input.aclose()
+
+    run_virtual(run())
+
+
+def test_a_listener_may_close_the_input_while_it_is_given_a_frame() -> None:
+    async def run() -> None:
+        frames: list[AudioFrame] = []
+        closing: list[asyncio.Task[None]] = []
+
+        def hear(frame: AudioFrame) -> None:
+            frames.append(frame)
+            source.end()
+
+        source = WebRTCInput()
+        source.start(hear, lambda: closing.append(asyncio.create_task(source.aclose())))
+        source.hear(0, bytes(10 * 2 * FRAME))
+        await asyncio.gather(*closing)
+        assert len(frames) == 1
+
+    run_virtual(run())
 
 
 def test_what_is_said_before_the_start_is_not_kept() -> None:
@@ -204,6 +247,20 @@ def test_after_aclose_no_callback_is_called() -> None:
         ear.input.end()
         await asyncio.sleep(2 * STALL)
         assert (len(ear.frames), ear.ended) == (1, 0)
+
+    run_virtual(run())
+
+
+def test_a_start_after_aclose_calls_nobody() -> None:
+    async def run() -> None:
+        called: list[object] = []
+        source = WebRTCInput()
+        source.end()
+        await source.aclose()
+        source.start(called.append, lambda: called.append("end"))
+        source.hear(0, bytes(2 * FRAME))
+        await asyncio.sleep(1)
+        assert called == []
 
     run_virtual(run())
 

@@ -83,6 +83,12 @@ class WebRTCCall:
         try:
             async with asyncio.timeout(self._connect_timeout):
                 answer = await self._negotiate(offer_sdp)
+        except TimeoutError:
+            await self.aclose()
+            raise UsageError(
+                f"WebRTC offer: expected addresses that can be looked up, got no answer made within"
+                f" {self._connect_timeout:g} s. Offer IP addresses instead of names."
+            ) from None
         except BaseException:
             await self.aclose()
             raise

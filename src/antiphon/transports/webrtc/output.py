@@ -10,6 +10,7 @@ Above: the session. Below: nothing; `peer` takes the frames.
 from __future__ import annotations
 
 import asyncio
+import enum
 from collections import deque
 from dataclasses import dataclass
 
@@ -19,7 +20,17 @@ from antiphon.transport import AudioOutput
 from antiphon.transports.webrtc.rtp import FRAME, SAMPLE_RATE
 
 FAR_DELAY = 0.08
-"""Seconds from the moment a frame is sent to the moment it is heard: about what Chromium holds on a good network."""
+"""Seconds from the moment a frame is sent to the moment it is heard. Chromium over a good network: 50-80 ms until the
+page has it, most of it in the jitter buffer, and then the loudspeaker's own."""
+
+
+class _State(enum.Enum):
+    PLAYING = enum.auto()
+    """What is queued is sent, and silence when nothing is."""
+    PAUSED = enum.auto()
+    """Silence is sent; what is queued stays."""
+    CLOSED = enum.auto()
+    """Silence is sent, and nothing is queued any more."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -46,8 +57,7 @@ class WebRTCOutput(AudioOutput):
         self._queued = 0  # samples
         self._under_way: deque[_UnderWay] = deque()
         self._heard = 0  # samples, without those under way
-        self._paused = False
-        self._closed = False
+        self._state = _State.PLAYING
 
     def write(self, frame: AudioFrame) -> None:
         if (frame.sample_rate, frame.num_channels) != (SAMPLE_RATE, 1):
@@ -55,7 +65,7 @@ class WebRTCOutput(AudioOutput):
                 f"WebRTCOutput: expected mono at {SAMPLE_RATE} Hz, got {frame.num_channels} channels at"
                 f" {frame.sample_rate} Hz. Resample it, for example by antiphon.audio.Resampler."
             )
-        if not self._closed and frame.data:
+        if self._state is not _State.CLOSED and frame.data:
             self._queue.append(frame.data)
             self._queued += frame.samples_per_channel
 
@@ -70,27 +80,29 @@ class WebRTCOutput(AudioOutput):
         return (self._heard + partly) / SAMPLE_RATE
 
     def pause(self) -> None:
-        self._paused = True
+        if self._state is _State.PLAYING:
+            self._state = _State.PAUSED
 
     def resume(self) -> None:
-        self._paused = False
+        if self._state is _State.PAUSED:
+            self._state = _State.PLAYING
 
     def clear(self) -> float:
         lost = self._queued / SAMPLE_RATE
         self._queue.clear()
         self._queued = 0
-        self._paused = False
+        self.resume()
         return lost
 
     async def aclose(self) -> None:
-        self._closed = True
         self.clear()
+        self._state = _State.CLOSED
 
     def take(self) -> bytes:
         """The next 20 ms to send, silence where there is nothing to say. For `peer`."""
         now = asyncio.get_running_loop().time()
         self._hear(now)
-        sound = b"" if self._paused else self._take_queued(FRAME)
+        sound = self._take_queued(FRAME) if self._state is _State.PLAYING else b""
         if sound:
             begins = now + FAR_DELAY
             if self._under_way:
