@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,13 @@ from antiphon.cli.call import Call, text_call, voice_call
 from antiphon.cli.journal import Journal
 from antiphon.cli.models import ModelChoice
 from antiphon.cli.screen import Screen
-from antiphon.core.commands import Command, Record
-from antiphon.core.conversation import Conversation
+from antiphon.core.commands import Record
 from antiphon.events import ConversationItemAddedEvent
 from antiphon.server.server import AgentServer
 from antiphon.session import AgentSession
 from antiphon.testing import FakeLLM, run_virtual, speech
 from tests.cli.test_call import script, server
+from tests.core.fuzz.fuzz import check_journal, commands_of
 from tests.core.fuzz.journal import load
 
 
@@ -42,35 +41,9 @@ def in_text(made: AgentServer, *texts: str) -> Call:
     return run_virtual(call(), timeout=300)
 
 
-def replayed(path: Path) -> Iterator[Command]:
-    """What the core commands when a journal is replayed."""
-    written = json.loads(path.read_text())
-    drawn, facts = [0], []
-    for now, fact in written["entries"]:
-        if fact == {"is": "NewId"}:
-            drawn[-1] += 1
-        else:
-            facts.append([now, fact])
-            drawn.append(0)
-    plain = path.with_suffix(".plain.json")
-    plain.write_text(json.dumps(written | {"entries": facts}))
-    journal = load(plain)
-    conversation = Conversation(journal.options, written["agent"])
-    for number, (now, fact) in enumerate(journal.entries):
-        for _ in range(drawn[number]):
-            conversation.new_id()
-        if number == 0:
-            conversation.start(now)
-        elif fact is None:
-            conversation.advance(now)
-        else:
-            conversation.receive(fact, now)
-        yield from conversation.take_commands()
-
-
 def said_again(path: Path) -> list[tuple[str, str | None]]:
     """What the replay of a journal records as said."""
-    items = [one.item for one in replayed(path) if isinstance(one, Record)]
+    items = [one.item for commands in commands_of(load(path)) for one in commands if isinstance(one, Record)]
     return [(item.role, item.text_content) for item in items if isinstance(item, ChatMessage)]
 
 
@@ -89,6 +62,12 @@ def test_a_call_by_voice_is_replayed_word_for_word(tmp_path: Path) -> None:
     path = saved(call, tmp_path / "new" / "journal.json")
     assert any(turn.interrupted for turn in call.report.turns)
     assert said_again(path) == said(call)
+
+
+def test_the_promises_of_the_core_can_be_checked_on_a_call(tmp_path: Path) -> None:
+    made = server(script(), heard=["On Tuesday", "Stop, Sunday"], greeting="Welcome to the desk.")
+    call = by_voice(made, [speech(1.0), speech(1.0)], barge_in={2: 2.0})
+    check_journal(load(saved(call, tmp_path / "journal.json")))
 
 
 def test_ids_that_a_callback_took_are_taken_again_where_it_took_them(tmp_path: Path) -> None:

@@ -298,7 +298,7 @@ async def _call(options: argparse.Namespace, server: AgentServer | None) -> None
         json.dump(call.report.to_json(), out, ensure_ascii=False, indent=2)
         out.write("\n")
     else:
-        _tell_files(recording, options.report)
+        _tell_files(recording, options.report, options.journal)
 
 
 async def _demo(options: argparse.Namespace) -> None:
@@ -349,8 +349,10 @@ def _named(options: argparse.Namespace) -> Mapping[ModelKind, str]:
     return {kind: name for kind in _KINDS if (name := getattr(options, kind)) is not None}
 
 
-def _tell_files(recording: Path | None, page: Path | None) -> None:
+def _tell_files(recording: Path | None, page: Path | None, journal: Path | None = None) -> None:
     if recording is not None:
         print(f"Listen to  {recording}")
     if page is not None:
         print(f"Open       {page}")
+    if journal is not None:
+        print(f"Replay     {journal}")

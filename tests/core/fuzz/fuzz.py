@@ -28,7 +28,7 @@ from types import FrameType
 from antiphon.core import commands as do
 from antiphon.core import facts as f
 from antiphon.core.conversation import Conversation
-from tests.core.fuzz.journal import OPENERS, Journal, bare, dump, load
+from tests.core.fuzz.journal import Journal, bare, dump, load
 from tests.core.fuzz.shadow import Shadow, Violation
 from tests.core.fuzz.world import World, draw_options, draw_temper
 
@@ -155,15 +155,15 @@ def _compare(session: Session) -> None:
 
 def commands_of(journal: Journal, watch: Shadow | None = None) -> Iterator[list[do.Command]]:
     """Replay a journal; the commands of each entry. The first entry is `start`."""
-    conversation = Conversation(journal.options, agent=AGENT)
+    conversation = Conversation(journal.options, agent=journal.agent)
     for number, (now, fact) in enumerate(journal.entries):
+        for _ in range(journal.drawn_before(number)):
+            conversation.new_id()
         if number == 0:
             conversation.start(now)
         elif fact is None:
             conversation.advance(now)
         else:
-            if isinstance(fact, OPENERS):
-                conversation.new_id()
             conversation.receive(fact, now)
         commands = conversation.take_commands()
         if watch is not None:
@@ -175,7 +175,7 @@ def commands_of(journal: Journal, watch: Shadow | None = None) -> Iterator[list[
 
 def check_journal(journal: Journal) -> Shadow:
     """Replay a recorded journal under the eyes of a shadow. Raises `Violation`; gives the shadow."""
-    shadow = Shadow(journal.options, AGENT)
+    shadow = Shadow(journal.options, journal.agent)
     with cpu_limit(CPU_LIMIT):
         for commands in commands_of(journal, shadow):
             if len(commands) > MAX_COMMANDS:
@@ -278,7 +278,7 @@ def _survey(seed: str, sessions: int) -> int:
 def _replayed(path: Path) -> list[tuple[float, f.Fact | None]]:
     journal = load(path)
     session = Session(journal)
-    shadow = Shadow(journal.options, AGENT)
+    shadow = Shadow(journal.options, journal.agent)
     try:
         for commands in commands_of(journal, shadow):
             session.commands.append(commands)

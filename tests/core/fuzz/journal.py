@@ -37,6 +37,16 @@ class Journal:
     """What went wrong with it, or what it shows."""
     at_rest: bool = False
     """The world had answered everything when it ended."""
+    agent: str = "a1"
+    """The agent that the session began with."""
+    drawn: list[int] | None = None
+    """How many ids the application took before each entry; None: one before each of `OPENERS`."""
+
+    def drawn_before(self, number: int) -> int:
+        """How many ids the application took just before an entry."""
+        if self.drawn is not None:
+            return self.drawn[number]
+        return int(isinstance(self.entries[number][1], OPENERS))
 
 
 def dump(journal: Journal, path: Path) -> None:
@@ -47,10 +57,20 @@ def dump(journal: Journal, path: Path) -> None:
 
 
 def load(path: Path) -> Journal:
-    """Read what `dump` wrote."""
+    """Read what `dump` wrote, or `antiphon call --journal`, which tells where ids were taken."""
     data = json.loads(path.read_text())
-    entries = [(now, _rich(fact)) for now, fact in data["entries"]]
-    return Journal(_rich(data["options"]), entries, data["about"], data["at_rest"])
+    journal = Journal(_rich(data["options"]), [], data["about"], data["at_rest"])
+    journal.agent = data.get("agent", journal.agent)
+    drawn = [0]
+    for now, fact in data["entries"]:
+        if fact == {"is": "NewId"}:
+            drawn[-1] += 1
+        else:
+            journal.entries.append((now, _rich(fact)))
+            drawn.append(0)
+    if data.get("draws_ids"):
+        journal.drawn = drawn
+    return journal
 
 
 def _plain(value: Any) -> Any:
