@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 
 import pytest
@@ -193,6 +194,21 @@ def test_packets_that_a_stall_held_up_are_heard_as_far_as_they_were_not_stood_in
         await ear.input.aclose()
 
     run_virtual(run())
+
+
+def test_packets_that_came_while_the_program_itself_stalled_are_heard() -> None:
+    async def run() -> None:
+        ear = Listener()
+        ear.hear(0)
+        time.sleep(STALL + 0.2)  # noqa: ASYNC251 - what this test is about
+        for _ in range(20):
+            await asyncio.sleep(0)
+        for number in range(1, 25):
+            ear.hear(number, value=number)
+        assert ear.values == [1, *range(1, 25)]
+        await ear.input.aclose()
+
+    asyncio.run(run())
 
 
 def test_a_late_packet_that_is_no_stall_puts_in_nothing() -> None:

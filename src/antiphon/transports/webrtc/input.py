@@ -23,6 +23,8 @@ from antiphon.transports.webrtc.rtp import FRAME, SAMPLE_RATE, distance
 
 STALL = 0.3
 """Seconds without a packet after which silence stands in for the caller."""
+LATE = 0.05
+"""Seconds by which a timer may be late on a busy machine."""
 LONGEST_GAP = SAMPLE_RATE
 """Samples of silence put in for one gap, at most. A longer leap of the timestamps is the sender's new clock."""
 
@@ -132,6 +134,9 @@ class WebRTCInput(AudioInput):
         self._stall_timer = None
         assert self._due is not None  # the timer runs from the first sound on
         loop = asyncio.get_running_loop()
+        if loop.time() > when + LATE:
+            # This program stalled, not the network: what came meanwhile has yet to be read.
+            self._heard_at = loop.time()
         again = self._heard_at + STALL
         if when >= again:
             self._due = (self._due + FRAME) & 0xFFFFFFFF
