@@ -15,6 +15,9 @@ from antiphon.testing import FakeMicrophone, FakeSpeaker, check_transport, now, 
 from antiphon.transport import AudioOutput
 from antiphon.transports.bed import Clip, Source, Stream
 from antiphon.transports.mixer import DUCKED, MixedOutput
+from antiphon.transports.recorded import RecordedOutput
+from antiphon.transports.recorder import RecordingOutput, StereoRecorder
+from antiphon.transports.wav import RecordedCaller
 from tests.testing.test_transport_contract import Fakes, Remote
 
 if TYPE_CHECKING:
@@ -380,6 +383,64 @@ def test_a_loudspeaker_that_stands_still_is_not_asked_all_the_time() -> None:
         await asyncio.sleep(10.0)
         assert speaker.looks < 2000
         assert speaker.max_queued < 0.5
+        await mixer.aclose()
+
+    run_virtual(call())
+
+
+# -- recorded
+
+
+def test_a_recording_holds_what_was_heard_and_knows_what_was_said() -> None:
+    async def call(make: Callable[[StereoRecorder], AudioOutput]) -> None:
+        recorder = StereoRecorder(agent_rate=RATE)
+        output = make(recorder)
+        mixer = MixedOutput(output)
+        mixer.start()
+        mixer.add(Clip(tone(3000), loop=True))
+        await asyncio.sleep(1.0)
+        for _ in range(5):
+            mixer.write(speech(0.1, RATE))
+            await asyncio.sleep(0.1)
+        await asyncio.sleep(0.5)
+        began = now()
+        mixer.write(speech(0.2, RATE))
+        await asyncio.sleep(0.1)
+        mixer.clear()
+        await asyncio.sleep(0.5)
+        await mixer.aclose()
+        first, second = recorder.agent_spans()
+        assert first.start == pytest.approx(1.0, abs=0.012)
+        assert first.end == pytest.approx(1.5, abs=0.06)
+        assert second.start == pytest.approx(began, abs=0.012)
+        assert second.end == pytest.approx(began + 0.1, abs=0.012)
+        assert recorder.first_agent_sound(0.0) == pytest.approx(1.0, abs=0.012)
+        (cut,) = output.cuts  # type: ignore[attr-defined]  # both kinds have them
+        assert cut.lost == pytest.approx(0.1, abs=0.012)
+        heard = np.abs(recorder.channels()[1]) * 32768
+        assert heard[: RATE // 2].max() == pytest.approx(3000, abs=2)
+        assert heard[round(1.2 * RATE) : round(1.4 * RATE)].max() > 8000
+
+    run_virtual(call(RecordingOutput))
+    run_virtual(call(lambda recorder: RecordedOutput(FakeSpeaker(), recorder)))
+
+
+def test_a_recorded_caller_takes_turns_over_a_bed() -> None:
+    async def call() -> None:
+        recorder = StereoRecorder(agent_rate=RATE)
+        output = RecordingOutput(recorder)
+        mixer = MixedOutput(output)
+        caller = RecordedCaller([speech(0.5), speech(0.5)], recorder, output, busy=lambda: False)
+        mixer.start()
+        mixer.add(Clip(tone(3000), loop=True))
+        caller.start(lambda _: None, lambda: None)
+        await asyncio.sleep(1.5)
+        mixer.write(speech(0.5, RATE))
+        await asyncio.sleep(3.0)
+        first, second = caller.spoken
+        assert first.start == pytest.approx(0.3, abs=0.03)
+        assert second.start == pytest.approx(2.3, abs=0.03)
+        await caller.aclose()
         await mixer.aclose()
 
     run_virtual(call())

@@ -59,6 +59,14 @@ class _Hold(enum.Enum):
     HERE = enum.auto()  # in the mixer: the bed plays on
 
 
+@dataclass(slots=True, frozen=True)
+class MixedFrame(AudioFrame):
+    """What the loudspeaker is given while there is a bed. Recorders tell by it what was said from what was heard."""
+
+    speech: bytes = b""
+    """The speech in it, unmixed, as long as `data`; empty if it is bed alone."""
+
+
 @dataclass(slots=True)
 class _Piece:
     """A stretch that the loudspeaker was given: all speech, or none of it."""
@@ -308,15 +316,16 @@ class MixedOutput(AudioOutput):
         target = DUCKED if speech else 1.0
         if not self._sounds:
             self._gain = 1.0
-            data = speech
+            frame = AudioFrame(speech, self.sample_rate)
         else:
             plain = self._plain(samples) if not speech else None
             data = self._mixed(samples, speech, target) if plain is None else plain
+            frame = MixedFrame(data, self.sample_rate, speech=speech)
         piece = _Piece(samples, speech, self._gain, target)
         self._gain = self._gain_in(piece, samples)
         self._ledger.append(piece)
         self._end += samples
-        self._output.write(AudioFrame(data, self.sample_rate))
+        self._output.write(frame)
 
     def _plain(self, samples: int) -> bytes | None:
         """What sounds if it is one sound alone, as it is: most of the time in most calls."""

@@ -6,12 +6,11 @@ the agent's sound was heard is known from `played` alone, so a piece is placed w
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 
 from antiphon.audio import AudioFrame
 from antiphon.transport import AudioInput, AudioOutput
-from antiphon.transports.recorder import Cut, StereoRecorder
+from antiphon.transports.recorder import Cut, StereoRecorder, Written
 
 HOLE = 0.2
 """Seconds that the caller's sound may be late before silence takes its place."""
@@ -59,8 +58,7 @@ class RecordedOutput(AudioOutput):
         """What was thrown away unheard, oldest first."""
         self._output = output
         self._recorder = recorder
-        self._waiting: deque[bytes] = deque()
-        """Written, and not known to have sounded."""
+        self._waiting = Written()
         self._recorded = 0
         """Samples."""
         self._end = 0
@@ -72,7 +70,7 @@ class RecordedOutput(AudioOutput):
 
     def write(self, frame: AudioFrame) -> None:
         self._output.write(frame)
-        self._waiting.append(frame.data)
+        self._waiting.push(frame)
 
     @property
     def played(self) -> float:
@@ -87,12 +85,13 @@ class RecordedOutput(AudioOutput):
 
     def clear(self) -> float:
         self._record()
-        lost = self._output.clear()
+        dropped = self._output.clear()
         self._record()
+        lost = min(dropped, self._waiting.speech / self.sample_rate)
         self._waiting.clear()
         if lost:
             self.cuts.append(Cut(self._recorder.now(), lost))
-        return lost
+        return dropped
 
     async def aclose(self) -> None:
         self._record()
@@ -102,24 +101,15 @@ class RecordedOutput(AudioOutput):
     def _record(self) -> float:
         """Put what has sounded since the last look on the time line, ending now. Returns the position."""
         played = self._output.played
-        data = self._take(round(played * self.sample_rate) - self._recorded)
-        if data:
-            samples = len(data) // 2
+        pieces = list(self._waiting.take(round(played * self.sample_rate) - self._recorded))
+        if pieces:
+            samples = sum(len(data) for data, _ in pieces) // 2
             self._recorded += samples
             start = round(self._recorder.now() * self.sample_rate) - samples
             if start < self._end + SEAM * self.sample_rate:
                 start = self._end
-            self._recorder.hear_agent(start, data)
-            self._end = start + samples
+            for data, speech in pieces:
+                self._recorder.hear_agent(start, data, speech)
+                start += len(data) // 2
+            self._end = start
         return played
-
-    def _take(self, samples: int) -> bytes:
-        taken = bytearray()
-        while len(taken) < 2 * samples and self._waiting:
-            data = self._waiting.popleft()
-            missing = 2 * samples - len(taken)
-            if len(data) > missing:
-                self._waiting.appendleft(data[missing:])
-                data = data[:missing]
-            taken += data
-        return bytes(taken)

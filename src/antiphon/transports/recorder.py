@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from antiphon.audio import AudioFrame
 from antiphon.errors import UsageError
 from antiphon.transport import AudioOutput
+from antiphon.transports.mixer import MixedFrame
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,6 +50,8 @@ class StereoRecorder:
         self._began: float | None = None
         self._caller = bytearray()
         self._agent: list[tuple[int, bytes]] = []
+        self._speech: list[tuple[int, bytes]] = []
+        """The same without background sound: what is looked at to tell when the agent spoke."""
         self._agent_end = 0
 
     def begin(self) -> None:
@@ -75,10 +78,11 @@ class StereoRecorder:
         if len(self._caller) < 2 * self._max_duration * self.caller_rate:
             self._caller += frame.data
 
-    def hear_agent(self, position: int, data: bytes) -> None:
+    def hear_agent(self, position: int, data: bytes, speech: bytes | None = None) -> None:
         """Place 16-bit mono samples of the agent, the first at sample `position`. Pieces come in order of time.
 
-        Raises `UsageError` for a piece that overlaps the one before.
+        `speech`: what of it was said, b"" if nothing was; None: all of it. Raises `UsageError` for a piece that overlaps
+        the one before.
         """
         if position < self._agent_end:
             raise UsageError(
@@ -87,6 +91,8 @@ class StereoRecorder:
         self._agent_end = position + len(data) // 2
         if self._agent_end <= self._max_duration * self.agent_rate:
             self._agent.append((position, data))
+            if speech is None or speech:
+                self._speech.append((position, data if speech is None else speech))
 
     def last_caller_sound(self, span: Span) -> float:
         """When the caller was last audible within `span`; its end if never."""
@@ -98,12 +104,12 @@ class StereoRecorder:
         return (start + int(loud[-1]) + 1) / self.caller_rate if loud.size else span.end
 
     def first_agent_sound(self, after: float) -> float | None:
-        """When the agent was first audible at or after that time, or None."""
+        """When speech of the agent was first audible at or after that time, or None."""
         import numpy as np
 
         since = round(after * self.agent_rate)
-        first = max(bisect.bisect_right(self._agent, since, key=lambda piece: piece[0]) - 1, 0)
-        for position, data in self._agent[first:]:
+        first = max(bisect.bisect_right(self._speech, since, key=lambda piece: piece[0]) - 1, 0)
+        for position, data in self._speech[first:]:
             samples = np.frombuffer(data, "<i2")
             skipped = max(since - position, 0)
             loud = np.flatnonzero(np.abs(samples[skipped:].astype(np.int32)) > AUDIBLE * 32768)
@@ -112,9 +118,9 @@ class StereoRecorder:
         return None
 
     def agent_spans(self, gap: float = 0.25) -> list[Span]:
-        """When the agent's audio played. Pauses shorter than `gap` seconds do not divide a span."""
+        """When the agent's speech played. Pauses shorter than `gap` seconds do not divide a span."""
         spans: list[Span] = []
-        for position, data in self._agent:
+        for position, data in self._speech:
             start, end = position / self.agent_rate, (position + len(data) // 2) / self.agent_rate
             if spans and start - spans[-1].end < gap:
                 spans[-1] = Span(spans[-1].start, end)
@@ -166,6 +172,43 @@ class Cut:
     """How much of what was already written was not heard."""
 
 
+class Written:
+    """What was written to a loudspeaker and has not sounded: the sound, and beside it the speech in it."""
+
+    def __init__(self) -> None:
+        self._pieces: deque[tuple[bytes, bytes]] = deque()
+        self.speech = 0
+        """Samples of speech in it."""
+
+    def push(self, frame: AudioFrame) -> None:
+        """A mono frame was written."""
+        speech = frame.speech if isinstance(frame, MixedFrame) else frame.data
+        self._pieces.append((frame.data, speech))
+        self.speech += len(speech) // 2
+
+    def take(self, samples: int) -> Iterator[tuple[bytes, bytes]]:
+        """The next `samples` samples, as far as there are any, as pairs of sound and speech; no speech is b""."""
+        while samples > 0 and self._pieces:
+            data, speech = self._pieces.popleft()
+            if len(data) // 2 > samples:
+                self._pieces.appendleft((data[2 * samples :], speech[2 * samples :]))
+                data, speech = data[: 2 * samples], speech[: 2 * samples]
+            samples -= len(data) // 2
+            self.speech -= len(speech) // 2
+            if data:
+                yield data, speech
+
+    def clear(self) -> None:
+        """It will not sound."""
+        self._pieces.clear()
+        self.speech = 0
+
+    @property
+    def samples(self) -> int:
+        """Samples in it."""
+        return sum(len(data) for data, _ in self._pieces) // 2
+
+
 class RecordingOutput(AudioOutput):
     """A loudspeaker without a device: plays by the event loop's clock, sample by sample, and records what sounded.
 
@@ -178,8 +221,7 @@ class RecordingOutput(AudioOutput):
         self.cuts: list[Cut] = []
         """What was thrown away, oldest first."""
         self._recorder = recorder
-        self._queue: deque[bytes] = deque()
-        self._queued = 0  # samples
+        self._written = Written()
         self._played = 0  # samples
         self._position = 0  # the time line's sample up to which playing has been accounted for
         self._paused = False
@@ -197,8 +239,7 @@ class RecordingOutput(AudioOutput):
         self._catch_up()
         if self._closed:
             return
-        self._queue.append(frame.data)
-        self._queued += frame.samples_per_channel
+        self._written.push(frame)
 
     @property
     def played(self) -> float:
@@ -207,9 +248,9 @@ class RecordingOutput(AudioOutput):
 
     @property
     def sounding(self) -> bool:
-        """True while there is written audio that has not been played; a pause does not end it."""
+        """True while there is written speech that has not been played; a pause does not end it."""
         self._catch_up()
-        return self._queued > 0
+        return self._written.speech > 0
 
     def pause(self) -> None:
         self._catch_up()
@@ -221,38 +262,25 @@ class RecordingOutput(AudioOutput):
 
     def clear(self) -> float:
         self._catch_up()
-        lost = self._queued / self.sample_rate
-        self._queue.clear()
-        self._queued = 0
+        dropped, lost = self._written.samples, self._written.speech
+        self._written.clear()
         self._paused = False
         if lost:
-            self.cuts.append(Cut(self._recorder.now(), lost))
-        return lost
+            self.cuts.append(Cut(self._recorder.now(), lost / self.sample_rate))
+        return dropped / self.sample_rate
 
     async def aclose(self) -> None:
         self._catch_up()
-        self._queue.clear()
-        self._queued = 0
+        self._written.clear()
         self._closed = True
 
     def _catch_up(self) -> None:
         """Play what has become due since the last look."""
         now = int(self._recorder.now() * self.sample_rate)
         if not self._paused:
-            for data in self._take(now - self._position):
-                self._recorder.hear_agent(self._position, data)
+            for data, speech in self._written.take(now - self._position):
+                self._recorder.hear_agent(self._position, data, speech)
                 self._position += len(data) // 2
                 self._played += len(data) // 2
         # With nothing to play, or in a pause, time passes in silence. It never goes back.
         self._position = max(now, self._position)
-
-    def _take(self, samples: int) -> Iterator[bytes]:
-        while samples > 0 and self._queue:
-            data = self._queue.popleft()
-            if len(data) // 2 > samples:
-                self._queue.appendleft(data[2 * samples :])
-                data = data[: 2 * samples]
-            samples -= len(data) // 2
-            self._queued -= len(data) // 2
-            if data:
-                yield data
