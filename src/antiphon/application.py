@@ -525,10 +525,12 @@ class Application:
 
     def record(self, command: Record, raw: str | None) -> None:
         """Settle an item."""
-        item = command.item
-        self._agents[command.agent].remember(item)
+        item, agent = command.item, self._agents[command.agent]
         if command.carried:
+            if not any(known.id == item.id for known in agent.context_items()):  # it may have been given the context
+                agent.remember(item)
             return
+        agent.remember(item)
         self.history.append(item)
         if isinstance(item, ChatMessage):
             if raw is not None:

@@ -12,6 +12,7 @@ from antiphon.core.facts import (
     SpeechRequested,
     StepGenerated,
     TextStarted,
+    ToolUpdated,
     Transcribed,
     UserSpeechEnded,
     UserSpeechStarted,
@@ -225,3 +226,34 @@ def test_a_task_that_ends_while_its_model_writes_stops_it() -> None:
     gen = d.last(Generate)
     d.tell(AgentTaskFinished(900), TextStarted(gen.gen), StepGenerated(gen.gen, "x"))
     assert not d.all(Play)
+
+
+def test_a_result_that_comes_during_a_hand_off_is_told_by_the_next_agent_who_knows_of_it() -> None:
+    d = Dialogue()
+    d.types("go")
+    d.model("", "slow", "leave")
+    slow, leave = d.all(RunTool)
+    d.tell(ToolUpdated(slow.run, "started"))
+    d.returns("", run=leave.run, reply=False, handoff="b")
+    d.model("Goodbye then.")  # the old agent still speaks
+    d.returns("it is done", run=slow.run)
+    d.played()
+    delivery = d.last(Generate)
+    assert (delivery.agent, delivery.delivery) == ("b", True)
+    assert delivery.unheard == ("c1/finished",)
+    assert "output it is done" in d.context(delivery)
+
+
+def test_what_an_agent_knows_already_is_not_carried_to_it_again() -> None:
+    d = Dialogue()
+    d.types("go")
+    d.model("", "slow", "leave")
+    slow, leave = d.all(RunTool)
+    d.tell(ToolUpdated(slow.run, "started"))
+    d.returns("", run=leave.run, reply=False, handoff="b")
+    d.model("Goodbye then.")
+    d.returns("it is done", run=slow.run)
+    d.played()
+    d.tell(HandOffRequested("a"))  # back, before the result is told
+    d.tell(StepGenerated(d.last(Generate).gen, ""))
+    assert [line for line in d.context() if line == "output it is done"] == ["output it is done"]

@@ -270,3 +270,25 @@ def test_a_confirmed_duplicate_runs() -> None:
     again = Call("x", "fly", "{}", "{}", confirmed=True)
     d.tell(ToolCalled(gen.gen, again, ToolPolicy(on_duplicate="confirm")))
     assert d.last(RunTool).call is again
+
+
+def test_a_round_that_wants_no_reply_does_not_end_a_turn_whose_earlier_round_wanted_one() -> None:
+    d = Dialogue()
+    d.types("go")
+    d.model("", "first")
+    d.returns("a result to be told")
+    d.model("", "second")
+    d.returns("", reply=False)
+    assert len(d.all(Generate)) == 3
+    d.model("Here is what I found.")
+    assert d.all(Play)
+
+
+def test_it_does_once_that_was_said() -> None:
+    d = Dialogue()
+    d.types("go")
+    d.model("", "first")
+    d.returns("a result to be told")
+    d.model("Here is what I found.", "second")
+    d.returns("", reply=False)
+    assert len(d.all(Generate)) == 2

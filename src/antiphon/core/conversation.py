@@ -210,7 +210,7 @@ class Conversation:
             case UserTurnSubmitted(text):
                 floor.typed.append(text)
             case SoundReady(segment):
-                floor.line.made_audible(segment, Voice.READY)
+                floor.sound_ready(segment)
             case PlayoutStarted(segment):
                 floor.line.made_audible(segment, Voice.SOUNDING)
                 floor.line.progressed(segment, "")
@@ -295,7 +295,8 @@ class Conversation:
         turn.transcribed(text, final=final, now=self._out.now)
         if floor.line.sounding is None or turn.overruled:
             return
-        is_late = floor.line.sounding.speech.kind is Kind.FILLER and not turn.over_agent
+        is_over = turn.over_agent or floor.line.is_doubted
+        is_late = floor.line.sounding.speech.kind is Kind.FILLER and not is_over
         if not is_late and self._means_to_interrupt(turn.text):
             self._interrupt_top()
 
@@ -692,7 +693,7 @@ class Conversation:
                 continue
             step = before.step
             about_to = before.stage is Stage.GENERATING and step is not None and step.segment.sound is Sound.OPEN
-            if about_to and before.rank <= speech.rank:
+            if about_to and before.kind is not Kind.FILLER and before.rank <= speech.rank:
                 return True
         return False
 
@@ -720,7 +721,8 @@ class Conversation:
         floor = self._floor
         if self._closing.phase is Phase.CLOSED:
             return
-        user = "speaking" if floor.turn.speaking else "away" if self._caller_is_away() else "listening"
+        is_away = self._caller_is_away()
+        user = "speaking" if floor.turn.speaking else "away" if is_away else "listening"
         if user != self._user_state:
             self._user_state = user
             floor.emit("user_state", value=user)

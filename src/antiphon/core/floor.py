@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 
 from antiphon.chat import ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.core import texts
-from antiphon.core.commands import Adopt, Discard, Emit, EventKind, Generate, Release, Speak, StopGenerating
+from antiphon.core.commands import Adopt, Discard, Emit, EventKind, Generate, Record, Release, Speak, StopGenerating
 from antiphon.core.facts import GenerationFailed, Handoff, ResponseBegan, SpeechRequested, StepGenerated
 from antiphon.core.history import History
-from antiphon.core.line import Line, Segment, Sound
+from antiphon.core.line import Line, Segment, Sound, Voice
 from antiphon.core.offers import Offer, Offers
 from antiphon.core.promises import Outbox
 from antiphon.core.runs import Bond, Run, Runs
@@ -225,7 +225,7 @@ class Floor:
             parent=run,
             instructions=request.instructions,
             tool_choice=request.tool_choice,
-            record=request.record,
+            record=request.record and kind is not Kind.FILLER,
             user_input=request.user_input,
             on_enter=request.agent is not None and request.agent == frame.agent and frame.entering is not None,
         )
@@ -342,6 +342,13 @@ class Floor:
         self.out.withdraw(step.gen)
         self.out.send(Discard(step.gen, speech.id, step.segment.id))
 
+    def sound_ready(self, segment_id: int) -> None:
+        """Sound of a segment is there, whether it is on the line, or held."""
+        for speech in self._held.values():
+            if speech.step is not None and speech.step.segment.id == segment_id:
+                speech.step.segment.voice = Voice.READY
+        self.line.made_audible(segment_id, Voice.READY)
+
     # -- its text
 
     def text_started(self, speech: Speech) -> None:
@@ -388,7 +395,7 @@ class Floor:
             speech.live.remove(segment)
         self.emit("generation_done", speech=speech.id, gen=segment.gen)
         if segment.heard:
-            speech.writes = [(rounds, call_id) for rounds, call_id in speech.writes if rounds > segment.rounds]
+            speech.writes = [(rounds, call) for rounds, call in speech.writes if rounds > segment.rounds]
 
     def interrupt(self, speech: Speech, *, force: bool = False) -> None:
         """It stops now: no more text, sound or rounds. Its tools are treated each by what it does to the world."""
@@ -464,7 +471,7 @@ class Floor:
 
     def _record_pair(self, done: OpenCall, group: str, agent: str) -> None:
         call, wall = done.call, self.history.wall
-        self.history.pair(
+        done.pair = (
             FunctionCall(
                 call_id=call.call_id,
                 name=call.name,
@@ -483,16 +490,37 @@ class Floor:
                 id=self.history.item_id(),
                 created_at=wall,
             ),
-            agent,
         )
+        self.history.pair(*done.pair, agent)
 
-    def record_result(self, run: Run, suffix: str, done: OpenCall) -> str:
-        """Write what a background tool reported as a pair of its own. Returns the pair's call id."""
+    def record_result(self, run: Run, suffix: str, done: OpenCall) -> None:
+        """Write what a background tool reported as a pair of its own."""
         call = run.call
-        call_id = f"{call.call_id}/{suffix}"
-        done.call = type(call)(call_id, call.name, call.arguments, call.canonical)
+        done.call = type(call)(f"{call.call_id}/{suffix}", call.name, call.arguments, call.canonical)
         self._record_pair(done, f"run_{run.id}", self.home(run).agent)
-        return call_id
+
+    def offer(
+        self,
+        done: OpenCall,
+        agent: str,
+        frame: Frame,
+        *,
+        final: bool,
+        handoff: Handoff | None = None,
+        covered: bool = False,
+    ) -> None:
+        """The caller should hear of a call that is in the context of `agent`."""
+        offer = Offer(self.out.new_id(), done.call.call_id, frame, final, handoff, covered=covered)
+        offer.pair, offer.known_to = done.pair, {agent}
+        self.offers.add(offer)
+
+    def carry_offers(self, frame: Frame, agent: str) -> None:
+        """Another agent is to tell what the agent of a frame had to: let it know what there is to tell."""
+        for offer in self.offers.in_frame(frame):
+            if offer.pair is not None and agent not in offer.known_to:
+                offer.known_to.add(agent)
+                for item in offer.pair:
+                    self.out.send(Record(item, agent, carried=True))
 
     def home(self, run: Run) -> Frame:
         """The frame whose agent learns what a background tool reports."""
@@ -571,8 +599,8 @@ class Floor:
         for handoff in self.offers.speech_ended(speech):
             self.request_handoff(speech.frame, handoff)
         if speech.interrupted or speech.failed:
-            for _, call_id in speech.writes:
-                self.offers.add(Offer(self.out.new_id(), call_id, speech.frame, final=True, covered=speech.heard))
+            for _, call in speech.writes:
+                self.offer(call, speech.agent, speech.frame, final=True, covered=speech.heard)
         self.emit("speech_done", speech=speech.id)
 
     def request_handoff(self, frame: Frame, handoff: Handoff) -> None:

@@ -58,6 +58,7 @@ def _switch(floor: Floor, frame: Frame) -> None:
     history.record(item, new)
     for turn in floor.owed:
         floor.carry(turn, new)
+    floor.carry_offers(frame, new)
     floor.unasked.agent_left()
     frame.carries_turn = bool(floor.owed) or floor.turn.has_floor or floor.turn.ready
     floor.emit("handoff", value=new)
@@ -110,6 +111,7 @@ def _pop(floor: Floor, frame: Frame) -> None:
             floor.wind_down(speech)
             if not speech.finished:
                 floor.move(speech, below)
+        floor.carry_offers(above, below.agent)
         floor.offers.move(above, below)
         _resume(floor, above)  # nobody will talk to a task that stood above: the clock of its tool must run again
     for waiting in floor.waiting_frames:

@@ -31,6 +31,9 @@ STOP_TIMEOUT = 0.5
 """Seconds that a stopped segment has to say what was heard of it."""
 
 
+FADE_TIMEOUT = 2.0
+"""Seconds that a filler has to end with its word."""
+
 VOICE_WITHOUT_WORDS = 0.5
 """Seconds of voice that cut the agent where nobody turns it into words."""
 
@@ -83,6 +86,8 @@ class Segment:
     voice: Voice = Voice.SILENT
     fading: bool = False
     """It ends with the word that sounds."""
+    patience: float | None = None
+    """What its stall clock showed when something was put before it."""
     text: str | None = None
     """All of its text, once known."""
     heard: str = ""
@@ -139,16 +144,18 @@ class Line:
         at = len(self.segments)
         while at > 0 and self._yields(self.segments[at - 1], segment):
             at -= 1
-        self.segments.insert(at, segment)
+        self.segments.insert(0 if self._is_overtaken_by(segment) else at, segment)
+
+    def _is_overtaken_by(self, newcomer: Segment) -> bool:
+        """A filler goes even before what the loudspeaker has already, as long as nothing of that is heard."""
+        if newcomer.speech.rank > 0 or not self.segments:
+            return False
+        first = self.segments[0]
+        return first.speech.rank > 0 and first.sound is Sound.PLAYING and first.voice is Voice.SILENT
 
     @staticmethod
     def _yields(waiting: Segment, newcomer: Segment) -> bool:
-        """Whether what waits lets the newcomer by: it ranks lower, or was asked for later and is no part of it.
-
-        A filler goes even before what the loudspeaker has already, as long as that is not heard.
-        """
-        if waiting.sound is Sound.PLAYING and waiting.voice is Voice.SILENT:
-            return newcomer.speech.rank == 0 < waiting.speech.rank
+        """Whether what waits lets the newcomer by: it ranks lower, or was asked for later and is no part of it."""
         if waiting.sound is not Sound.QUEUED:
             return False
         if waiting.speech.rank != newcomer.speech.rank:
@@ -162,7 +169,7 @@ class Line:
         segment.text = text
         if segment.slot is not None:
             self._history.known(segment.slot, text)
-        self._watch()
+        self._watch(moved=segment)
 
     # -- playing
 
@@ -187,6 +194,7 @@ class Line:
         self._out.promise(segment.id, PlayoutFinished(segment.id, "", failed=True), None)
         overtaken = segment is self.segments[0] and len(self.segments) > 1 and self.segments[1].sound is Sound.PLAYING
         if overtaken:
+            self.segments[1].patience = self._out.remaining(self.segments[1].id)
             self._out.rearm(self.segments[1].id, None)
         self._out.send(Play(segment.id, overtaken))
         self._watch()
@@ -196,8 +204,9 @@ class Line:
         first = self.segments[0]
         if first.speech.rank > 0 or first.sound is not Sound.PLAYING or first.fading:
             return
-        if any(s.voice is Voice.READY and s.speech.rank > 0 and s.sound is not Sound.STOPPING for s in self.segments):
+        if any(s.voice is Voice.READY and s.speech.rank > 0 and s.sound is Sound.PLAYING for s in self.segments):
             first.fading = True
+            self._out.rearm(first.id, FADE_TIMEOUT)
             self._out.send(StopPlayout(first.id, at_word=True))
 
     def made_audible(self, segment_id: int, voice: Voice) -> None:
@@ -206,12 +215,20 @@ class Line:
             if segment.id == segment_id:
                 segment.voice = voice
 
-    def _watch(self) -> None:
-        """The stall clock runs for what sounds, while all its text is known and nothing pauses it."""
+    def _watch(self, moved: Segment | None = None) -> None:
+        """The stall clock runs for what sounds, while all its text is known and nothing pauses it.
+
+        It begins anew when that segment `moved`, and goes on where it stood when a filler was put before it: a voice
+        that is dead is given up however often its silence is bridged.
+        """
         first = self.segments[0] if self.segments else None
-        if first is not None and first.sound is Sound.PLAYING:
-            runs = first.text is not None and not self.paused
-            self._out.rearm(first.id, self._options.stall_timeout if runs else None)
+        if first is None or first.sound is not Sound.PLAYING or first.fading:
+            return
+        if first.text is None or self.paused:
+            self._out.rearm(first.id, None)
+        elif first is moved or self._out.remaining(first.id) is None:
+            self._out.rearm(first.id, self._options.stall_timeout if first.patience is None else first.patience)
+            first.patience = None
 
     def progressed(self, segment_id: int, heard: str) -> None:
         """It sounds on."""
@@ -220,7 +237,7 @@ class Line:
                 if len(heard) > len(segment.heard):
                     segment.heard = heard
                 segment.speech.heard = segment.speech.heard or bool(heard)
-        self._watch()
+                self._watch(moved=segment)
 
     def finished(self, segment_id: int, heard: str) -> Segment | None:
         """It sounds no more. Returns the segment, which has left the line."""

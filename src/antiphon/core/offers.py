@@ -9,14 +9,14 @@ or the model, asked to tell it after a reply built with it was heard, has nothin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from antiphon.core.facts import Handoff
 
 if TYPE_CHECKING:
     from antiphon.core.floor import Frame
-    from antiphon.core.speech import Speech
+    from antiphon.core.speech import Pair, Speech
 
 TRIES = 3
 """How often a delivery that was cut or came to nothing is made again."""
@@ -36,6 +36,10 @@ class Offer:
     tries: int = 0
     covered: bool = False
     """A reply built with it was heard; perhaps it told it."""
+    pair: Pair | None = None
+    """What there is to tell."""
+    known_to: set[str] = field(default_factory=set)
+    """Agents in whose context it is."""
 
 
 class Offers:

@@ -16,6 +16,7 @@ Above: the conversation, which asks after every fact and at `deadline`. Below: t
 from __future__ import annotations
 
 from antiphon.core.floor import Floor
+from antiphon.core.line import Voice
 from antiphon.core.speech import Gate, Kind, OpenCall, Speech, Stage
 from antiphon.options import SilenceBudget
 
@@ -79,15 +80,20 @@ class Silence:
             return False
         if self._is_audible():
             return self._heard()
+        fell_silent = self._quiet_since is None
         if self._quiet_since is None:
-            end_of_voice = floor.turn.silent_since if self._caller_heard_last else None
+            end_of_voice = floor.turn.voice_ended_at if self._caller_heard_last else None
             self._quiet_since = now if end_of_voice is None else end_of_voice
         if not self._is_pending():
             self._waiting_since = None
             self._discard()
             return False
         if self._waiting_since is None:
-            self._begin_to_wait()
+            self._begin_to_wait(fell_silent)
+        if self._is_outrun():
+            assert self._filler is not None  # it is the one that was outrun
+            floor.interrupt(self._filler)
+            return True
         if self._is_being_said or floor.line.paused or floor.line.has_next:
             self._discard()
             return False
@@ -102,6 +108,10 @@ class Silence:
         """Somebody is heard: no wait. A filler is part of the wait that it bridges."""
         self._quiet_since = self._waiting_since = None
         self._caller_heard_last = self._floor.turn.speaking
+        if self._is_outrun():
+            assert self._filler is not None  # it is the one that was outrun
+            self._floor.interrupt(self._filler)
+            return True
         if self._is_being_said and not self._floor.turn.speaking:
             return False
         self._rung = 0
@@ -110,11 +120,11 @@ class Silence:
         self._discard()
         return False
 
-    def _begin_to_wait(self) -> None:
+    def _begin_to_wait(self, fell_silent: bool) -> None:
         """Work came up in silence, or silence fell over work."""
         turn, now = self._floor.turn, self._floor.out.now
         assert self._quiet_since is not None  # nobody is heard
-        is_old = self._rung > 0 or turn.has_floor or turn.awaits_words or turn.ready
+        is_old = fell_silent or self._rung > 0 or turn.has_floor or turn.awaits_words or turn.ready
         self._waiting_since = self._quiet_since if is_old else now
         if self._rung == 0:
             self._wait_began = self._waiting_since
@@ -144,6 +154,12 @@ class Silence:
     def _is_being_said(self) -> bool:
         return self._filler is not None and self._filler.stage not in (Stage.HELD, Stage.DONE)
 
+    def _is_outrun(self) -> bool:
+        """Something better can be heard before the filler, whose text was long in coming."""
+        first = self._floor.line.sounding
+        is_better = first is not None and first.speech.kind is not Kind.FILLER and first.voice is not Voice.SILENT
+        return is_better and self._is_being_said
+
     def _bridge(self, now: float) -> bool:
         """Prepare the filler, and say it when it is due."""
         budget = self._budget
@@ -163,8 +179,11 @@ class Silence:
 
     @property
     def _results_are_in(self) -> bool:
-        """All tools have answered, and the model is to tell what came of it."""
-        return any(speech.stage is Stage.GENERATING and speech.rounds for speech in self._floor.top.speeches)
+        """All tools have answered, and what came of it is being put into words, or these into sound."""
+        return any(
+            speech.rounds and (speech.stage is Stage.GENERATING or (speech.stage is Stage.SPEAKING and speech.live))
+            for speech in self._floor.top.speeches
+        )
 
     def _prepare(self, due: float) -> None:
         text = self._line(due - self._wait_began)

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from antiphon.chat import ImageContent
+from antiphon.chat import FunctionCall, FunctionCallOutput, ImageContent
 from antiphon.core.facts import Call, Handoff
 from antiphon.options import ToolChoice, ToolPolicy
 
@@ -66,6 +66,10 @@ class Gate(enum.Enum):
     """The caller spoke over it; it leaves no trace."""
 
 
+Pair: TypeAlias = tuple[FunctionCall, FunctionCallOutput]
+"""A call and its output, side by side."""
+
+
 @dataclass(slots=True)
 class OpenCall:
     """A call of the step at hand."""
@@ -82,6 +86,8 @@ class OpenCall:
     """The output is progress; the tool goes on in the background."""
     handoff: Handoff | None = None
     images: tuple[ImageContent, ...] = ()
+    pair: Pair | None = None
+    """As the history has it."""
 
     def close(self, output: str, *, is_error: bool = False, reply: bool = True) -> None:
         """Its output is known."""
@@ -170,8 +176,10 @@ class Speech:
     """Offers that its requests carried."""
     made_for: list[int] = field(default_factory=list)
     """For a delivery: the offers it was made for."""
-    writes: list[tuple[int, str]] = field(default_factory=list)
-    """Calls that changed the world and whose result nobody has heard yet: the round they closed with, their id."""
+    writes: list[tuple[int, OpenCall]] = field(default_factory=list)
+    """Calls that changed the world and whose result nobody has heard yet, with the round that closed them."""
+    owes: bool = False
+    """A round wanted a reply, and nothing was said since."""
 
     @property
     def finished(self) -> bool:

@@ -13,7 +13,6 @@ from antiphon.core import texts
 from antiphon.core.facts import Call, Handoff, ToolCalled, ToolReturned, ToolUpdated
 from antiphon.core.floor import Floor
 from antiphon.core.line import Segment
-from antiphon.core.offers import Offer
 from antiphon.core.runs import Bond, Run
 from antiphon.core.speech import Gate, Kind, OpenCall, Speech, Stage, Step
 
@@ -46,9 +45,10 @@ def updated(floor: Floor, fact: ToolUpdated) -> None:
     run.updates += 1
     done = OpenCall(run.call, run.policy)
     done.close(fact.message, reply=not fact.silent)
-    call_id = floor.record_result(run, f"update_{run.updates}", done)
+    floor.record_result(run, f"update_{run.updates}", done)
     if not fact.silent:
-        floor.offers.add(Offer(floor.out.new_id(), call_id, floor.home(run), final=False))
+        frame = floor.home(run)
+        floor.offer(done, frame.agent, frame, final=False)
 
 
 def returned(floor: Floor, fact: ToolReturned) -> None:
@@ -78,10 +78,10 @@ def _close_with(open_call: OpenCall, fact: ToolReturned) -> None:
 def _deliver(floor: Floor, run: Run, fact: ToolReturned) -> None:
     done = OpenCall(run.call, run.policy)
     _close_with(done, fact)
-    call_id = floor.record_result(run, "finished", done)
+    floor.record_result(run, "finished", done)
     frame = floor.home(run)
     if fact.reply:
-        floor.offers.add(Offer(floor.out.new_id(), call_id, frame, final=True, handoff=fact.handoff))
+        floor.offer(done, frame.agent, frame, final=True, handoff=fact.handoff)
     elif fact.handoff is not None:
         floor.request_handoff(frame, fact.handoff)
 
@@ -224,7 +224,7 @@ def _close_round(floor: Floor, speech: Speech, step: Step) -> None:
     wants_reply = any(c.reply for c in step.calls)
     only_updates = all(c.update for c in step.calls)
     speech.writes += [
-        (speech.rounds, c.call.call_id)
+        (speech.rounds, c)
         for c in step.calls
         if c.policy.effect == "writes" and c.reply and not c.is_error and not c.update
     ]
@@ -232,7 +232,8 @@ def _close_round(floor: Floor, speech: Speech, step: Step) -> None:
     if handoff is not None:
         floor.request_handoff(speech.frame, handoff)
         speech.farewell = True
-    if (wants_reply or floor.owed) and not speech.last_round:
+    speech.owes = wants_reply or (speech.owes and not step.segment.text)
+    if (speech.owes or floor.owed) and not speech.last_round:
         floor.answer(speech)
         may_call = speech.rounds < floor.options.max_tool_steps and not speech.farewell and not only_updates
         floor.begin_step(speech, tools=may_call)

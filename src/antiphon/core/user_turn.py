@@ -33,6 +33,7 @@ class UserTurn:
         "_silent_since",
         "_sound_is_a_turn",
         "_spoke_at",
+        "_taken",
         "_transcript_timeout",
         "_transcripts_due",
         "_voiced",
@@ -43,6 +44,7 @@ class UserTurn:
         "speaking",
         "unheard",
         "version",
+        "voice_ended_at",
         "voiced_for",
     )
 
@@ -64,10 +66,14 @@ class UserTurn:
         """The caller spoke, and the recogniser gave no words in time."""
         self.voiced_for = 0.0
         """Seconds of voice in it."""
+        self.voice_ended_at: float | None = None
+        """When the caller's voice was last heard; None: it is, or never was."""
         self.version = 0
         """Grows with every change of the words; predictions name the version they judged."""
         self._finals: list[str] = []
         self._interim = ""
+        self._taken = ""
+        """Words of the turn before that were not final: they come once more, with what follows them."""
         self._silent_since: float | None = None
         self._spoke_at = 0.0
         self._worded_at = 0.0
@@ -104,7 +110,8 @@ class UserTurn:
     @property
     def awaits_words(self) -> bool:
         """The caller said something that was meant for the agent, and its words have not come yet."""
-        return self._transcripts_due > 0 and not self.speaking and self.voiced_for >= LOST_FOR_WORDS
+        is_lost = self._transcripts_due > 0 and not self.speaking and self.voiced_for >= LOST_FOR_WORDS
+        return is_lost and self.deadline is not None
 
     @property
     def is_ended_by_application(self) -> bool:
@@ -141,7 +148,7 @@ class UserTurn:
         self.speaking = True
         self.ready = False
         self._voiced = True
-        self._silent_since = None
+        self._silent_since = self.voice_ended_at = None
         if not self._sound_is_a_turn:
             self._transcripts_due += 1
         self._probability = None
@@ -152,17 +159,17 @@ class UserTurn:
             self.speaking = False
             self.overruled = False
             self.voiced_for += max(0.0, now - silence - self._spoke_at)
-            self._silent_since = now - silence
+            self._silent_since = self.voice_ended_at = now - silence
             self._worded_at = now
 
     def transcribed(self, text: str, *, final: bool, now: float) -> None:
         """Words. An interim text replaces the interim text before it."""
-        text = text.strip()
+        text = text.strip().removeprefix(self._taken).lstrip()
         before = self.text
         if self._began_at is None:
             self._began_at = now
         if final:
-            self._interim = ""
+            self._interim = self._taken = ""
             # Words that come while the caller speaks may be those of the stretch before: these are still to come.
             self._transcripts_due = max(0, self._transcripts_due - 1) if self.speaking else 0
             if text:
@@ -176,7 +183,7 @@ class UserTurn:
             self._worded_at = now
             self._probability = None
             self.ready = self.ready and (self.overruled or not self.speaking)
-        if not self._voiced:  # no voice detector tells where silence is: it begins after the latest words
+        if text and not self._voiced:  # no voice detector tells where silence is: it begins after the latest words
             self._silent_since = now
 
     def predicted(self, version: int, probability: float) -> None:
@@ -262,6 +269,7 @@ class UserTurn:
     def take(self) -> str:
         """The text of the turn that is ready. A new turn begins."""
         text = self.text
+        self._taken = f"{self._taken} {self._interim}".strip() if self._interim else ""
         self._ended_at = self._silent_since
         if self._pauses is not None:
             self._pauses.ended()
