@@ -118,6 +118,8 @@ class FakeMicrophone(AudioInput):
         self._bytes = 2 * round(frame * sample_rate)
         self._frame = self._bytes / 2 / sample_rate
         self._silence = AudioFrame(bytes(self._bytes), sample_rate)
+        self.after_frame: Callable[[], None] | None = None
+        """Called after each frame, when the session has heard it."""
         self._queued = bytearray()
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
         """Who waits until so many bytes were given out."""
@@ -206,6 +208,8 @@ class FakeMicrophone(AudioInput):
         self._schedule()
         assert self._on_frame is not None  # set by start, which scheduled this
         self._on_frame(frame)
+        if self.after_frame is not None:
+            self.after_frame()
         while self._waiting and self._waiting[0][0] <= self._given:
             _, done = self._waiting.popleft()
             if not done.done():

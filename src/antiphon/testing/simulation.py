@@ -63,13 +63,14 @@ class SimulatedCall:
         self.pending: list[Sound] = []
         """When the session had something to do: a turn, a reply, a tool that is waited for. To one frame (20 ms)."""
         self._busy_since: float | None = None
-        self._watch: asyncio.TimerHandle | None = None
-        self._begin = self._end = 0.0
+        self._begin = 0.0
+        self._end: float | None = None
 
     async def start(self, agent: Agent) -> None:
         """Put the agent on the line."""
         latencies.clear()
         self._begin = asyncio.get_running_loop().time()
+        self.caller.microphone.after_frame = self._look
         await self.session.start(agent, input=self.caller.microphone, output=self.speaker)
         self._look()
 
@@ -77,7 +78,8 @@ class SimulatedCall:
         """Until the caller is silent, everything they said is dealt with, and nothing happens for `quiet` seconds."""
         loop = asyncio.get_running_loop()
         while True:
-            await self.caller.microphone.finished()
+            if not self.caller.microphone.ended:
+                await self.caller.microphone.finished()
             # Their last words are still on their way through the detector and the recogniser.
             await asyncio.sleep(_UNDERSTOOD)
             await self.session.wait_for_idle()
@@ -85,7 +87,7 @@ class SimulatedCall:
             while self.session.idle and not self.caller.microphone.queued:
                 if loop.time() - since >= quiet:
                     return
-                await asyncio.sleep(min(quiet, _LOOK))
+                await asyncio.sleep(_LOOK)
 
     async def __aenter__(self) -> Self:
         return self
@@ -97,11 +99,11 @@ class SimulatedCall:
 
     async def aclose(self) -> None:
         """End the call. What was recorded stays."""
-        if self._watch is not None:
-            self._watch.cancel()
-            self._watch = None
+        if self._end is None:
+            self.caller.microphone.after_frame = None
             self._end = asyncio.get_running_loop().time()
-            self._note(busy=False)
+            if self._busy_since is not None:
+                self.pending.append(Sound(self._busy_since, self._end))
         await self.session.aclose()
 
     # -- what happened
@@ -109,7 +111,7 @@ class SimulatedCall:
     @property
     def timeline(self) -> Timeline:
         """Who was audible when, up to now or to the end of the call."""
-        end = self._end if self._watch is None else asyncio.get_running_loop().time()
+        end = asyncio.get_running_loop().time() if self._end is None else self._end
         agent = self.speaker.track.sounds if self.speaker.closed else self.speaker.sounds
         return Timeline(self.caller.microphone.sounds, agent, self._begin, end)
 
@@ -119,21 +121,18 @@ class SimulatedCall:
         return stereo(self.caller.microphone, self.speaker, begin=line.begin, duration=line.end - line.begin)
 
     def _look(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._watch = loop.call_later(_LOOK, self._look)
-        self._note(busy=not self.session.idle)
-
-    def _note(self, *, busy: bool) -> None:
+        if self.session.idle is (self._busy_since is None):
+            return  # nothing has changed
         now = asyncio.get_running_loop().time()
-        if busy and self._busy_since is None:
+        if self._busy_since is None:
             self._busy_since = now
-        elif not busy and self._busy_since is not None:
+        else:
             self.pending.append(Sound(self._busy_since, now))
             self._busy_since = None
 
 
 _LOOK = 0.02
-"""Seconds from one look at the session to the next."""
+"""Seconds from one look at the session to the next, in `settled`."""
 
 _UNDERSTOOD = 0.6
 """Seconds from a sound to its words, at most."""
