@@ -243,6 +243,29 @@ def test_a_second_offer_is_refused_with_the_remedy() -> None:
     run(scene())
 
 
+def test_an_offer_that_takes_too_long_to_answer_is_refused() -> None:
+    async def scene() -> None:
+        far = FarEnd()
+        with pytest.raises(UsageError, match="Offer IP addresses instead of names"):
+            await WebRTCCall(LOOPBACK, connect_timeout=0.0).answer(await far.offer())
+        await far.hang_up()
+
+    run(scene())
+
+
+def test_a_program_that_stalls_for_longer_than_the_patience_ends_nothing() -> None:
+    async def scene() -> None:
+        async with a_call(patience=0.5) as (call, _):
+            ear = Ear(call)
+            await wait_until(lambda: ear.frames)
+            time.sleep(1.0)  # noqa: ASYNC251 - what this test is about
+            heard = len(ear.frames)
+            await wait_until(lambda: len(ear.frames) > heard + 20)
+            assert ear.ended == 0
+
+    run(scene())
+
+
 def test_one_address_given_as_text_is_refused() -> None:
     with pytest.raises(UsageError, match=r"as a list of addresses, got the text '127\.0\.0\.1'"):
         WebRTCCall("127.0.0.1")

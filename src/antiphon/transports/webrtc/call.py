@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 MAX_SDP = 32_768
 """Characters of an offer; a browser's has two to five thousand."""
 
+READING = 0.1
+"""Seconds in which what came while the program itself stalled is read, before it counts as not having come."""
+
 
 class _State(enum.Enum):
     NEW = enum.auto()
@@ -155,6 +158,7 @@ class WebRTCCall:
                 async with asyncio.timeout_at(self._deadline(peer)):
                     await self._change()
             except TimeoutError:
+                await asyncio.sleep(READING)
                 if self._is_silent(peer):
                     return f"nothing came from the caller for {self._patience:g} s"
         return "the caller hung up" if peer.state == "closed" else "the WebRTC connection broke"
