@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from antiphon.audio import AudioFrame
 from antiphon.errors import UsageError
 from antiphon.testing import FakeMicrophone, FakeSpeaker, check_transport, now, run_virtual, speech
 from antiphon.transport import AudioOutput
-from antiphon.transports.bed import Clip, Source, Stream
+from antiphon.transports.bed import Clip, Sound, Source, Stream
 from antiphon.transports.mixer import DUCKED, MixedOutput
 from antiphon.transports.recorded import RecordedOutput
 from antiphon.transports.recorder import RecordingOutput, StereoRecorder
@@ -96,6 +97,66 @@ def test_a_frame_of_another_format_is_refused() -> None:
     mixer = MixedOutput(FakeSpeaker())
     with pytest.raises(UsageError, match="expected mono at 24000 Hz, got 1 channels at 16000 Hz"):
         mixer.write(speech(0.1, 16_000))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_whatever_is_done_in_whatever_order_speech_is_heard_as_it_was_written(seed: int) -> None:
+    """The bed is silent, so that every sample that is not zero is speech."""
+
+    async def walk() -> None:
+        dice = random.Random(seed)
+        speaker = FakeSpeaker()
+        mixer = MixedOutput(speaker)
+        voice = np.arange(1, 20 * RATE, dtype=np.int32) % 30_000 + 1
+        written = dropped = 0
+        kept: list[NDArray[np.int32]] = []  # what must be heard, in order
+        sounds: list[Sound] = []
+        paused = False
+        mixer.start()
+        for _ in range(60):
+            match dice.choice(["write"] * 5 + ["pause", "resume", "clear", "add", "add once", "stop"] + ["wait"] * 4):
+                case "write":
+                    length = dice.randrange(1, 2400)
+                    piece = voice[written : written + length]
+                    mixer.write(AudioFrame(piece.astype("<i2").tobytes(), RATE))
+                    written += length
+                    kept.append(piece)
+                case "pause":
+                    mixer.pause()
+                    paused = True
+                case "resume":
+                    mixer.resume()
+                    paused = False
+                case "clear":
+                    queue = np.concatenate([*kept, np.zeros(0, np.int32)])
+                    gone = round(mixer.clear() * RATE)
+                    kept = [queue[: len(queue) - gone]]
+                    dropped += gone
+                    paused = False
+                case "add":
+                    sounds.append(mixer.add(Clip(np.zeros(dice.randrange(1, 9000), np.int16), loop=True)))
+                case "add once":
+                    silent = np.zeros(dice.randrange(1, 9000), np.int16)
+                    sounds.append(mixer.add(Clip(silent), yields=dice.random() < 0.5))
+                case "stop" if sounds:
+                    mixer.stop(sounds.pop(dice.randrange(len(sounds))))
+                case "wait":
+                    before = mixer.played
+                    await asyncio.sleep(dice.choice([0.0, 0.003, 0.02, 0.1, 0.35]))
+                    if paused:
+                        assert mixer.played == before
+            assert speaker.sounds is not None  # lets time catch up
+            heard = np.frombuffer(speaker.track.render(0.0, now()).data, "<i2")
+            heard = heard[heard != 0]
+            assert (heard == np.concatenate([*kept, heard[:0]])[: len(heard)]).all()
+            assert mixer.played * RATE == pytest.approx(len(heard), abs=0.5)
+        mixer.resume()
+        await asyncio.sleep(10.0)
+        assert mixer.played * RATE == pytest.approx(written - dropped, abs=0.5)
+        assert not mixer.sounding
+        await mixer.aclose()
+
+    run_virtual(walk())
 
 
 # -- the bed

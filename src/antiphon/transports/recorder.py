@@ -81,8 +81,8 @@ class StereoRecorder:
     def hear_agent(self, position: int, data: bytes, speech: bytes | None = None) -> None:
         """Place 16-bit mono samples of the agent, the first at sample `position`. Pieces come in order of time.
 
-        `speech`: what of it was said, b"" if nothing was; None: all of it. Raises `UsageError` for a piece that overlaps
-        the one before.
+        `speech`: what of it was said, b"" if nothing was; None: all of it. Raises `UsageError` for a piece that
+        overlaps the one before.
         """
         if position < self._agent_end:
             raise UsageError(
