@@ -55,6 +55,7 @@ from antiphon.transport import AudioInput, AudioOutput, AudioProcessor, RoomInpu
 from antiphon.turn_detector import PREDICTION_TIMEOUT, TurnDetector
 
 if TYPE_CHECKING:
+    from antiphon.metrics import CallMetrics
     from antiphon.realtime import RealtimeModel
     from antiphon.runtime.driver import Driver
 
@@ -340,6 +341,12 @@ class AgentSession(EventEmitter, Generic[Userdata]):
     def tools(self) -> list[ToolLike]:
         """The session's own tools, which every agent has. A copy."""
         return list(self._application.tools)
+
+    @property
+    def metrics(self) -> CallMetrics | None:
+        """What the replies of the call took so far. None unless somebody listens to `turn_metrics`: it costs a little."""
+        driver = self._driver
+        return None if driver is None or driver.stopwatch is None else driver.stopwatch.call
 
     @property
     def options(self) -> SessionOptions:
