@@ -24,7 +24,7 @@ RECEPTIONIST = EXAMPLES / "receptionist.py"
 @contextlib.contextmanager
 def dev_server(agent: Path) -> Iterator[str]:
     """`antiphon dev` on a free port. Gives the address that it prints."""
-    command = [Path(sys.executable).with_name("antiphon"), "dev", agent, "--port", "0"]
+    command = [str(Path(sys.executable).with_name("antiphon")), "dev", str(agent), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         assert server.stdout is not None
         try:
