@@ -188,12 +188,7 @@ _HOME = {
 }
 _MODULES = {name: module for module, names in _HOME.items() for name in names}
 
-__all__ = [
-    "LLM",
-    "NOT_GIVEN",
-    "STT",
-    "TTS",
-    "VAD",
+__all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "Agent",
     "AgentConfigUpdate",
     "AgentFalseInterruptionEvent",
@@ -237,6 +232,7 @@ __all__ = [
     "ImageContent",
     "Interruption",
     "JobContext",
+    "LLM",
     "LLMStream",
     "MCPServerHTTP",
     "MCPServerStdio",
@@ -244,6 +240,7 @@ __all__ = [
     "MCPToolset",
     "MissingKey",
     "ModelSettings",
+    "NOT_GIVEN",
     "NotGiven",
     "NotGivenOr",
     "PlayHandle",
@@ -257,11 +254,13 @@ __all__ = [
     "RoomOptions",
     "RunContext",
     "RunResult",
+    "STT",
     "SessionClosed",
     "SpeechCreatedEvent",
     "SpeechEvent",
     "SpeechHandle",
     "StopResponse",
+    "TTS",
     "TaskGroup",
     "Tool",
     "ToolChoice",
@@ -283,7 +282,7 @@ __all__ = [
     "UserTurnExceededEvent",
     "UserTurnLimit",
     "UserdataNotSet",
-    "# noqa: RUF022 - plainly sorted, as a test wants them",
+    "VAD",
     "function_tool",
     "get_job_context",
     "mock_tools",
