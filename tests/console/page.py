@@ -147,6 +147,7 @@ class Page:
         self._audio = audio
         self._reports = reports
         self._microphone = bytearray()
+        self._next_frame = 0.0
         self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self.socket: ClientConnection
@@ -182,6 +183,11 @@ class Page:
     def speaking(self) -> bool:
         """Whether there is more to say."""
         return bool(self._microphone)
+
+    @property
+    def next_frame(self) -> float:
+        """When the first sample of the next frame is picked up, if nothing waits to be said."""
+        return self._next_frame
 
     # -- what came
 
@@ -242,13 +248,14 @@ class Page:
 
     async def _play(self) -> None:
         size = 2 * round(FRAME * self.rate)
-        began = _now()
+        began = self._next_frame = _now()
         frames = 0
         told = (0, 0)
         with contextlib.suppress(websockets.ConnectionClosed):
             while True:
                 frames += 1
                 await asyncio.sleep(max(0.0, began + frames * FRAME - _now()))
+                self._next_frame = began + frames * FRAME
                 data = bytes(self._microphone[:size])
                 del self._microphone[:size]
                 await self.socket.send(data.ljust(size, b"\0"))

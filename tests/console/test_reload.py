@@ -36,12 +36,12 @@ async def entrypoint(session: AgentSession):
 
 @pytest.fixture(autouse=True)
 def modules_as_before() -> Iterator[None]:
-    """What agent files import from beside them does not stay."""
-    before, path = set(sys.modules), list(sys.path)
+    """What agent files import does not stay, and what they had forgotten comes back."""
+    modules, path = dict(sys.modules), list(sys.path)
     yield
-    for name in set(sys.modules) - before:
-        if "_agent_file" in name or name in ("words", "words.of"):
-            del sys.modules[name]
+    for name in ("_agent_file_agent", "words", "words.of"):
+        sys.modules.pop(name, None)
+    sys.modules.update(modules)
     sys.path[:] = path
 
 

@@ -22,6 +22,7 @@ from antiphon.events import (
     ToolCallEnded,
     ToolCallStarted,
     ToolCallUpdated,
+    ToolDroppedEvent,
     ToolExecutionUpdatedEvent,
     UserInputTranscribedEvent,
     UserStateChangedEvent,
@@ -51,6 +52,7 @@ class Narration:
         session.on("conversation_item_added", self._item)
         session.on("tool_execution_updated", self._tool_updated)
         session.on("tool_adopted", self._tool_adopted)
+        session.on("tool_dropped", self._tool_dropped)
         session.on("function_tools_executed", self._tools_executed)
         session.on("turn_metrics", self._turn)
         session.on("error", self._failed)
@@ -88,7 +90,13 @@ class Narration:
                     self._tell(known[0], status, began=known[1])
 
     def _tool_adopted(self, event: ToolAdoptedEvent) -> None:
-        self._tell(event.function_call, "adopted")
+        # A run goes on under a new call, and ends under it.
+        self._began[base_id(event.function_call.call_id)] = event.function_call, self._now()
+        self._tell(event.function_call, "started")
+
+    def _tool_dropped(self, event: ToolDroppedEvent) -> None:
+        known = self._began.get(base_id(event.function_call.call_id))
+        self._tell(event.function_call, "dropped", began=None if known is None else known[1])
 
     def _tools_executed(self, event: FunctionToolsExecutedEvent) -> None:
         for call, output in event.zipped():

@@ -178,7 +178,7 @@ def tool(
     text: str | None = None,
     seconds: float | None = None,
 ) -> Message:
-    """A tool's call: started, updated, done, error, cancelled, dropped, adopted or unknown.
+    """A tool's call: started, updated, done, error, cancelled, dropped or unknown.
 
     A null `text` or `seconds` leaves what was told before: a call is done first, and its output known a moment later.
     """

@@ -1,0 +1,85 @@
+"""A session's events as messages to a page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from antiphon import Agent, AgentSession, RunContext, ToolError, function_tool
+from antiphon.console.narration import MAX_TEXT, Narration
+from antiphon.console.protocol import Message
+from antiphon.testing import FakeLLM, Reply, now, run_virtual
+
+
+def told(agent: Agent, llm: FakeLLM, *turns: str) -> list[Message]:
+    """What a page is told of a conversation in text."""
+    messages: list[Message] = []
+
+    async def call() -> None:
+        async with AgentSession[Any](llm=llm) as session:
+            Narration(messages.append, now).listen(session)
+            await session.start(agent)
+            for turn in turns:
+                await session.run(user_input=turn)
+
+    run_virtual(call())
+    return messages
+
+
+def of(messages: list[Message], kind: str) -> list[Message]:
+    return [message for message in messages if message["type"] == kind]
+
+
+@function_tool
+async def look(context: RunContext[Any], what: str) -> str:
+    """Look at something."""
+    if what == "nothing":
+        raise ToolError("there is nothing")
+    return what * 3
+
+
+def test_a_call_with_its_arguments_its_end_and_its_output() -> None:
+    messages = told(
+        Agent(instructions="", tools=[look]), FakeLLM([Reply(calls=[("look", {"what": "ab"})]), "Done."]), "Look"
+    )
+    tools = of(messages, "tool")
+    assert [(m["status"], m["text"]) for m in tools] == [("started", None), ("done", None), ("done", "ababab")]
+    assert {(m["call_id"], m["name"], m["arguments"]["what"]) for m in tools} == {(tools[0]["call_id"], "look", "ab")}
+
+
+def test_a_call_that_failed_says_so() -> None:
+    messages = told(
+        Agent(instructions="", tools=[look]), FakeLLM([Reply(calls=[("look", {"what": "nothing"})]), "Sorry."]), "Look"
+    )
+    last = of(messages, "tool")[-1]
+    assert (last["status"], last["text"]) == ("error", "there is nothing")
+
+
+def test_a_call_that_never_ran_is_told_too() -> None:
+    messages = told(Agent(instructions="", tools=[look]), FakeLLM([Reply(calls=[("leap", {})]), "Sorry."]), "Leap")
+    [call] = of(messages, "tool")
+    assert (call["name"], call["status"], call["seconds"]) == ("leap", "error", None)
+
+
+def test_long_outputs_and_arguments_are_cut() -> None:
+    long = "x" * MAX_TEXT
+    messages = told(
+        Agent(instructions="", tools=[look]), FakeLLM([Reply(calls=[("look", {"what": long})]), "Done."]), "Look"
+    )
+    last = of(messages, "tool")[-1]
+    assert len(last["text"]) == len(last["arguments"]["raw"]) == MAX_TEXT
+
+
+def test_the_history_and_the_captions_of_a_turn() -> None:
+    messages = told(Agent(instructions=""), FakeLLM(["One two."]), "Count")
+    assert [(m["role"], m["text"]) for m in of(messages, "message")] == [("user", "Count"), ("assistant", "One two.")]
+    assert of(messages, "said")[-1]["text"] == "One two."
+    assert of(messages, "said")[-1]["final"] is True
+    assert len({m["segment"] for m in of(messages, "said")}) == 1
+
+
+def test_states_are_told_for_both() -> None:
+    messages = told(Agent(instructions=""), FakeLLM(["One two."]), "Count")
+    assert {m["user"] for m in of(messages, "state")} == {"listening"}
+    states = [m["agent"] for m in of(messages, "state")]
+    assert "thinking" in states
+    assert states.index("thinking") < states.index("speaking")
