@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import subprocess
 import sys
 import time
 from collections.abc import Coroutine
@@ -297,6 +298,12 @@ def test_without_aiortc_the_error_says_how_to_install_it(monkeypatch: pytest.Mon
             await WebRTCCall().answer("v=0")
 
     run(scene())
+
+
+def test_aiortc_is_not_loaded_before_a_call_begins() -> None:
+    code = "import sys, antiphon.transports.webrtc; print({'aiortc', 'av', 'numpy'} & set(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
+    assert loaded.stdout.strip() == "set()"
 
 
 def test_a_call_leaves_no_warning_behind(caplog: pytest.LogCaptureFixture) -> None:
