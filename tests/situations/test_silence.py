@@ -36,8 +36,6 @@ LOOK = Reply(calls=[("look", {})])
 LADDER = (*LINES.short, *LINES.long, *LINES.progress, LINES.offer)
 
 
-VOICELESS = pytest.mark.xfail(strict=True, reason="the grace ends with the reply's text, before its sound is there")
-
 ANSWER = "Two tables are free."
 
 
@@ -101,7 +99,7 @@ def test_a_tool_s_own_filler_is_said_first() -> None:
 
 
 @pytest.mark.parametrize("before_it_is_due", [0.01, 0.3])
-@pytest.mark.parametrize("ttft", [TTFT, pytest.param(0.8, marks=VOICELESS)])
+@pytest.mark.parametrize("ttft", [TTFT, 0.8])
 def test_a_result_that_is_in_beats_a_filler_that_is_due(before_it_is_due: float, ttft: float) -> None:
     async def main() -> None:
         wait = await waiting(Lookup(BUDGET - 0.55 - TTFT - before_it_is_due), ttft=ttft)
