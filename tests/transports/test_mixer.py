@@ -258,6 +258,24 @@ def test_a_bed_is_ducked_by_a_ramp_not_by_a_step() -> None:
     on_line(call)
 
 
+def test_a_ramp_that_is_cut_short_goes_on_from_where_it_is() -> None:
+    async def call(line: Line) -> None:
+        line.mixer.add(Clip(np.full(RATE, 4000, np.int16), loop=True))
+        await asyncio.sleep(1.0)
+        for _ in range(3):
+            line.mixer.write(AudioFrame(bytes(4800), RATE))
+            await asyncio.sleep(0.03)
+            line.mixer.pause()
+            await asyncio.sleep(0.03)
+            line.mixer.resume()
+            await asyncio.sleep(0.03)
+            line.mixer.clear()
+        await asyncio.sleep(0.3)
+        assert np.abs(np.diff(line.heard(0.5).astype(np.int32))).max() <= 3
+
+    on_line(call)
+
+
 def test_speech_begins_at_once_over_a_bed() -> None:
     async def call(line: Line) -> None:
         line.mixer.add(Clip(tone(300), loop=True))
@@ -297,6 +315,33 @@ def test_clear_stops_speech_at_once_and_the_bed_goes_on() -> None:
         assert line.level(0.4, 0.7) == pytest.approx(300, rel=0.02)
 
     on_line(call)
+
+
+def test_clear_ends_a_pause_in_silence_too() -> None:
+    async def call(line: Line) -> None:
+        line.mixer.pause()
+        assert line.mixer.clear() == 0.0
+        await line.say(speech(0.2, RATE))
+
+    on_line(call)
+
+
+def test_a_loudspeaker_that_has_played_before_is_taken_over_as_it_is() -> None:
+    async def call() -> None:
+        speaker = FakeSpeaker()
+        speaker.write(speech(2.0, RATE))
+        await asyncio.sleep(3.0)
+        mixer = MixedOutput(speaker)
+        sound = mixer.add(Clip(tone(1000, 0.5)))
+        assert mixer.played == 0.0
+        mixer.start()
+        mixer.write(speech(0.3, RATE))
+        await sound.wait()
+        assert now() == pytest.approx(3.5, abs=0.15)
+        assert mixer.played == pytest.approx(0.3)
+        await mixer.aclose()
+
+    run_virtual(call())
 
 
 def test_a_clear_in_silence_does_not_touch_the_bed() -> None:

@@ -40,7 +40,7 @@ _LATE = 0.3
 _REST = 0.01
 """Seconds of bed in front of speech that are not worth taking back."""
 _SHORTEST = 0.02
-"""Seconds between two looks at the loudspeaker: it may stand still."""
+"""Seconds between two looks at the loudspeaker, at least."""
 
 
 class _Phase(enum.Enum):
