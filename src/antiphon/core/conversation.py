@@ -572,7 +572,11 @@ class Conversation:
         floor = self._floor
         if not floor.typed and not floor.turn.ready and not floor.unasked.taken:
             return False
-        cut = [speech for speech in floor.top.speeches if not speech.interrupted and not floor.is_shielded(speech)]
+        cut = [
+            speech
+            for speech in floor.top.speeches
+            if not speech.interrupted and not floor.is_shielded(speech) and speech.kind is not Kind.FILLER
+        ]
         for speech in cut:
             floor.interrupt(speech)
         return bool(cut)

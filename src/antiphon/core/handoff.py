@@ -13,6 +13,7 @@ from antiphon.chat import AgentHandoff
 from antiphon.core.commands import RunHook
 from antiphon.core.facts import AgentTaskStarted, HookReturned
 from antiphon.core.floor import Floor, Frame
+from antiphon.core.speech import Kind
 
 
 def enter(floor: Floor, frame: Frame, previous: str | None) -> None:
@@ -26,7 +27,9 @@ def enter(floor: Floor, frame: Frame, previous: str | None) -> None:
 def advance(floor: Floor) -> bool:
     """Begin the hand-off of the top frame once its agent has finished. True if something moved."""
     frame = floor.top
-    if frame.pending is None or frame.leaving is not None or frame.speeches or floor.judged is not None:
+    if frame.pending is None or frame.leaving is not None or floor.judged is not None:
+        return False
+    if any(speech.kind is not Kind.FILLER for speech in frame.speeches):
         return False
     frame.entering = None
     frame.leaving = floor.out.new_id()

@@ -144,14 +144,7 @@ class Line:
         at = len(self.segments)
         while at > 0 and self._yields(self.segments[at - 1], segment):
             at -= 1
-        self.segments.insert(0 if self._is_overtaken_by(segment) else at, segment)
-
-    def _is_overtaken_by(self, newcomer: Segment) -> bool:
-        """A filler goes even before what the loudspeaker has already, as long as nothing of that is heard."""
-        if newcomer.speech.rank > 0 or not self.segments:
-            return False
-        first = self.segments[0]
-        return first.speech.rank > 0 and first.sound is Sound.PLAYING and first.voice is Voice.SILENT
+        self.segments.insert(at, segment)
 
     @staticmethod
     def _yields(waiting: Segment, newcomer: Segment) -> bool:
@@ -173,11 +166,24 @@ class Line:
 
     # -- playing
 
+    @property
+    def _is_dry(self) -> bool:
+        """The loudspeaker waits for sound that is not made yet: a filler may go before it."""
+        first = self.segments[0] if self.segments else None
+        return (
+            first is not None and first.speech.rank > 0 and first.sound is Sound.PLAYING and first.voice is Voice.SILENT
+        )
+
     def next_to_play(self) -> Segment | None:
         """The segment that `Play` would be given for next, or None.
 
-        At most one is played ahead, behind a complete one.
+        At most one is played ahead, behind a complete one. A filler goes even before what the loudspeaker has already,
+        as long as nothing of that is heard.
         """
+        if self._is_dry:
+            for segment in self.segments:
+                if segment.sound is Sound.QUEUED and segment.speech.rank == 0:
+                    return segment
         for position, segment in enumerate(self.segments):
             if segment.sound is Sound.QUEUED:
                 if position == 0:
@@ -190,13 +196,16 @@ class Line:
 
     def play(self, segment: Segment) -> None:
         """Give it to the loudspeaker."""
+        overtakes = segment.speech.rank == 0 and self._is_dry
+        if overtakes:
+            dry = self.segments[0]
+            dry.patience = self._out.remaining(dry.id)
+            self._out.rearm(dry.id, None)
+            self.segments.remove(segment)
+            self.segments.insert(0, segment)
         segment.sound = Sound.PLAYING
         self._out.promise(segment.id, PlayoutFinished(segment.id, "", failed=True), None)
-        overtaken = segment is self.segments[0] and len(self.segments) > 1 and self.segments[1].sound is Sound.PLAYING
-        if overtaken:
-            self.segments[1].patience = self._out.remaining(self.segments[1].id)
-            self._out.rearm(self.segments[1].id, None)
-        self._out.send(Play(segment.id, overtaken))
+        self._out.send(Play(segment.id, overtakes))
         self._watch()
 
     def fade(self) -> None:
@@ -204,7 +213,10 @@ class Line:
         first = self.segments[0]
         if first.speech.rank > 0 or first.sound is not Sound.PLAYING or first.fading:
             return
-        if any(s.voice is Voice.READY and s.speech.rank > 0 and s.sound is Sound.PLAYING for s in self.segments):
+        behind = next((s for s in self.segments[1:] if s.sound is not Sound.STOPPING), None)
+        if behind is None or behind.speech.rank == 0:
+            return
+        if behind.sound is Sound.PLAYING and behind.voice is Voice.READY:
             first.fading = True
             self._out.rearm(first.id, FADE_TIMEOUT)
             self._out.send(StopPlayout(first.id, at_word=True))

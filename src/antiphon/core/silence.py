@@ -16,7 +16,7 @@ Above: the conversation, which asks after every fact and at `deadline`. Below: t
 from __future__ import annotations
 
 from antiphon.core.floor import Floor
-from antiphon.core.line import Voice
+from antiphon.core.line import Sound, Voice
 from antiphon.core.speech import Gate, Kind, OpenCall, Speech, Stage
 from antiphon.options import SilenceBudget
 
@@ -156,9 +156,14 @@ class Silence:
 
     def _is_outrun(self) -> bool:
         """Something better can be heard before the filler, whose text was long in coming."""
-        first = self._floor.line.sounding
-        is_better = first is not None and first.speech.kind is not Kind.FILLER and first.voice is not Voice.SILENT
-        return is_better and self._is_being_said
+        if not self._is_being_said:
+            return False
+        for segment in self._floor.line.segments:
+            if segment.speech is self._filler:
+                return False
+            if segment.speech.kind is not Kind.FILLER and segment.voice is not Voice.SILENT:
+                return segment.sound is Sound.PLAYING
+        return False
 
     def _bridge(self, now: float) -> bool:
         """Prepare the filler, and say it when it is due."""

@@ -30,7 +30,7 @@ from antiphon.core import facts as f
 from antiphon.core.conversation import Conversation
 from tests.core.fuzz.journal import Journal, bare, dump, load
 from tests.core.fuzz.shadow import Shadow, Violation
-from tests.core.fuzz.world import World, draw_options, draw_temper
+from tests.core.fuzz.world import Temper, World, draw_options, draw_temper, prompt_voice
 
 AGENT = "a1"
 CPU_LIMIT = 2.0
@@ -78,11 +78,11 @@ def cpu_limit(seconds: float) -> Iterator[None]:
 def run_session(seed: str, counters: Counter[str], *, replay: bool = False) -> Session:
     """Run one session. Raises `Failed`."""
     rng = Random(seed)
-    options = draw_options(rng)
-    session = Session(Journal(options, about=f"session {seed}"))
+    options, temper = draw_options(rng), draw_temper(rng)
+    session = Session(Journal(options, about=f"session {seed}", prompt_voice=prompt_voice(options, temper)))
     try:
         with cpu_limit(CPU_LIMIT):
-            _converse(rng, session, Shadow(options, AGENT, counters))
+            _converse(rng, session, temper, _shadow_of(session.journal, counters))
             if replay:
                 _compare(session)
                 counters["replayed"] += 1
@@ -91,10 +91,13 @@ def run_session(seed: str, counters: Counter[str], *, replay: bool = False) -> S
     return session
 
 
-def _converse(rng: Random, session: Session, shadow: Shadow) -> None:
+def _shadow_of(journal: Journal, counters: Counter[str] | None = None) -> Shadow:
+    return Shadow(journal.options, journal.agent, counters, journal.prompt_voice)
+
+
+def _converse(rng: Random, session: Session, temper: Temper, shadow: Shadow) -> None:
     options = session.journal.options
     conversation = Conversation(options, agent=AGENT)
-    temper = draw_temper(rng)
     world = World(rng, options, temper, conversation.new_id)
     entries, log = session.journal.entries, session.commands
     now = 0.0
@@ -175,7 +178,7 @@ def commands_of(journal: Journal, watch: Shadow | None = None) -> Iterator[list[
 
 def check_journal(journal: Journal) -> Shadow:
     """Replay a recorded journal under the eyes of a shadow. Raises `Violation`; gives the shadow."""
-    shadow = Shadow(journal.options, journal.agent)
+    shadow = _shadow_of(journal)
     with cpu_limit(CPU_LIMIT):
         for commands in commands_of(journal, shadow):
             if len(commands) > MAX_COMMANDS:
@@ -278,13 +281,14 @@ def _survey(seed: str, sessions: int) -> int:
 def _replayed(path: Path) -> list[tuple[float, f.Fact | None]]:
     journal = load(path)
     session = Session(journal)
-    shadow = Shadow(journal.options, journal.agent)
+    shadow = _shadow_of(journal)
     try:
         for commands in commands_of(journal, shadow):
             session.commands.append(commands)
     except Violation as violation:
         session.commands.append([])
-        shown = Session(Journal(journal.options, journal.entries[: len(session.commands)]), session.commands)
+        entries = journal.entries[: len(session.commands)]
+        shown = Session(Journal(journal.options, entries, prompt_voice=journal.prompt_voice), session.commands)
         raise Failed(str(path), shown, violation) from violation
     print(tell(session, last=MAX_ENTRIES))
     return journal.entries

@@ -37,6 +37,8 @@ class Journal:
     """What went wrong with it, or what it shows."""
     at_rest: bool = False
     """The world had answered everything when it ended."""
+    prompt_voice: float | None = None
+    """Seconds after which a line that was made ahead could surely be heard; facts came in time, no sound was stuck."""
     agent: str = "a1"
     """The agent that the session began with."""
     drawn: list[int] | None = None
@@ -52,14 +54,15 @@ class Journal:
 def dump(journal: Journal, path: Path) -> None:
     """Write the journal as JSON."""
     lines = ",\n".join(json.dumps([now, _plain(fact)]) for now, fact in journal.entries)
-    head = json.dumps({"about": journal.about, "at_rest": journal.at_rest, "options": _plain(journal.options)})[:-1]
+    about = {"about": journal.about, "at_rest": journal.at_rest, "prompt_voice": journal.prompt_voice}
+    head = json.dumps({**about, "options": _plain(journal.options)})[:-1]
     path.write_text(f'{head}, "entries": [\n{lines}\n]}}\n')
 
 
 def load(path: Path) -> Journal:
     """Read what `dump` wrote, or `antiphon call --journal`, which tells where ids were taken."""
     data = json.loads(path.read_text())
-    journal = Journal(_rich(data["options"]), [], data["about"], data["at_rest"])
+    journal = Journal(_rich(data["options"]), [], data["about"], data["at_rest"], data.get("prompt_voice"))
     journal.agent = data.get("agent", journal.agent)
     drawn = [0]
     for now, fact in data["entries"]:
@@ -101,7 +104,8 @@ def bare(command: do.Command) -> Any:
     if type(command) is do.Generate:
         return (
             "Generate", command.gen, command.speech, command.segment, command.agent, command.tools,
-            command.tool_choice, command.instructions, command.unheard, command.on_enter,
+            command.tool_choice, command.instructions, command.unheard, command.delivery, command.retry,
+            command.on_enter, command.ahead,
             tuple(_item(item) for item in command.open),
         )  # fmt: skip
     return command

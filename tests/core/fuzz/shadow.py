@@ -20,6 +20,11 @@ The promises, by the word a `Violation` begins with:
 - handles: every requested speech is done exactly once
 - liveness: what is unfinished has a deadline or the caller has the floor; no deadline lies in the past
 - unasked: a response that the model began is adopted or declined, once; a turn without words is answered, too
+- silence: work that is pending is never silent for longer than the budget allows; what bridges it is said when it is
+  due and not before, over nobody, before what does not sound; it ends for something better, and leaves no trace
+- ahead: what is made ahead is released or discarded, once; before that nothing of it is played, run, recorded or told,
+  and what is released is what would be asked for now
+- limits: a turn that is too long is taken; a caller is away only when nothing is owed or done, and long enough
 - rest, end: as `at_rest` and `at_end` say
 
 Where the core may rightly assume that something is over because its time is up, the shadow computes that bound by
@@ -42,10 +47,18 @@ from antiphon.options import SessionOptions
 STOP_BOUND = 0.5
 """Seconds after which a stopped segment counts as gone."""
 
+FADE_BOUND = 2.0
+"""Seconds after which a filler that ends with its word counts as gone."""
+
 RESUME_GRACE = 0.5
 """Seconds that a tool has, after it waited for the caller, before it may be spoken over."""
 
 EPSILON = 1e-6
+
+
+def is_filler(text: str) -> bool:
+    """The text is a line that bridges a wait: its first word is `f` and a number."""
+    return text[:1] == "f" and text.split()[0][1:].isdigit()
 
 
 def _is_told_apart(text: str) -> bool:
@@ -80,6 +93,8 @@ class Speech:
     """The application interrupted it: what it owed is no longer owed."""
     mute: bool = False
     """Asked for by a run that had lost its call: never to be heard."""
+    filler: str = ""
+    """The line it says, if all it does is to bridge a wait."""
     rounds: int = 0
     generated: bool = False
     said: bool = False
@@ -110,7 +125,21 @@ class Gen:
     text: str | None = None
     """All of its text, once known."""
     failed: bool = False
+    held: bool = False
+    """Made ahead, and neither released nor discarded."""
+    basis: Basis | None = None
+    """For a request that was made ahead."""
     calls: list[CallMade] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Basis:
+    """What a request was made with."""
+
+    command: do.Generate
+    seen: int
+    """Items that the agent's context held then."""
+    changes: int
 
 
 @dataclass(slots=True, eq=False)
@@ -126,6 +155,20 @@ class Segment:
     recorded: bool = False
     stalled: bool = False
     """It should have sounded on long ago: the core may count it as over."""
+    ready: bool = False
+    """There is sound of it to be heard."""
+    sounding: bool = False
+    """It is heard, unless the line is paused or something stands before it."""
+    fading: bool = False
+    """It ends with the word that sounds."""
+    faded: float = 0.0
+    """When it was told so."""
+    overtaken: bool = False
+    """Something was put before it that plays first: its clock stands."""
+    put_first: bool = False
+    """It was put before others."""
+    spent: float = 0.0
+    """What its clock showed when something was put before it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -180,11 +223,228 @@ class Turn:
     """Replies that had it in their context from the beginning."""
 
 
+def _words_of(item: ChatItem) -> tuple[object, ...]:
+    """What a request shows of an item, without its id and time."""
+    return type(item), getattr(item, "role", ""), getattr(item, "text_content", None) or getattr(item, "call_id", "")
+
+
+class Hush:
+    """The silence budget, as the caller hears it.
+
+    `prompt`: in this session a line that was made ahead sounds within so many seconds, facts and ticks come in time,
+    and no sound is stuck; None: that is not known, and silences are not measured.
+    """
+
+    def __init__(self, shadow: Shadow, prompt: float | None) -> None:
+        self._shadow = shadow
+        self._budget = shadow.options.silence
+        fillers = self._budget.fillers if self._budget is not None else None
+        self._is_complete = fillers is not None and all((fillers.short, fillers.long, fillers.progress))
+        self._prompt = prompt
+        self._quiet_since: float | None = 0.0
+        """None: somebody is heard."""
+        self._words_at = 0.0
+        self._speaking = False
+        self._pending_since: float | None = None
+        self._due: float | None = None
+        """When a line must have been given to the voice; None: that is not certain."""
+        self._results_at = float("-inf")
+        self._bridge: Speech | None = None
+        """The line that was said last, or is being said."""
+        self._bridged_at = float("-inf")
+        self._held_up_until = 0.0
+        """When the line was last paused, or somebody heard."""
+        self._offered = False
+
+    # -- what happens
+
+    def before(self, now: float) -> None:
+        """Time passed until `now`, and nothing happened meanwhile."""
+        if self._due is not None and now > self._due + EPSILON:
+            shadow = self._shadow
+            since = max(self._quiet_since or 0.0, self._pending_since or 0.0)
+            raise Violation(
+                f"silence: nobody is heard from {since:.3f} to {now:.3f} (since {shadow.last:.3f} nothing happened); "
+                f"due was {self._due:.3f}"
+            )
+
+    def answered(self) -> None:
+        """Something other than a filler is heard."""
+        self._offered = False
+
+    def said_without_voice(self) -> None:
+        """Words came, and no voice was heard that they belong to: the caller was heard until now."""
+        self._words_at = self._shadow.now
+
+    def results_in(self) -> None:
+        """A round of tools is over."""
+        self._results_at = self._shadow.now
+
+    def released(self, gen: Gen) -> None:
+        """A line that was made ahead is to be said."""
+        shadow, budget = self._shadow, self._budget
+        shadow.counters["filler said"] += 1
+        if budget is None:
+            raise Violation(f"silence: {gen.speech.filler!r} is said, and there is no budget")
+        if shadow.speaking:
+            raise Violation(f"silence: {gen.speech.filler!r} is said over the caller")
+        fillers = budget.fillers
+        text = gen.speech.filler
+        if text == fillers.offer:
+            if self._offered:
+                raise Violation("silence: the offer is made a second time")
+            self._offered = True
+            shadow.counters["offer"] += 1
+        elif text not in (*fillers.short, *fillers.long, *fillers.progress):
+            if not any(run.made.policy.filler == text for run in shadow.live.values()):
+                raise Violation(f"silence: {text!r} is said for no tool that runs")
+            shadow.counters["filler of a tool"] += 1
+        if self._prompt is not None:
+            if self._quiet_since is None:
+                raise Violation(f"silence: {text!r} is said while somebody is heard")
+            waited = shadow.now - max(self._quiet_since, self._bridged_at)
+            if waited < budget.max_silence - EPSILON:
+                raise Violation(f"silence: {text!r} is said after {waited:.3f} s")
+        self._bridge, self._bridged_at = gen.speech, shadow.now
+
+    # -- what is heard
+
+    def after(self) -> None:
+        """What follows from the entry at hand."""
+        shadow = self._shadow
+        if self._budget is None:
+            return
+        if shadow.speaking:
+            self._offered = False
+        self._check_better()
+        if self._prompt is None:
+            return
+        audible = self._is_audible()
+        if shadow.paused or audible or self._quiet_since is None:
+            self._held_up_until = shadow.now
+        if audible:
+            self._quiet_since = None
+        elif self._quiet_since is None:
+            at = shadow.silent_since if self._speaking else None
+            self._quiet_since = shadow.now if at is None else at
+        self._speaking = shadow.speaking
+        if not self._is_pending():
+            self._pending_since = None
+        elif self._pending_since is None:
+            self._pending_since = shadow.now
+        self._due = self._next_due()
+
+    def _is_audible(self) -> bool:
+        shadow = self._shadow
+        first = shadow.first
+        return shadow.speaking or (
+            first is not None and first.place is Place.PLAYING and first.sounding and not shadow.paused
+        )
+
+    def _check_better(self) -> None:
+        """A filler that sounds ends at a word as soon as what is behind it can be heard."""
+        sink = [one for one in self._shadow.sink if not self._shadow._gone_by_now(one)]
+        if len(sink) < 2 or self._shadow.paused or self._shadow.closing or self._shadow.may_end:
+            return
+        first, other = sink[:2]
+        if not first.speech.filler or first.place is not Place.PLAYING or first.fading:
+            return
+        if other.ready and not other.speech.filler and other.place is Place.PLAYING:
+            raise Violation(f"silence: {first.number} bridges a wait, and {other.number} could be heard")
+
+    def _next_due(self) -> float | None:
+        """When the silence must be bridged, at the latest."""
+        shadow, budget = self._shadow, self._budget
+        assert budget is not None and self._prompt is not None
+        if self._quiet_since is None or self._pending_since is None or not self._is_complete:
+            return None
+        if shadow.closing or shadow.may_end or shadow.paused or shadow.leaving:
+            return None
+        bridge = self._bridge
+        if bridge is not None and not bridge.done:  # It is about to be heard, or was cut.
+            return None if bridge.interrupted else max(self._bridged_at, self._held_up_until) + self._prompt
+        if any(one.place is Place.STOPPING or one.stalled or shadow._gone_by_now(one) for one in shadow.sink):
+            return None
+        first = shadow.first
+        if first is not None and (first.ready or first.speech.filler):
+            return None
+        since = max(self._quiet_since, self._words_at, self._pending_since, self._bridged_at)
+        return max(since + budget.max_silence, self._results_at + budget.grace, shadow.now)
+
+    # -- what is pending
+
+    def _is_pending(self) -> bool:
+        """Something is certainly owed: a few things that can be told from outside."""
+        shadow = self._shadow
+        agent = shadow.frames[-1][1]
+        if any(hook.kind == "on_user_turn_completed" and shadow.now < end for hook, end in shadow.hooks.values()):
+            return True
+        if shadow.waiting_words and shadow.options.turns.detection in ("vad", "stt") and not shadow.may_end:
+            return True
+        if any(self._is_at_work(gen, agent) for gen in shadow.asked.values()):
+            return True
+        if any(self._is_awaited(run) for run in shadow.live.values()):
+            return True
+        return any(
+            shadow.gens[one.gen].agent == agent and not one.speech.filler and not one.speech.interrupted
+            for one in shadow.sink
+            if one.place is Place.PLAYING and not one.stalled
+        )
+
+    def _is_at_work(self, gen: Gen, agent: str) -> bool:
+        speech = gen.speech
+        return gen.open and gen.agent == agent and not (speech.filler or speech.done or speech.interrupted)
+
+    def _is_awaited(self, run: Run) -> bool:
+        """A call of the agent in charge waits for it."""
+        shadow, speech = self._shadow, run.speech
+        return (
+            not (run.updated or run.spoken_over or run.released or run.ever_suspended or run.cancelled)
+            and not (speech.done or speech.interrupted or run.made.recorded or speech.filler)
+            and shadow.now < run.expires
+            and run.frame is not None
+            and run.frame == shadow.frames[-1][0]
+        )
+
+
 class Shadow:
     """Watches one conversation. `counters` tells how often what happened."""
 
-    def __init__(self, options: SessionOptions, agent: str = "a1", counters: Counter[str] | None = None) -> None:
+    def __init__(
+        self,
+        options: SessionOptions,
+        agent: str = "a1",
+        counters: Counter[str] | None = None,
+        prompt_voice: float | None = None,
+    ) -> None:
         self.options = options
+        self.hush = Hush(self, prompt_voice)
+        self.asked: dict[int, Gen] = {}
+        """Generations under way that are not held."""
+        self.held: dict[int, Gen] = {}
+        """What is made ahead."""
+        self.changes = 0
+        """Changes of what requests show, other than by what is recorded."""
+        self.voiced = False
+        """The caller's voice was heard in the turn at hand."""
+        self.taken_words: set[str] = set()
+        """Words of the turns that were taken; the final words of an interim text come later, and are no turn."""
+        self.exceeded = False
+        """The turn at hand is too long and is taken as it is."""
+        self.overruled = False
+        """The agent has the word although the caller speaks."""
+        self.turn_began: float | None = None
+        self.quiet_for_long: float | None = None
+        """Since when nothing has been done or owed, as far as can be told; None: something is."""
+        self.nothing_since: float | None = None
+        """Since when certainly nothing has."""
+        self.away = False
+        self.tries = 0
+        """Requests made ahead for the turn at hand."""
+        self.tried = ""
+        """The words that the latest of them was made for."""
+        self.idle = self.was_idle = False
+        """After the entry at hand, and after the one before."""
         self.counters: Counter[str] = Counter() if counters is None else counters
         self.now = 0.0
         self.last = 0.0
@@ -279,6 +539,9 @@ class Shadow:
             f.ToolCalled: self._tool_called,
             f.StepGenerated: self._step_generated,
             f.GenerationFailed: self._generation_failed,
+            f.SoundReady: self._sound_ready,
+            f.PlayoutStarved: self._playout_starved,
+            f.ContextChanged: self._context_changed,
             f.PlayoutStarted: self._playout_started,
             f.PlayoutProgressed: self._playout_progressed,
             f.PlayoutFinished: self._playout_finished,
@@ -305,6 +568,8 @@ class Shadow:
             do.CommitAudio: self._commit_audio,
             do.StopGenerating: self._stop_generating,
             do.Speak: self._speak,
+            do.Release: self._released,
+            do.Discard: self._discarded,
             do.Play: self._play,
             do.StopPlayout: self._stop_playout,
             do.PredictEndOfTurn: self._ask_prediction,
@@ -326,8 +591,10 @@ class Shadow:
         self, now: float, fact: f.Fact | None, commands: Iterable[do.Command], deadline: float | None, idle: bool
     ) -> None:
         """One entry of the journal and what came of it. Raises `Violation`."""
+        self.hush.before(now)
         self.now = now
         self.fact = fact
+        self.was_idle, self.idle = self.idle, idle
         self.forced = False
         self.committed_now = False
         if self.close_at is not None and self.due is not None and now > self.due:
@@ -348,6 +615,7 @@ class Shadow:
             if check is not None:
                 check(command)
         self._check(deadline, idle)
+        self.hush.after()
         self.last = now
 
     def _is_refusal(self, command: do.Command) -> bool:
@@ -365,14 +633,17 @@ class Shadow:
     # -- facts: the caller
 
     def _user_started(self, _: f.UserSpeechStarted) -> None:
-        self.speaking = True
+        self.speaking = self.voiced = True
+        self.quiet_for_long = None
+        if self.turn_began is None:
+            self.turn_began = self.now
         self.words_since_start = 0
         self.silent_since = self.asked_version = self.probability = None
 
-    def _user_ended(self, _: f.UserSpeechEnded) -> None:
+    def _user_ended(self, fact: f.UserSpeechEnded) -> None:
         if self.speaking:
-            self.speaking = False
-            self.silent_since = self.now
+            self.speaking = self.overruled = False
+            self.silent_since = self.now - fact.silence
 
     def _predicted(self, fact: f.EndOfTurnPredicted) -> None:
         if fact.version == self.asked_version:
@@ -387,10 +658,16 @@ class Shadow:
         self.commit_asked = True
 
     def _transcribed(self, fact: f.Transcribed) -> None:
+        if not fact.text:
+            return
+        if self.turn_began is None:
+            self.turn_began = self.now
+        if not self.speaking and not self._is_voiced:
+            self.hush.said_without_voice()
         self.asked_version = self.probability = None
-        self.heard_words.add(fact.text.split()[0])
+        self.heard_words.update(fact.text.split())
         self.said_last = fact.text.split()[0]
-        if fact.final and _is_told_apart(fact.text):
+        if fact.final and _is_told_apart(fact.text) and fact.text.split()[0] not in self.taken_words:
             self.waiting_words.append(fact.text.split()[0])
         self.words_since_start = len(fact.text.split())
 
@@ -399,7 +676,15 @@ class Shadow:
         self.heard_words.add(fact.text.split()[0])
         self.typed.add(fact.text)
 
+    @property
+    def _is_voiced(self) -> bool:
+        """The words belong to a voice that was heard: they do not tell when there was sound."""
+        since = self.silent_since
+        return self.voiced and since is not None and self.last < since + self.options.transcript_timeout - EPSILON
+
     def _cleared(self, _: f.UserTurnCleared) -> None:
+        self.voiced = self.speaking
+        self.exceeded = False
         self.waiting_words.clear()
         self.said_last = ""
 
@@ -445,9 +730,11 @@ class Shadow:
             self._fail("unasked", f"{command} of a response of {response.agent}, in charge is {self.frames[-1][1]}")
         if response.to_results and response.turn is None:
             self._fail("unasked", f"{command}, which answers results that wanted no answer")
-        if self.speaking:
+        if self.speaking and not self.overruled:
             self._fail("unasked", f"{command} while the caller speaks")
-        if response.turn is None and any(s.place is Place.PLAYING and not self._gone_by_now(s) for s in self.sink):
+        if response.turn is None and any(
+            not s.speech.filler and s.place is Place.PLAYING and not self._gone_by_now(s) for s in self.sink
+        ):
             self._fail("unasked", f"{command} while {self.sink[0].number} sounds")
         self.counters["response adopted"] += 1
         asked = do.Generate(command.gen, command.speech, command.segment, command.agent, (), command.tools)
@@ -511,27 +798,48 @@ class Shadow:
 
     def _complete(self, gen: Gen, text: str) -> None:
         gen.open = False
+        self.asked.pop(gen.number, None)
         gen.text = text
         if gen.segment.place is Place.PLAYING:
             gen.segment.since = self.now
+            gen.segment.spent = 0.0
         if text:
             self.texts.setdefault(text.split()[0], []).append(gen.segment)
 
     # -- facts: the loudspeaker
 
+    @property
+    def first(self) -> Segment | None:
+        """What sounds, or would if there were sound and the line were not paused."""
+        return next((one for one in self.sink if not self._gone_by_now(one)), None)
+
     def _in_sink(self, number: int) -> Segment | None:
         segment = self.segments.get(number)
         return segment if segment is not None and segment.place in (Place.PLAYING, Place.STOPPING) else None
+
+    def _sound_ready(self, fact: f.SoundReady) -> None:
+        segment = self.segments.get(fact.segment)
+        if segment is not None:
+            segment.ready = True
 
     def _playout_started(self, fact: f.PlayoutStarted) -> None:
         segment = self._in_sink(fact.segment)
         if segment is not None and segment.place is Place.PLAYING:
             segment.since = self.now
+            segment.ready = segment.sounding = True
+            if segment is self.first and not segment.speech.filler:
+                self.hush.answered()
+
+    def _playout_starved(self, fact: f.PlayoutStarved) -> None:
+        segment = self._in_sink(fact.segment)
+        if segment is not None:
+            segment.ready = segment.sounding = False
+            self.counters["starved"] += 1
 
     def _playout_progressed(self, fact: f.PlayoutProgressed) -> None:
         segment = self._in_sink(fact.segment)
         if segment is not None:
-            segment.progress = fact.heard
+            segment.progress = max(segment.progress, fact.heard, key=len)
             segment.speech.heard = segment.speech.heard or bool(fact.heard)
             if segment.place is Place.PLAYING:
                 segment.since = self.now
@@ -552,11 +860,25 @@ class Shadow:
         self._leave(segment)
 
     def _leave(self, segment: Segment) -> None:
+        before = self.sink[: self.sink.index(segment)]
+        was_first = all(self._gone_by_now(one) for one in before)
+        since = self.now
+        if segment.place is Place.STOPPING and self._maybe_gone(segment):
+            since = segment.since + STOP_BOUND
         segment.place = Place.GONE
         self.sink.remove(segment)
-        for other in self.sink:
-            if other.place is Place.PLAYING and not segment.stalled:
-                other.since = self.now
+        if was_first and not segment.stalled:
+            self._let_next_sound(since)
+
+    def _let_next_sound(self, since: float) -> None:
+        """What was first on the line is gone: the clock of what is first now runs."""
+        put_first = any(one.put_first and not self._gone_by_now(one) for one in self.sink)
+        for one in self.sink:
+            one.overtaken = one.overtaken and put_first
+        successor = self.first
+        if successor is not None and successor.place is Place.PLAYING:
+            successor.since = max(since - successor.spent, successor.since)
+            successor.spent = 0.0
 
     def _maybe_gone(self, segment: Segment) -> bool:
         """The core may have closed it by itself, at the entry before this one or earlier."""
@@ -564,6 +886,10 @@ class Shadow:
             return True
         if segment.place is Place.STOPPING:
             return self.last - segment.since >= STOP_BOUND - EPSILON
+        if segment.fading:
+            return self.last - segment.faded >= FADE_BOUND - EPSILON
+        if segment.overtaken:
+            return False
         return (
             segment.place is Place.PLAYING
             and not self.paused
@@ -654,6 +980,8 @@ class Shadow:
             return
         if self.last >= expires - EPSILON:
             return  # Too late: the turn was taken as it was.
+        if fact.context_changed:
+            self.changes += 1
         text = hook.text if fact.text is None else fact.text
         if not text:
             if fact.veto:
@@ -670,12 +998,16 @@ class Shadow:
         speech = self._speech(fact.speech)
         speech.request = fact
         speech.interruptible = fact.interruptible
+        speech.filler = "?" if fact.kind == "filler" else ""
         self.requested.add(speech)
         self.counters[f"requested {fact.kind}"] += 1
         run = self.live.get(fact.run or 0)
         if run is not None and self._dropped(run):
             speech.mute = True
             self.counters["orphan wants to speak"] += 1
+
+    def _context_changed(self, _: f.ContextChanged) -> None:
+        self.changes += 1
 
     def _interrupt_requested(self, _: f.InterruptRequested) -> None:
         self.forced = True
@@ -740,24 +1072,35 @@ class Shadow:
 
     def _generate(self, command: do.Generate, *, adopted: f.ResponseBegan | None = None) -> None:
         speech = self._begin(command)
-        if not speech.generated:
-            for segment in self.sink:
-                if segment.place is Place.STOPPING and not self._gone_by_now(segment):
-                    self._fail("one voice", f"reply {command.speech} begins while {segment.number} is being silenced")
-        first, speech.generated = not speech.generated, True
-        if command.tools and speech.rounds >= self.options.max_tool_steps:
-            self._fail("rounds", f"{command.gen} has tools after {speech.rounds} rounds")
-        if not command.tools and speech.rounds >= max(self.options.max_tool_steps, 1):
-            self.counters["step limit hit"] += 1
-        if all(agent != command.agent for _, agent in self.frames):
-            self._fail("turns", f"request {command.gen} by {command.agent}, which is not in charge: {self.frames}")
+        self._note_request(command, speech)
+        if command.ahead:
+            self._hold(command)
+        else:
+            self._requested(command, speech, adopted)
+
+    def _note_request(self, command: do.Generate, speech: Speech) -> None:
         segment = Segment(command.segment, command.gen, speech)
         self.segments[command.segment] = segment
         self.gens[command.gen] = Gen(
             command.gen, speech, segment, command.agent, command.tools, self.now + self.options.generation_timeout
         )
-        self.counters["generation"] += 1
+        if all(agent != command.agent for _, agent in self.frames):
+            self._fail("turns", f"request {command.gen} by {command.agent}, which is not in charge: {self.frames}")
         self._check_open(command)
+
+    def _requested(self, command: do.Generate, speech: Speech, adopted: f.ResponseBegan | None = None) -> None:
+        """The model is asked, now or (held until now) before."""
+        if not speech.generated:
+            for segment in self.sink:
+                if segment.place is Place.STOPPING and not self._gone_by_now(segment):
+                    self._fail("one voice", f"reply {command.speech} begins while {segment.number} is being silenced")
+        first, speech.generated = not speech.generated, True
+        if command.tools and speech.rounds >= self.options.max_tool_steps and not command.ahead:
+            self._fail("rounds", f"{command.gen} has tools after {speech.rounds} rounds")
+        if not command.tools and speech.rounds >= max(self.options.max_tool_steps, 1):
+            self.counters["step limit hit"] += 1
+        self.counters["generation"] += 1
+        self.asked[command.gen] = self.gens[command.gen]
         if command.unheard:
             self.counters["request with unheard results"] += 1
             speech.carries.update(command.unheard)
@@ -786,7 +1129,7 @@ class Shadow:
         """A reply begins when somebody asked for it and the caller lets the agent speak."""
         if speech.request is not None:
             return
-        if self.speaking:
+        if self.speaking and not self.overruled:
             self._fail("turns", f"reply {command.speech} begins while the caller speaks")
         if command.delivery:
             speech.delivers = command.unheard
@@ -811,6 +1154,8 @@ class Shadow:
                 self._fail("pairs", f"request {command.gen} holds an item twice: {item}")
             seen.add(item.id)
             kind = type(item)
+            if kind is ChatMessage and item.role == "assistant" and is_filler(item.text_content or ""):  # type: ignore[union-attr]
+                self._fail("silence", f"request {command.gen} shows a filler: {item}")
             if expected is not None and (kind is not FunctionCallOutput or item.call_id != expected):  # type: ignore[union-attr]
                 self._fail("pairs", f"request {command.gen}: call {expected} has no output beside it")
             if kind is FunctionCall:
@@ -829,8 +1174,12 @@ class Shadow:
         speech = self._begin(command)
         segment = Segment(command.segment, command.gen, speech)
         self.segments[command.segment] = segment
-        gen = Gen(command.gen, speech, segment, "", False, self.now + self.options.generation_limit)
+        gen = Gen(command.gen, speech, segment, self.frames[-1][1], False, self.now + self.options.generation_limit)
         self.gens[command.gen] = gen
+        if command.ahead:
+            self._hold_line(gen, command.text or "")
+            return
+        self.asked[command.gen] = gen
         if command.text is None:
             self.counters["say"] += 1
             return
@@ -843,6 +1192,79 @@ class Shadow:
         else:
             self.counters["other line"] += 1
 
+    # -- commands: made ahead
+
+    def _hold_line(self, gen: Gen, text: str) -> None:
+        gen.held = True
+        gen.speech.filler = text
+        gen.begun = True
+        if any(not other.basis for other in self.held.values()):
+            self._fail("silence", f"{text!r} is prepared beside another")
+        self.held[gen.number] = gen
+        self.counters["filler prepared"] += 1
+
+    def _hold(self, command: do.Generate) -> None:
+        gen = self.gens[command.gen]
+        gen.held = True
+        if any(other.basis for other in self.held.values()):
+            self._fail("ahead", f"{command} beside another that is held")
+        if self.speaking:
+            self._fail("ahead", f"{command} while the caller speaks")
+        if command.agent != self.frames[-1][1]:
+            self._fail("ahead", f"{command}, but in charge is {self.frames[-1][1]}")
+        if not self.options.turns.preemptive_generation.enabled:
+            self._fail("ahead", f"{command}, which nobody wanted")
+        if any(s.place is Place.PLAYING and not self._gone_by_now(s) for s in self.sink):
+            self._fail("ahead", f"{command} while {self.sink[0].number} sounds")
+        gen.basis = Basis(command, len(self.records.get(command.agent, ())), self.changes)
+        self.held[gen.number] = gen
+        text = command.open[-1].text_content or "" if type(command.open[-1]) is ChatMessage else ""
+        self.tries = self.tries + 1 if text.startswith(self.tried) else 1
+        self.tried = text
+        if self.tries > self.options.turns.preemptive_generation.max_retries:
+            self._fail("ahead", f"{command} is try {self.tries} of one turn")
+        self.counters["asked ahead"] += 1
+
+    def _take_held(self, command: do.Release | do.Discard) -> Gen:
+        gen = self.held.pop(command.gen, None)
+        if gen is None or gen.speech.number != command.speech or gen.segment.number != command.segment:
+            self._fail("ahead", f"{command} of what is not held")
+            raise AssertionError
+        gen.held = False
+        return gen
+
+    def _released(self, command: do.Release) -> None:
+        gen = self._take_held(command)
+        if self.closed:
+            self._fail("ahead", f"{command} while the session closes")
+        if gen.failed or gen.stopped:
+            self._fail("ahead", f"{command} of what has failed")
+        if gen.basis is None:
+            self.hush.released(gen)
+            return
+        self._check_basis(gen, gen.basis)
+        self._requested(gen.basis.command, gen.speech)
+        self.counters["released"] += 1
+
+    def _check_basis(self, gen: Gen, basis: Basis) -> None:
+        """Asking now would ask the same."""
+        agent = gen.agent
+        if agent != self.frames[-1][1]:
+            self._fail("ahead", f"{gen.number} of {agent} is released, but in charge is {self.frames[-1][1]}")
+        if basis.changes != self.changes:
+            self._fail("ahead", f"{gen.number} is released, and what it was made with has changed since")
+        since = self.records.get(agent, [])[basis.seen :]
+        if [_words_of(item) for item in since] != [_words_of(item) for item in basis.command.open]:
+            self._fail("ahead", f"{gen.number} was asked with {basis.command.open}, and the context is {since}")
+
+    def _discarded(self, command: do.Discard) -> None:
+        gen = self._take_held(command)
+        gen.open = False
+        gen.stopped = True
+        gen.speech.done = True
+        gen.segment.place = Place.GONE
+        self.counters["filler discarded" if gen.basis is None else "discarded"] += 1
+
     def _stop_generating(self, command: do.StopGenerating) -> None:
         gen = self.gens.get(command.gen)
         if gen is None:
@@ -850,6 +1272,7 @@ class Shadow:
             return
         self._check_protected(gen.speech, command)
         gen.open = False
+        self.asked.pop(gen.number, None)
         # The end of a task, or of the model's time, lets the calls that were made be finished.
         gen.stopped = type(self.fact) is not f.AgentTaskFinished and self.now < gen.expires - EPSILON
         gen.failed = gen.text is None
@@ -863,11 +1286,22 @@ class Shadow:
             self._fail("one voice", f"{command} of a segment that is not there, or played already")
             return
         gen = self.gens[segment.gen]
+        if gen.held:
+            self._fail("ahead", f"{command} of what is held")
         if not gen.begun and not gen.text:
             self._fail("one voice", f"{command} of a segment without text")
         if segment.speech.interrupted or segment.speech.done:
             self._fail("cancelled", f"{command} for a speech that is done or interrupted")
         ahead = [one for one in self.sink if not self._gone_by_now(one)]
+        if command.first:
+            self._overtake(segment, command)
+            return
+        if (
+            segment.speech.filler
+            and segment.speech.request is None
+            and any(not one.speech.filler and not one.sounding for one in ahead)
+        ):
+            self._fail("silence", f"{command} of a filler behind {ahead[0].number}, which does not sound")
         if len(ahead) >= 2:
             self._fail("one voice", f"{command} makes three in the sink")
         for one in ahead:
@@ -877,7 +1311,8 @@ class Shadow:
                 self._fail("one voice", f"{command} behind {one.number}, whose text is not complete")
         if self.paused:
             self._fail("one voice", f"{command} while the line is paused")
-        if self.speaking and not self._shielded(segment.speech):
+        shielded = self._shielded(segment.speech) and not segment.speech.filler
+        if self.speaking and not self.overruled and not shielded:
             self._fail("one voice", f"{command} while the caller speaks")
         segment.place = Place.PLAYING
         segment.since = self.now
@@ -886,11 +1321,37 @@ class Shadow:
         if ahead:
             self.counters["played without a gap"] += 1
 
+    def _overtake(self, segment: Segment, command: do.Play) -> None:
+        """It goes before what does not sound."""
+        if not segment.speech.filler:
+            self._fail("one voice", f"{command} is no filler")
+        for one in self.sink:
+            if one.sounding and not self._gone_by_now(one):
+                self._fail("one voice", f"{command} before {one.number}, which sounds")
+            if one.place is Place.STOPPING and not self._gone_by_now(one):
+                self._fail("one voice", f"{command} while {one.number} is being silenced")
+        if self.paused or self.speaking:
+            self._fail("one voice", f"{command} while the line is paused or the caller speaks")
+        first = self.first
+        if first is not None and not self.gens[first.gen].open:
+            first.spent = self.now - first.since
+        for one in self.sink:
+            one.overtaken = one.place is Place.PLAYING
+        segment.place = Place.PLAYING
+        segment.since = self.now
+        segment.put_first = True
+        self.sink.insert(0, segment)
+        self.counters["played first"] += 1
+
     def _gone_by_now(self, segment: Segment) -> bool:
         if segment.stalled:
             return True
         if segment.place is Place.STOPPING:
             return self.now - segment.since >= STOP_BOUND - EPSILON
+        if segment.fading:
+            return self.now - segment.faded >= FADE_BOUND - EPSILON
+        if segment.overtaken:
+            return False
         if self.paused or self.gens[segment.gen].open:
             return False
         return self.now - segment.since >= self.options.stall_timeout - EPSILON
@@ -900,17 +1361,30 @@ class Shadow:
         if segment is None:
             self._fail("cancelled", f"{command} of what was never begun")
             return
+        if command.at_word:
+            self._fade(segment, command)
+            return
         if segment.place is Place.PLAYING:
             self._check_protected(segment.speech, command)
             if self._gone_by_now(segment):
                 segment.stalled = True  # The core may take what was heard last for all of it.
                 self.counters["stalled"] += 1
+                self._let_next_sound(self.now)
             segment.place = Place.STOPPING
             segment.since = self.now
             self.counters["cut while playing"] += 1
         elif segment.place is Place.HELD:
             segment.place = Place.GONE
             segment.heard = ""
+
+    def _fade(self, segment: Segment, command: do.StopPlayout) -> None:
+        if not segment.speech.filler or segment is not self.first or segment.place is not Place.PLAYING:
+            self._fail("silence", f"{command} is no filler that sounds")
+        if segment.fading:
+            self._fail("silence", f"{command} a second time")
+        segment.fading = True
+        segment.faded = self.now
+        self.counters["filler ended for something better"] += 1
 
     def _shielded(self, speech: Speech) -> bool:
         """The caller may not cut it."""
@@ -949,7 +1423,7 @@ class Shadow:
         self.paused = False
         self.counters["resumed"] += 1
         for segment in self.sink:
-            if segment.place is Place.PLAYING:
+            if segment.place is Place.PLAYING and not segment.overtaken:
                 segment.since = self.now
 
     # -- commands: tools
@@ -960,6 +1434,8 @@ class Shadow:
             self._fail("cancelled", f"{command} of a call that was never made")
             return
         gen = made.gen
+        if gen.held:
+            self._fail("ahead", f"{command} of what is held")
         if gen.stopped:
             self._fail("cancelled", f"{command} after its generation was stopped")
         if gen.speech.done or gen.speech.interrupted:
@@ -1113,7 +1589,8 @@ class Shadow:
         if self.closing or self.may_end:
             return
         for segment in self.sink:
-            if self.gens[segment.gen].agent == command.agent and not self._gone_by_now(segment):
+            is_agents = self.gens[segment.gen].agent == command.agent and not segment.speech.filler
+            if is_agents and not self._gone_by_now(segment):
                 self._fail("turns", f"{command} while {segment.number} of that agent sounds")
 
     def _entered(self, command: do.RunHook) -> None:
@@ -1140,6 +1617,12 @@ class Shadow:
         if any(h.kind == command.kind and h is not command for h, end in self.hooks.values() if self.now < end):
             self._fail("turns", f"{command} beside another turn's hook")
         self._check_silence(command)
+        if command.text not in self.typed:
+            self.exceeded = False
+            self.voiced = self.speaking
+            self.taken_words.update(command.text.split())
+            self.turn_began = self.now if self.speaking else None
+            self.tries = 0
         self.committed_now = True
         self.turn_texts.append(command.text)
         if command.heard_as is not None and not command.text:
@@ -1161,7 +1644,7 @@ class Shadow:
         if command.text in self.typed or self.options.turns.detection == "realtime_llm":
             return
         asked, self.commit_asked = self.commit_asked, False
-        if asked or self.silent_since is None:
+        if asked or self.exceeded or self.silent_since is None:
             return
         endpointing = self.options.turns.endpointing
         unlikely = self.probability is not None and self.probability < endpointing.unlikely
@@ -1249,6 +1732,8 @@ class Shadow:
         return self.unanswered.setdefault(text, Turn(text))
 
     def _record_said(self, text: str, interrupted: bool) -> None:
+        if is_filler(text):
+            self._fail("silence", f"the filler {text!r} is recorded as said")
         if not text.strip():
             self._fail("heard", "an empty message is recorded as said")
         word = text.split()[0]
@@ -1286,7 +1771,13 @@ class Shadow:
 
     def _emit(self, command: do.Emit) -> None:
         kind = command.kind
-        if kind == "speech_done":
+        if any(gen.speech.number == command.speech or gen.number == command.gen for gen in self.held.values()):
+            self._fail("ahead", f"{command} tells of what is held")
+        if kind == "turn_exceeded":
+            self._turn_exceeded(command)
+        elif kind == "user_state":
+            self._user_state(command)
+        elif kind == "speech_done":
             self._speech_done(self._speech(command.speech or 0))
         elif kind == "speech_interrupted":
             self._speech_interrupted(self._speech(command.speech or 0))
@@ -1295,8 +1786,30 @@ class Shadow:
             if task is not None:
                 self.frames.append((task.task, task.agent))
                 self.counters["task"] += 1
-        elif kind in COUNTED:
+        elif kind == "tools_executed":
+            self.hush.results_in()
+        if kind in COUNTED:
             self.counters[kind if kind != "tool_ended" else f"tool ended {command.value}"] += 1
+
+    def _turn_exceeded(self, command: do.Emit) -> None:
+        limit = self.options.turns.user_turn_limit
+        wordy = limit.max_words is not None and len(command.value.split()) >= limit.max_words
+        lasted = 0.0 if self.turn_began is None else self.now - self.turn_began
+        if not wordy and (limit.max_duration is None or lasted < limit.max_duration - EPSILON):
+            self._fail("limits", f"{command} after {lasted:.2f} s, with the limit {limit}")
+        self.exceeded = True
+        self.overruled = self.speaking
+        self.counters["turn too long"] += 1
+
+    def _user_state(self, command: do.Emit) -> None:
+        self.away = command.value == "away"
+        if not self.away:
+            return
+        timeout = self.options.user_away_timeout
+        since = self.quiet_for_long
+        if timeout is None or since is None or self.now - since < timeout - EPSILON:
+            self._fail("limits", f"{command}, and quiet it is since {since}")
+        self.counters["away"] += 1
 
     def _speech_interrupted(self, speech: Speech) -> None:
         speech.interrupted = True
@@ -1377,14 +1890,41 @@ class Shadow:
                 self._fail("barge-in", "paused, but nothing plays")
         if idle and self.sink and not all(self._gone_by_now(s) for s in self.sink):
             self._fail("rest", f"idle while {self.sink[0].number} sounds")
+        if self.options.user_away_timeout is not None:
+            self._check_away(idle, self.options.user_away_timeout)
         if self.committed_now:
             self._check_turn_cuts()
         kind = type(self.fact)
         if kind is f.UserSpeechStarted or kind is f.Transcribed:
             self._check_barge_in()
+        if kind is f.Transcribed:
+            self._check_limit(self.fact.text)  # type: ignore[union-attr,arg-type]
+
+    def _check_away(self, idle: bool, timeout: float) -> None:
+        """A caller is away when nothing is said, owed or done for so long, and until something is."""
+        quiet = idle and not self.speaking and not any(self._surely_runs(run) for run in self.live.values())
+        if not quiet:
+            if self.away and not idle and not self.speaking:
+                self._fail("limits", "the caller is away, and something is owed or done")
+            self.quiet_for_long = self.nothing_since = None
+            return
+        if self.quiet_for_long is None:
+            self.quiet_for_long = self.now
+        if self.live:
+            self.nothing_since = None
+        elif self.nothing_since is None:
+            self.nothing_since = self.now
+        elif not self.away and self.fact is None and self.now - self.nothing_since > timeout + EPSILON:
+            self._fail("limits", f"nothing happens since {self.nothing_since}, and the caller is not away")
+
+    def _check_limit(self, text: str) -> None:
+        """A turn that is too long is taken while the caller speaks on."""
+        limit = self.options.turns.user_turn_limit.max_words
+        if limit is not None and self.speaking and len(text.split()) >= limit and not self.overruled:
+            self._fail("limits", f"{text!r} has more than {limit} words, and the turn is not taken")
 
     def _check_barge_in(self) -> None:
-        if self.closing or self.may_end:
+        if self.closing or self.may_end or self.overruled:
             return
         playing = [s for s in self.sink if s.place is Place.PLAYING]
         if (
@@ -1413,6 +1953,8 @@ class Shadow:
         """A turn that is taken silences what may be interrupted."""
         first = self.sink[0] if self.sink else None
         if first is None or first.place is not Place.PLAYING or self.closing or self.may_end or first.stalled:
+            return
+        if first.speech.filler:  # It bridged the wait for this very turn to be over.
             return
         if first.since >= self.now:  # It began behind the turn.
             return
@@ -1455,7 +1997,7 @@ class Shadow:
             self._fail("rest", "nothing is due or under way, but the conversation is not idle")
         if self.paused:
             self._fail("rest", "the line is still paused")
-        unfinished = self._unfinished()
+        unfinished = self._unfinished() + [f"made ahead: {number}" for number in self.held]
         if unfinished:
             self._fail("rest", f"left over: {unfinished}")
         self._check_history()
@@ -1470,7 +2012,7 @@ class Shadow:
             self._fail("turns", f"committed, but not in the history: {self.expected_turns}")
         for segment in self.segments.values():
             request = segment.speech.request
-            if segment.heard and not segment.recorded and (request is None or request.record):
+            if segment.heard and not segment.recorded and not segment.speech.filler and (not request or request.record):
                 self._fail("heard", f"{segment.heard!r} was heard and is not in the history")
 
     def _check_kept(self, run: Run) -> None:
@@ -1500,7 +2042,7 @@ class Shadow:
             self._fail("pairs", f"calls that a request showed are not in the history: {sorted(lost)}")
         for segment in self.segments.values():
             request = segment.speech.request
-            if segment.heard and not segment.recorded and (request is None or request.record):
+            if segment.heard and not segment.recorded and not segment.speech.filler and (not request or request.record):
                 self._fail("heard", f"{segment.heard!r} was heard and is not in the history")
 
 

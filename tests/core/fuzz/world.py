@@ -24,7 +24,17 @@ from typing import Any, TypeAlias
 from antiphon.chat import AgentConfigUpdate
 from antiphon.core import commands as do
 from antiphon.core import facts as f
-from antiphon.options import Endpointing, Interruption, SessionOptions, ToolPolicy, TurnHandling
+from antiphon.options import (
+    Endpointing,
+    Fillers,
+    Interruption,
+    PreemptiveGeneration,
+    SessionOptions,
+    SilenceBudget,
+    ToolPolicy,
+    TurnHandling,
+    UserTurnLimit,
+)
 
 WORD = 0.25
 """Seconds that one word sounds."""
@@ -74,6 +84,15 @@ class Voice:
     begun: bool = False
     complete: bool = False
     running: Running | None = None
+    is_filler: bool = False
+    ready: bool = False
+    """There is sound to be heard."""
+    dry: int | None = None
+    """The voice falls silent for a while after so many words."""
+    broken: bool = False
+    """No sound will come any more, and the loudspeaker knows."""
+    gone: bool = False
+    """Nobody wants it any more."""
 
 
 @dataclass(slots=True, eq=False)
@@ -90,6 +109,8 @@ class Sound:
     stuck: bool = False
     """It sounds on for ever, and never reports."""
     started: bool = False
+    end: int | None = None
+    """It ends after so many words, whatever is to come."""
 
 
 @dataclass(slots=True)
@@ -136,6 +157,15 @@ class Temper:
     """The words of a turn that the model heard come after it, if at all."""
     unasked: float = 0.8
     """A model that answers unasked does so."""
+    slow_voice: float = 0.1
+    dry: float = 0.08
+    """A voice falls silent in the middle."""
+    dumb: float = 0.02
+    """A voice never begins, or breaks."""
+    filler: float = 0.15
+    """A tool that speaks says a line that bridges the wait."""
+    honest: bool = False
+    """Nothing comes twice or late, no sound is stuck, and a line that was made ahead has its sound in time."""
 
 
 @dataclass(slots=True)
@@ -165,16 +195,59 @@ def draw_options(rng: Random) -> SessionOptions:
     return SessionOptions(
         turns=TurnHandling(
             detection=detection,  # type: ignore[arg-type]
-            endpointing=Endpointing(min_delay=0.3, max_delay=1.2),
+            endpointing=Endpointing(
+                min_delay=0.3,
+                max_delay=1.2,
+                mode="dynamic" if rng.random() < 0.3 else "fixed",
+            ),
             interruption=Interruption(
                 enabled=rng.random() < 0.95,
                 min_words=rng.choice((1, 1, 1, 2)),
                 cancel_after=None if has_stt else 0.6,
             ),
+            preemptive_generation=PreemptiveGeneration(
+                enabled=rng.random() < 0.5,
+                max_speech_duration=rng.choice((1.0, 10.0, 10.0)),
+                max_retries=rng.choice((1, 3, 3)),
+            ),
+            user_turn_limit=draw_limit(rng),
         ),
         max_tool_steps=rng.choices((0, 1, 2, 3), (0.08, 0.2, 0.3, 0.42))[0],
         has_stt=has_stt,
         model_hears=model_hears,
+        unheard_line="" if rng.random() < 0.2 else "I did not hear that.",
+        silence=draw_budget(rng) if rng.random() < 0.5 else None,
+        user_away_timeout=rng.choice((None, None, None, 3.0, 15.0)),
+        prediction_timeout=rng.choice((0.0, 0.0, 0.3)),
+    )
+
+
+def draw_limit(rng: Random) -> UserTurnLimit:
+    """How much a caller may say; mostly as much as they like."""
+    if rng.random() < 0.8:
+        return UserTurnLimit()
+    return UserTurnLimit(max_words=rng.choice((None, 6, 12)), max_duration=rng.choice((None, 1.0, 4.0)))
+
+
+def draw_budget(rng: Random) -> SilenceBudget:
+    """A silence budget, with lines that nobody else says."""
+
+    def lines(rung: int) -> tuple[str, ...]:
+        count = 0 if rng.random() < 0.05 else rng.choice((1, 2))
+        return tuple(f"f{rung}{n} {' '.join(rng.choices(WORDS, k=rng.choice((1, 3, 6))))}" for n in range(count))
+
+    return SilenceBudget(
+        max_silence=rng.choice((0.5, 1.0, 1.5, 2.5)),
+        fillers=Fillers(
+            short=lines(1),
+            long=lines(2),
+            progress=lines(3),
+            offer=rng.choice(("", "f40 shall I call back", "f40 shall I call back")),
+            long_after=rng.choice((1.0, 4.0)),
+            offer_after=rng.choice((2.0, 4.0, 10.0)),
+        ),
+        grace=rng.choice((0.3, 1.0)),
+        prepare=rng.choice((0.2, 0.6, 0.6)),
     )
 
 
@@ -189,11 +262,20 @@ def draw_temper(rng: Random) -> Temper:
                 ("veto", 0.4), ("slow_hook", 0.8), ("update", 0.6), ("handoff", 0.5), ("task", 0.5), ("talk", 0.6),
                 ("protect", 0.5), ("app", 0.9), ("app", 0.0), ("lag", 0.1), ("closes", 0.6),
                 ("ends", 0.5), ("wordless", 0.0), ("wordless", 1.0), ("unasked", 0.3),
+                ("slow_voice", 0.5), ("dry", 0.5), ("dumb", 0.2), ("filler", 0.7),
             )
         )  # fmt: skip
         setattr(temper, name, value)
     temper.app_interrupts = rng.random() < 0.25
+    temper.honest = rng.random() < 0.5
+    if temper.honest:
+        temper.noise = temper.lag = 0.0
     return temper
+
+
+def prompt_voice(options: SessionOptions, temper: Temper) -> float | None:
+    """Seconds after which a line that was made ahead can surely be heard; None: that is not known."""
+    return 0.8 * options.silence.prepare if temper.honest and options.silence is not None else None
 
 
 def draw_policy(rng: Random, temper: Temper) -> ToolPolicy:
@@ -207,6 +289,8 @@ def draw_policy(rng: Random, temper: Temper) -> ToolPolicy:
         cancellable=rng.random() < 0.2,
         on_duplicate=rng.choices(("allow", "replace", "reject", "confirm"), (0.7, 0.1, 0.1, 0.1))[0],
         duplicate_scope=rng.choice(("name", "name_and_args")),
+        filler=f"f5{rng.randrange(10)} {rng.choice(WORDS)}" if rng.random() < 0.4 else None,
+        expected=rng.choice((None, None, 0.5, 2.0, 20.0)),
     )
 
 
@@ -222,6 +306,11 @@ class World:
         """From then on the caller is silent, the model only answers, and everything that runs is let go."""
         self.closed = False
         self.new_id = new_id
+        self.voiced = options.silence is not None or rng.random() < 0.3
+        """Sound takes its time, and the core is told of it."""
+        self._prompt = prompt_voice(options, temper)
+        self._detects_in = rng.choice((0.0, 0.2)) if temper.pace >= 1.0 else 0.0
+        """Seconds of silence that the voice detector needs."""
         self._heap: list[tuple[float, int, object, object]] = []
         self._count = 0
         self._speaker = Loudspeaker(self)
@@ -250,6 +339,7 @@ class World:
             do.CommitAudio: self._commit_audio,
             do.StopGenerating: self._stop_generating,
             do.Speak: self._speak,
+            do.Discard: self._discard,
             do.Play: self._play,
             do.StopPlayout: self._stop_playout,
             do.PausePlayout: lambda _: self._speaker.pause(),
@@ -299,8 +389,8 @@ class World:
         if type(what) is Running:
             return self._advance(what, value)
         if callable(what):
-            what(value)
-            return None
+            fact = what(value)
+            return None if fact is None else self._noisy(fact)
         return self._noisy(what)  # type: ignore[arg-type]
 
     def _advance(self, running: Running, value: object) -> f.Fact | None:
@@ -385,8 +475,20 @@ class World:
                     self._chopped,
                     self._wavering,
                     self._farewell,
+                    self._mumble,
+                    self._monologue,
                 ),
-                (0.44, 0.15, 0.1, 0.15, 0.1, 0.05, 0.01 + self.temper.ends / 2),
+                (
+                    0.44,
+                    0.15,
+                    0.1,
+                    0.15,
+                    0.1,
+                    0.05,
+                    0.01 + self.temper.ends / 2,
+                    0.03,
+                    0.2 if self._is_limited else 0.02,
+                ),
             )[0]
             yield from script()
             if self.chance(self.temper.barge):
@@ -418,7 +520,7 @@ class World:
         if not late:
             yield from self._words(text)
         yield self.some(0.0, 0.3)
-        yield f.UserSpeechEnded()
+        yield self._silent()
         if late:
             yield from self._words(text)
         if self.options.turns.detection == "manual" and self.chance(0.7):
@@ -429,15 +531,42 @@ class World:
         elif self.chance(0.05):
             yield f.UserTurnCommitRequested()
 
+    def _silent(self) -> f.Fact:
+        return f.UserSpeechEnded(self._detects_in)
+
+    @property
+    def _is_limited(self) -> bool:
+        limit = self.options.turns.user_turn_limit
+        return limit.max_words is not None or limit.max_duration is not None
+
     def _cough(self) -> Process:
         yield f.UserSpeechStarted()
         yield self.some(0.05, 0.9)
-        yield f.UserSpeechEnded()
+        yield self._silent()
+        if self.options.has_stt and self.chance(0.2):
+            yield self.some(0.0, 1.5)
+            yield f.Transcribed("", final=True)
+
+    def _mumble(self) -> Process:
+        """Speech that nobody understands."""
+        yield f.UserSpeechStarted()
+        yield self.rng.uniform(0.7, 2.0)
+        yield self._silent()
+
+    def _monologue(self) -> Process:
+        """A caller who does not stop."""
+        yield f.UserSpeechStarted()
+        for _ in range(self.rng.choice((2, 3, 5))):
+            yield from self._words(self.text("u"))
+            yield self.some(0.1, 1.0)
+        yield self._silent()
+        if self.chance(0.3):
+            yield from self._words(self.text("u"))
 
     def _backchannel(self) -> Process:
         yield f.UserSpeechStarted()
         yield self.some(0.05, 0.2)
-        yield f.UserSpeechEnded()
+        yield self._silent()
         if self.options.has_stt:
             yield self.some(0.0, 0.7)
             words = f"u{self.serial()}" if self.chance(0.5) else self.rng.choice(("uh huh", "okay", "mm hmm"))
@@ -449,13 +578,13 @@ class World:
         if self.options.has_stt:
             yield f.Transcribed(self.rng.choice(("bye", "thanks, take care", "okay bye bye")), final=True)
         yield self.some(0.0, 0.2)
-        yield f.UserSpeechEnded()
+        yield self._silent()
 
     def _heard_turn(self) -> Process:
         """A turn that the model hears and ends, and the answer that it begins."""
         yield f.UserSpeechStarted()
         yield self.some(0.05, 0.9)
-        yield f.UserSpeechEnded()
+        yield self._silent()
         yield self.some(0.0, 0.4)
         text, wordless = self._heard_text(), self.chance(self.temper.wordless)
         answered = self.chance(0.8)
@@ -497,7 +626,7 @@ class World:
             yield f.UserSpeechStarted()
             yield from self._words(self.text("u"))
             yield self.some(0.0, 0.2)
-            yield f.UserSpeechEnded()
+            yield self._silent()
             yield self.some(0.1, 1.3)
 
     def _wavering(self) -> Process:
@@ -505,7 +634,7 @@ class World:
         for _ in range(self.rng.choice((2, 3, 5))):
             yield f.UserSpeechStarted()
             yield self.some(0.01, 0.3)
-            yield f.UserSpeechEnded()
+            yield self._silent()
             yield self.some(0.01, 0.6)
         yield from self._utterance()
 
@@ -531,6 +660,9 @@ class World:
 
     def _begin(self, voice: Voice, process: Process) -> None:
         self._voices[voice.gen] = self._by_segment[voice.segment] = voice
+        voice.ready = not self.voiced
+        if self.voiced and len(voice.words) > 1 and not self.calm and self.chance(self.temper.dry):
+            voice.dry = self.rng.randrange(1, len(voice.words))
         voice.running = self.start(process)
 
     def _wants_calls(self, command: do.Generate | do.Adopt) -> bool:
@@ -563,7 +695,7 @@ class World:
             yield f.GenerationFailed(voice.gen, "no connection")
             return
         if voice.words:
-            voice.begun = True
+            self._text_begins(voice)
             yield f.TextStarted(voice.gen)
             yield self.some(0.0, 0.5)
         for name, arguments in calls:
@@ -594,8 +726,46 @@ class World:
 
     def _speak(self, command: do.Speak) -> None:
         text = command.text if command.text is not None else self._sources.get(command.speech, "")
-        voice = Voice(command.gen, command.segment, text.split())
-        self._begin(voice, self._speaking(voice, instant=command.text is not None))
+        voice = Voice(command.gen, command.segment, text.split(), is_filler=command.ahead)
+        fragile = command.text is None or (command.ahead and not self.temper.honest)
+        self._begin(voice, self._speaking(voice, instant=not fragile))
+
+    def _discard(self, command: do.Discard) -> None:
+        voice = self._voices[command.gen]
+        voice.gone = True
+        if voice.running is not None and not self.chance(self.temper.late):
+            voice.running.stopped = True
+
+    # -- the voice
+
+    def _text_begins(self, voice: Voice) -> None:
+        voice.begun = True
+        if self.voiced:
+            self.more_sound(voice)
+
+    def more_sound(self, voice: Voice) -> None:
+        """There will be sound (again): mostly soon."""
+        if voice.is_filler and self._prompt is not None:
+            voice.dry = None
+            self.at(self.rng.uniform(0.0, self._prompt), self._sound_made, voice)
+        elif not self.calm and self.chance(self.temper.dumb):
+            if self.chance(0.5):
+                self.at(self.heavy(), self._voice_breaks, voice)
+        elif not self.calm and self.chance(self.temper.slow_voice):
+            self.at(min(self.heavy() * 6, 8.0), self._sound_made, voice)
+        else:
+            self.at(self.some(0.0, 0.3), self._sound_made, voice)
+
+    def _sound_made(self, voice: Voice) -> f.Fact | None:
+        if voice.gone and not self.chance(self.temper.late):
+            return None
+        voice.ready = True
+        self._speaker.sound_made(voice)
+        return f.SoundReady(voice.segment)
+
+    def _voice_breaks(self, voice: Voice) -> f.Fact | None:
+        voice.broken = True
+        return self._speaker.breaks(voice)
 
     def _speaking(self, voice: Voice, *, instant: bool) -> Process:
         if not instant:
@@ -608,7 +778,7 @@ class World:
             if not self.calm and self.chance(self.temper.hang):
                 return
         if voice.words:
-            voice.begun = True
+            self._text_begins(voice)
             yield f.TextStarted(voice.gen)
             if not instant:
                 yield self.some(0.0, 0.5)
@@ -621,9 +791,16 @@ class World:
     def _play(self, command: do.Play) -> None:
         voice = self._by_segment.get(command.segment)
         if voice is not None:
-            self._speaker.play(voice, stuck=self.chance(self.temper.hang))
+            stuck = not self.temper.honest and self.chance(self.temper.hang)
+            self._speaker.play(voice, first=command.first, stuck=stuck)
 
     def _stop_playout(self, command: do.StopPlayout) -> None:
+        if command.at_word:
+            self._speaker.fade(command.segment, stuck=not self.temper.honest and self.chance(self.temper.hang * 2))
+            return
+        voice = self._by_segment.get(command.segment)
+        if voice is not None:
+            voice.gone = True
         heard = self._speaker.stop(command.segment)
         if heard is None or self.chance(self.temper.hang * 2):
             return
@@ -699,6 +876,8 @@ class World:
 
     def _request(self, *, run: int | None = None, agent: str | None = None) -> Callable[[int], f.Fact]:
         interruptible = not self.chance(self.temper.protect)
+        if run is not None and self.chance(self.temper.filler):
+            return self._filler(run, interruptible=interruptible)
         if self.chance(0.6):
             text = "" if self.chance(0.05) else self.text("s")
             record = not self.chance(0.1)
@@ -720,6 +899,16 @@ class World:
             )
 
         return reply
+
+    def _filler(self, run: int, *, interruptible: bool) -> Callable[[int], f.Fact]:
+        text = self.text("f6")
+
+        def filler(speech: int) -> f.Fact:
+            self._sources[speech] = text
+            self._speeches.append(speech)
+            return f.SpeechRequested(speech, "filler", interruptible=interruptible, run=run)
+
+        return filler
 
     def _ask(self, *, run: int | None, parent: str | None) -> Process:
         """Await an AgentTask."""
@@ -782,7 +971,7 @@ class World:
             return
         veto = self.chance(self.temper.veto)
         text = f"{command.text} edited" if command.text and self.chance(self.temper.rewrite) else None
-        yield f.HookReturned(command.hook, text, veto)
+        yield f.HookReturned(command.hook, text, veto, context_changed=self.chance(self.temper.rewrite))
 
     def _hook_time(self) -> Process:
         if self.chance(self.temper.slow_hook):
@@ -846,6 +1035,7 @@ class World:
                 f.PlayoutFinished(number, "never said"), f.ToolReturned(number, "never run"), f.HookReturned(number),
                 f.StepGenerated(number, "never asked"), f.TextStarted(number), f.ToolUpdated(number, "never run"),
                 f.AgentTaskFinished(number), f.RunSuspended(number), f.EndOfTurnPredicted(number, 0.99),
+                f.SoundReady(number), f.PlayoutStarved(number),
                 f.UserSpeechEnded(), f.InterruptRequested(999_983) if self.temper.app_interrupts else f.RunResumed(7),
             )
         )  # fmt: skip
@@ -867,7 +1057,8 @@ class World:
 
 KEYED = (
     f.TextStarted, f.StepGenerated, f.GenerationFailed, f.PlayoutStarted, f.PlayoutProgressed, f.PlayoutFinished,
-    f.ToolReturned, f.InterruptionsDisallowed, f.HookReturned, f.AgentTaskFinished, f.TurnTranscribed,
+    f.ToolReturned, f.InterruptionsDisallowed, f.HookReturned, f.AgentTaskFinished, f.TurnTranscribed, f.SoundReady,
+    f.PlayoutStarved,
 )  # fmt: skip
 """Facts that may come twice. A call or an update that comes twice is another call or update."""
 
@@ -880,14 +1071,41 @@ class Loudspeaker:
         self._queue: list[Sound] = []
         self._paused = False
 
-    def play(self, voice: Voice, *, stuck: bool) -> None:
-        self._queue.append(Sound(voice, stuck=stuck))
+    def play(self, voice: Voice, *, first: bool, stuck: bool) -> None:
+        """`first`: before what does not sound."""
+        sound = Sound(voice, stuck=stuck)
+        if first:
+            if self._queue:
+                self._settle(self._queue[0])
+            self._queue.insert(0, sound)
+        else:
+            self._queue.append(sound)
+        if voice.broken:
+            self._world.at(0.0, self.breaks, voice)
         self._go_on()
 
     def text_known(self, voice: Voice) -> None:
         """All text is there: the end can be told."""
         if self._queue and self._queue[0].voice is voice:
-            self._schedule(self._queue[0])
+            if self._queue[0].since is None:
+                self._go_on()
+            else:
+                self._schedule(self._queue[0])
+
+    def sound_made(self, voice: Voice) -> None:
+        """There is sound of it."""
+        if self._queue and self._queue[0].voice is voice:
+            self._go_on()
+
+    def breaks(self, voice: Voice) -> f.Fact | None:
+        """The rest of it will never sound."""
+        for sound in self._queue:
+            if sound.voice is voice:
+                self._settle(sound)
+                self._queue.remove(sound)
+                self._go_on()
+                return f.PlayoutFinished(voice.segment, self._heard(sound), failed=True)
+        return None
 
     def pause(self) -> None:
         self._paused = True
@@ -909,6 +1127,22 @@ class Loudspeaker:
                 return heard
         return None
 
+    def fade(self, segment: int, *, stuck: bool) -> None:
+        """End a segment with the word that sounds."""
+        for sound in self._queue:
+            if sound.voice.segment == segment:
+                sounds = sound.since is not None
+                self._settle(sound)
+                whole = len(sound.voice.words)
+                sound.end = min(int(sound.position) + sounds, whole if sound.voice.dry is None else sound.voice.dry)
+                sound.stuck = sound.stuck or stuck
+                if sounds:
+                    sound.since = self._world.now
+                    self._schedule(sound)
+                elif not stuck:
+                    self._world.at(0.0, self._ended, (sound, sound.ticket))
+                return
+
     def _word(self) -> float:
         return WORD * min(self._world.temper.pace, 1.0)
 
@@ -925,35 +1159,71 @@ class Loudspeaker:
         if self._paused or not self._queue or self._queue[0].since is not None:
             return
         sound = self._queue[0]
+        if sound.voice.complete and sound.position >= len(sound.voice.words) and not sound.stuck:
+            self._world.at(0.0, self._ended, (sound, sound.ticket))
+        elif sound.voice.ready:
+            self._world.at(0.0, self._begins, sound)
+
+    def _begins(self, sound: Sound) -> f.Fact | None:
+        if self._paused or sound.since is not None or not sound.voice.ready:
+            return None
+        if not self._queue or self._queue[0] is not sound:
+            return None
         sound.since = self._world.now
-        if not sound.started:
-            sound.started = True
-            self._world.at(0.0, f.PlayoutStarted(sound.voice.segment))
         self._schedule(sound)
+        if sound.started:
+            return None
+        sound.started = True
+        return f.PlayoutStarted(sound.voice.segment)
 
     def _schedule(self, sound: Sound) -> None:
         if sound.since is None or sound.stuck:
             return
         self._settle(sound)
         sound.since = self._world.now
-        left = (len(sound.voice.words) - sound.position) * self._word()
-        if sound.voice.complete and left <= 1.0:
-            self._world.at(max(left, 0.0), self._ended, (sound, sound.ticket))
+        voice = sound.voice
+        end = sound.end if sound.end is not None else voice.dry if voice.dry is not None else len(voice.words)
+        left = (end - sound.position) * self._word()
+        about = (sound, sound.ticket)
+        if left > 1.0:
+            self._world.at(1.0, self._progressed, about)
+        elif sound.end is not None or (voice.complete and voice.dry is None):
+            self._world.at(max(left, 0.0), self._ended, about)
+        elif self._world.voiced:
+            self._world.at(max(left, 0.0), self._starves, about)
         elif left > 0.0:
-            self._world.at(1.0, self._progressed, (sound, sound.ticket))
+            self._world.at(1.0, self._progressed, about)
 
-    def _progressed(self, about: tuple[Sound, int]) -> None:
+    def _progressed(self, about: tuple[Sound, int]) -> f.Fact | None:
         sound, ticket = about
-        if ticket == sound.ticket:
-            self._schedule(sound)
-            self._world.at(0.0, f.PlayoutProgressed(sound.voice.segment, self._heard(sound)))
+        if ticket != sound.ticket:
+            return None
+        self._schedule(sound)
+        return f.PlayoutProgressed(sound.voice.segment, self._heard(sound))
 
-    def _ended(self, about: tuple[Sound, int]) -> None:
+    def _starves(self, about: tuple[Sound, int]) -> f.Fact | None:
         sound, ticket = about
-        if ticket == sound.ticket:
-            self._queue.remove(sound)
-            self._world.at(0.0, f.PlayoutFinished(sound.voice.segment, " ".join(sound.voice.words)))
-            self._go_on()
+        if ticket != sound.ticket:
+            return None
+        self._settle(sound)
+        voice = sound.voice
+        sound.started = voice.ready = False
+        if voice.dry is not None:
+            sound.position = float(voice.dry)
+            voice.dry = None
+            self._world.more_sound(voice)
+        else:
+            sound.position = float(len(voice.words))
+        return f.PlayoutStarved(voice.segment)
+
+    def _ended(self, about: tuple[Sound, int]) -> f.Fact | None:
+        sound, ticket = about
+        if ticket != sound.ticket or sound not in self._queue:
+            return None
+        self._queue.remove(sound)
+        self._go_on()
+        words = sound.voice.words
+        return f.PlayoutFinished(sound.voice.segment, " ".join(words if sound.end is None else words[: sound.end]))
 
 
 def quieter(temper: Temper) -> Temper:
