@@ -28,6 +28,8 @@ REACHED = (
     "pauses inside turns",
     "provider faults",
     "results delivered",
+    "runs of announce",
+    "runs of ask",
     "runs of find",
     "runs of protected",
     "runs of read",

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from antiphon import AgentHandoff, ChatMessage
+from antiphon import AgentHandoff, ChatMessage, FunctionCall
 from antiphon.testing import Sound, check_pairs, transcript
 from tests.situations.walks.walk import MAX_SILENCE, VOICE_PATIENCE, Walk
 from tests.situations.walks.world import FAILURE, FALLBACK, results_in, turns_in
@@ -116,7 +116,7 @@ def _answered(walk: Walk) -> set[str]:
     since: set[str] = set()
     handed_over: set[str] = set()
     for item in walk.call.session.history.items:
-        if isinstance(item, AgentHandoff):
+        if isinstance(item, AgentHandoff) or (isinstance(item, FunctionCall) and item.name == "give"):
             handed_over |= since  # they led to another agent, whose first words are the answer
         elif isinstance(item, ChatMessage):
             text = item.text_content or ""
@@ -205,7 +205,7 @@ def _measure(walk: Walk, found: Findings) -> None:
 
 def _is_protected(walk: Walk, start: float, end: float) -> bool:
     """A tool ran meanwhile that must not be interrupted."""
-    runs = [run for run in walk.world.runs if run.kind == "protected"]
+    runs = [run for run in walk.world.runs if run.kind in ("protected", "announce")]
     return any(run.began <= end and start <= (run.ended or walk.line.end) for run in runs)
 
 

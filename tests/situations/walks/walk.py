@@ -207,9 +207,12 @@ class _Call:
 
     async def _end(self) -> None:
         """Until nothing runs, and nothing is left to say."""
+        world = self.walk.world
         while True:
             await self.walk.call.settled(quiet=0.5)
-            if not self.walk.world.is_working:
+            if world.is_asking:
+                await self._say(len(self.walk.said), barged_in=False).utterance
+            elif not world.is_working:
                 return
             await asyncio.sleep(0.2)
 

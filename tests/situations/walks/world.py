@@ -10,10 +10,20 @@ import asyncio
 import random
 import re
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from antiphon import Agent, ChatMessage, FunctionCall, FunctionCallOutput, RunContext, ToolError, function_tool
+from antiphon import (
+    Agent,
+    AgentTask,
+    ChatMessage,
+    FunctionCall,
+    FunctionCallOutput,
+    RunContext,
+    ToolError,
+    function_tool,
+)
 from antiphon.errors import ProviderError
 from antiphon.llm import ChatRequest
 from antiphon.testing import Fail, FakeTTS, Hang, Reply, now
@@ -51,7 +61,7 @@ class ToolRun:
     result: str
     began: float
     ended: float | None = None
-    status: Literal["running", "done", "failed", "cancelled"] = "running"
+    status: Literal["running", "asking", "done", "failed", "cancelled"] = "running"
     kept: bool = False
     """Whatever the caller says, its result must be told."""
 
@@ -152,6 +162,20 @@ class World:
         run.status = "done"
         return f"it is {run.result}"
 
+    @asynccontextmanager
+    async def taking_part(self, run: ToolRun) -> AsyncIterator[None]:
+        """While a tool speaks with the caller."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            run.ended, run.status = now(), "cancelled"
+            raise
+
+    @property
+    def is_asking(self) -> bool:
+        """A tool waits for what the caller says."""
+        return any(run.status == "asking" for run in self.runs)
+
     @property
     def is_working(self) -> bool:
         """A tool runs."""
@@ -162,7 +186,17 @@ class World:
         return _Walker(self, name)
 
 
-_OFTEN = {"read": 3, "find": 3, "write": 3, "work": 3, "protected": 1, "transfer": 1}
+_OFTEN = {
+    "read": 3,
+    "find": 3,
+    "write": 3,
+    "work": 3,
+    "protected": 1,
+    "transfer": 1,
+    "announce": 1,
+    "ask": 1,
+    "give": 1,
+}
 
 
 class _View:
@@ -251,6 +285,24 @@ class _Walker(Agent):
         return await self.world.work(run, min(6.0, self.world.latency()))
 
     @function_tool
+    async def announce(self, ctx: RunContext[Any], n: int) -> str:
+        """Say something that must be heard to its end."""
+        run = self._begin("announce", n)
+        async with self.world.taking_part(run):
+            await ctx.session.say("Please hear this to its very end, it matters.", allow_interruptions=False)
+        return await self.world.work(run, 0.1)
+
+    @function_tool
+    async def ask(self, n: int) -> str:
+        """Ask the caller something, for as long as it takes."""
+        run = self._begin("ask", n)
+        async with self.world.taking_part(run):
+            run.status = "asking"
+            await _Question(self.world, f"question {n}")
+            run.status = "running"
+        return await self.world.work(run, 0.1)
+
+    @function_tool
     async def transfer(self, n: int) -> Any:
         """Hand the call to a colleague."""
         self.world.handoffs += 1
@@ -258,6 +310,23 @@ class _Walker(Agent):
         said = await self.world.work(run, min(3.0, self.world.latency()))
         agent = self.world.agent(f"agent {self.world.handoffs}")
         return (agent, said) if self.world.rng.random() < 0.5 else agent
+
+
+class _Question(AgentTask[str]):
+    """Asks until the model takes what the caller says for an answer."""
+
+    def __init__(self, world: World, name: str) -> None:
+        super().__init__(instructions=name)
+        self.world = world
+
+    async def on_enter(self) -> None:
+        self.session.say("What would you like?")
+
+    @function_tool
+    async def give(self, n: int) -> None:
+        """Give the answer."""
+        if not self.done():
+            self.complete(str(n))
 
 
 class FatedTTS(FakeTTS):
