@@ -404,9 +404,11 @@ class Playout:
         return self._host.listened("agent_output_transcribed")
 
     def caption(self, segment: Segment, text: str, *, final: bool) -> None:
-        """Tell those who read along what was heard so far."""
+        """Tell those who read along what was heard so far, when there is something new."""
         if segment.rewording is None:
-            self._host.spoken(segment.id, text, final)
+            if final or text != segment.shown:
+                segment.shown = text
+                self._host.spoken(segment.id, text, final)
         else:
             spoken = segment.spoken
             segment.rewording.show(len(text) / len(spoken) if spoken else 1.0, final=final)

@@ -46,6 +46,7 @@ class Segment:
         "id",
         "rewording",
         "settled",
+        "shown",
         "speech",
         "when_cut",
     )
@@ -60,6 +61,8 @@ class Segment:
         """Somebody reads along."""
         self.rewording = playout.rewording(segment_id, agent) if self._captioned else None
         """The agent words its captions itself."""
+        self.shown = ""
+        """What those who read along have seen of it."""
         self.complete = False
         """All text is here."""
         self.settled = False

@@ -1,1 +1,1 @@
-"""Where calls come from and go to: pairs of `AudioInput` and `AudioOutput`. So far: recordings."""
+"""Where calls come from and go to: recordings, this machine's sound device, browsers; and what stands between."""
