@@ -33,8 +33,10 @@ import { CallSocket, backOff } from "./wire.js";
  * @typedef {{voice: boolean, pushToTalk: boolean}} Manner how a call is held
  */
 
-/** Seconds that a server may take to answer, or to end a call. */
-const PATIENCE = 10;
+/** Seconds that a server may take to be reached, to begin a call (the first one loads the models), to end one. */
+const REACHED = 10;
+const BEGUN = 60;
+const ENDED = 20;
 /** The code of a call that is refused until the agent file is mended. */
 const FILE_BROKEN = 4503;
 
@@ -125,7 +127,7 @@ export class Call {
     this.#sound = null;
     this.#enter({ name: "ending" });
     this.#socket?.send({ type: "hang_up" });
-    this.#after(PATIENCE, () => this.#conclude("no answer from the server"));
+    this.#after(ENDED, () => this.#conclude("no answer from the server"));
   }
 
   /** Try now what would be tried later. */
@@ -217,13 +219,11 @@ export class Call {
       closed: (code, reason) => this.#closed(code, reason),
     });
     this.#socket = socket;
-    this.#after(PATIENCE, () => {
-      socket.close();
-      this.#closed(1006, "");
-    });
+    this.#after(REACHED, () => this.#closed(1006, ""));
   }
 
   #opened() {
+    this.#after(BEGUN, () => this.#closed(1006, ""));
     this.#socket?.send({
       type: "start",
       rate: this.#sound?.rate ?? 48000,

@@ -37,7 +37,7 @@ export class Ring {
   /** @param {number} caller @param {number} agent levels, 0 to 1 */
   feed(caller, agent) {
     const level = this.mood === "speaking" ? agent : this.mood === "hearing" || this.mood === "listening" ? caller : 0;
-    this.#level = Math.max(this.#level * 0.8, Math.sqrt(level));
+    this.#level = Math.max(this.#level * 0.85, Math.min(1, 1.3 * Math.sqrt(level)));
   }
 
   /** @param {number} now seconds */

@@ -15,6 +15,8 @@ import { Trace } from "./trace.js";
 const UNREMARKABLE = 0.3;
 /** A call that takes longer to come about waits for the server's models. Seconds. */
 const LONG_CONNECTING = 1;
+/** Level from which the agent is heard. */
+const AUDIBLE = 0.005;
 const LOADING = "The first call waits until the models are loaded";
 
 /** @type {Record<string, [string, string]>} word and detail of phases that are not live */
@@ -76,7 +78,8 @@ export function showStage(call, conversation) {
     if (conversation.running.length > 0) return "tool";
     return state.agent === "thinking" || state.agent === "initializing" ? "thinking" : "listening";
   };
-  const owed = () => state.agent === "thinking" && state.user !== "speaking";
+  /** An answer is due: from the end of the caller's turn until the agent is heard. */
+  let owed = false;
 
   const word = () => {
     const now = mood();
@@ -92,7 +95,8 @@ export function showStage(call, conversation) {
     } else {
       put(some("state"), state.agent === "initializing" ? "Starting" : WORDS[now]);
       const waited = (performance.now() - since) / 1000;
-      if (now === "tool") put(some("detail"), tools.map((work) => work.name).join(", "));
+      // A tool may run while the agent speaks or listens.
+      if (tools.length > 0) put(some("detail"), tools.map((work) => work.name).join(", "));
       else put(some("detail"), now === "thinking" && waited > UNREMARKABLE ? waited.toFixed(1) + " s" : "");
     }
   };
@@ -100,11 +104,14 @@ export function showStage(call, conversation) {
   call.reported.listen((report) => {
     level = Math.max(level * 0.85, Math.sqrt(report.caller));
     ring.feed(report.caller, report.agent);
-    if (call.phase.name === "live") trace.feed(report.caller, report.agent, owed());
+    if (report.agent > AUDIBLE) owed = false;
+    if (call.phase.name === "live") trace.feed(report.caller, report.agent, owed);
   });
   call.said.listen((message) => {
     if (message.type === "state") {
       if (message.agent === "thinking" && state.agent === "listening") trace.owedSinceSound();
+      if (message.agent === "thinking") owed = true;
+      if (message.agent === "listening" || message.user === "speaking") owed = false;
       state = message;
     }
     if (message.type === "tool") {
