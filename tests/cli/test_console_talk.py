@@ -181,6 +181,16 @@ def test_on_a_terminal_one_types_sees_captions_and_tools_and_hangs_up(terminal: 
     assert screen.restored
 
 
+def test_what_is_typed_while_the_models_load_is_answered_when_they_are(terminal: Callable[..., Terminal]) -> None:
+    screen = terminal()
+    screen.wait_for("Loading the models")
+    screen.press("hello\r")
+    screen.wait_for("Caller hello")
+    screen.wait_for("What can I do for you on this fine day?")
+    screen.press("\x04")
+    assert screen.end() == 0
+
+
 def test_ctrl_c_hangs_up_and_leaves_the_terminal_as_it_was(terminal: Callable[..., Terminal]) -> None:
     screen = terminal()
     screen.wait_for("type, or just talk")

@@ -49,17 +49,19 @@ class Acoustics:
         room = 0.25 * rng.standard_normal(length) * np.exp(-np.arange(length) / (0.025 * rate))
         room[0] = 1.0
         room *= 10 ** (-loss / 20) / np.sqrt(np.square(room).sum())
-        self._response = room
         self._delay = round(delay * rate)
         self._past = np.zeros(self._delay + length - 1)
+        self._size = 1 << (3 * length).bit_length()
+        """Of the transform: more than what is convolved."""
+        self._response = np.fft.rfft(room, self._size)
 
     def pass_on(self, played: Samples) -> Samples:
         """What arrives in the microphone while this is played; call with block after block."""
         line = np.concatenate([self._past, played])
         self._past = line[-len(self._past) :]
         line = line[: len(line) - self._delay]
-        size = len(line) + len(self._response)
-        heard = np.fft.irfft(np.fft.rfft(line, size) * np.fft.rfft(self._response, size), size)
+        assert len(line) <= self._size
+        heard = np.fft.irfft(np.fft.rfft(line, self._size) * self._response, self._size)
         return heard[len(line) - len(played) : len(line)].astype(np.float32)
 
 

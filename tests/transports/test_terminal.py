@@ -150,7 +150,7 @@ def test_played_counts_what_has_left_the_devices_buffer() -> None:
                 sounded = [given for at, given in devices[0].given if at - PERIOD <= now() + 1e-9]
                 heard = sum(len(given) - given.count(b"\0\0") for given in sounded) / 2 / 48_000
                 assert audio.output.played <= heard + 1e-9
-            assert audio.output.played == pytest.approx(20 * PERIOD - 2 * PERIOD, abs=2 * PERIOD)
+            assert audio.output.played == pytest.approx((20 - terminal.PERIODS) * PERIOD, abs=2 * PERIOD)
 
     run_virtual(scene())
 

@@ -17,7 +17,7 @@ from antiphon.transports.terminal import Device, DeviceSettings, TerminalAudio, 
 from tests.transports.acoustics import RoomDevice
 
 PERIOD = DeviceSettings().period
-BUFFER = 0.06
+BUFFER = 0.08
 """Seconds of sound that the device has and no `clear` takes back, and the block under way."""
 
 
@@ -43,7 +43,7 @@ class FedDevice:
             while True:
                 sound = self._sound.popleft() if self._sound else b""
                 given = blocks.send(sound.ljust(len(recorded), b"\0")[: len(recorded)])
-                self.given.append((self._now() + 2 * PERIOD, given))
+                self.given.append((self._now() + DeviceSettings().periods * PERIOD, given))
                 if self.unplugged:
                     return
                 recorded = yield given
@@ -73,7 +73,7 @@ class TerminalUnderTest(TransportUnderTest):
     async def speak(self, frame: AudioFrame) -> None:
         samples = np.frombuffer(frame.data, "<i2").astype(np.float32)
         # `from_float32` cuts off what is behind the point: a quarter more, and each sample comes back as it was.
-        self.device.say((samples + np.float32(0.25) * np.sign(samples)) / np.float32(32767))
+        self.device.say(np.asarray((samples + 0.25 * np.sign(samples)) / 32767, np.float32))
 
     def heard(self) -> Sequence[Heard]:
         rate = self.audio.settings.sample_rate
@@ -93,10 +93,12 @@ def test_a_device_in_virtual_time_keeps_every_promise_to_the_sample() -> None:
         audio = await TerminalAudio(settings, open=lambda _: device).__aenter__()
         return TerminalUnderTest(audio, device)
 
-    run_virtual(check_transport(make, latency=0.08, tolerance=BUFFER))
+    run_virtual(check_transport(make, latency=0.1, tolerance=BUFFER))
 
 
 def test_the_null_device_keeps_every_promise_in_real_time() -> None:
+    """Wide limits: on a busy machine the session writes late, and there are gaps."""
+
     async def make() -> TerminalUnderTest:
         settings = DeviceSettings(null=True)
         device = FedDevice(open_device(settings), asyncio.get_running_loop().time)
@@ -104,7 +106,7 @@ def test_the_null_device_keeps_every_promise_in_real_time() -> None:
         return TerminalUnderTest(audio, device)
 
     before = threading.active_count()
-    asyncio.run(check_transport(make, exact=False, latency=0.12, tolerance=0.08))
+    asyncio.run(check_transport(make, exact=False, latency=0.14, tolerance=0.3))
     assert threading.active_count() <= before + 1  # the executor's
 
 
@@ -115,7 +117,7 @@ def test_a_clean_terminal_line_keeps_every_promise() -> None:
         audio = await TerminalAudio(settings, open=lambda _: device).__aenter__()
         return TerminalUnderTest(audio, device, clean=True)
 
-    run_virtual(check_transport(make, exact=False, latency=0.1, tolerance=BUFFER))
+    run_virtual(check_transport(make, exact=False, latency=0.12, tolerance=BUFFER))
 
 
 class FakesUnderTest(TransportUnderTest):

@@ -118,7 +118,7 @@ def typing(editor: LineEditor, on_typed: Callable[[Sequence[Typed]], None]) -> I
         on_typed(list(editor.feed(decoder.decode(data))))
 
     before = termios.tcgetattr(terminal)
-    tty.setcbreak(terminal)  # Ctrl-C still interrupts
+    tty.setcbreak(terminal, termios.TCSADRAIN)  # Ctrl-C still interrupts; what was typed before is kept
     loop.add_reader(terminal, read)
     try:
         yield

@@ -109,6 +109,8 @@ class _Conversation:
         self._view = View(push_to_talk=options.push_to_talk, muted=options.push_to_talk)
         self._editor = LineEditor()
         self._session: AgentSession[Any] | None = None
+        self._early: list[str] = []
+        """Lines typed while the models were loaded."""
         self._hung_up = asyncio.Event()
         self._delays: list[float | None] = []
         """Seconds that the caller waited for each answer."""
@@ -123,6 +125,8 @@ class _Conversation:
             self._session = await start_session(job)
             ran_with = describe_models(self._session, "llm", "stt", "tts")
             self._screen.notice(f"Running with {ran_with}. Ctrl-D ends the call.")
+            for text in self._early:
+                self._session.submit_user_turn(text)
             ends = [
                 asyncio.create_task(job.wait_for_shutdown(), name="the agent ends the call"),
                 asyncio.create_task(self._audio.wait_failed(), name="the sound device fails"),
@@ -148,8 +152,8 @@ class _Conversation:
             yield
             return
         self._audio.input.listen(self._on_block)
-        async with Stage(self._screen.console, self._view).shown():
-            with typing(self._editor, self._on_typed):
+        with typing(self._editor, self._on_typed):
+            async with Stage(self._screen.console, self._view).shown():
                 yield
 
     # -- what the session does
@@ -232,7 +236,9 @@ class _Conversation:
     def _do(self, typed: Typed) -> None:
         match typed:
             case Line(text=text):
-                if self._session is not None and self._session.is_running:
+                if self._session is None:
+                    self._early.append(text)
+                elif self._session.is_running:
                     self._session.submit_user_turn(text)
             case Key.END:
                 self._hung_up.set()

@@ -19,6 +19,7 @@ import asyncio
 import importlib
 import logging
 import sys
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -37,6 +38,10 @@ ECHO_DELAY: Final = 0.05
 """Seconds from the loudspeaker to the microphone where nobody knows better; the library finds out and corrects it."""
 REFERENCE_LIMIT: Final = 0.2
 """Seconds that the reference may run ahead of the microphone; what is older is dropped."""
+WARM_UP: Final = 3.0
+"""Seconds of the loudspeaker's sound after which the echo cancellation has learnt the room."""
+RESIDUE: Final = 10 ** (-12 / 10)
+"""Until then, what is left of the echo is quieter than the loudspeaker by this much in power, or more."""
 FALLBACK_RATE: Final = 48_000
 """For microphones whose rate has no whole number of samples in 10 ms. Hz."""
 
@@ -147,6 +152,9 @@ class _Reference(Protocol):
     def rate(self) -> int:
         """Hz."""
 
+    def begin(self) -> None:
+        """The microphone begins: what has sounded before is no part of the stream."""
+
     def follow(self) -> None:
         """A frame of the microphone is about to be processed: take in what has sounded since the last one."""
 
@@ -161,6 +169,9 @@ class _Given:
         self.rate = FALLBACK_RATE
         self._data = bytearray()
         source.listen(self._on_block)
+
+    def begin(self) -> None:
+        self._data.clear()
 
     def _on_block(self, recorded: AudioFrame, given: AudioFrame) -> None:
         if given.sample_rate != self.rate:
@@ -225,6 +236,10 @@ class FollowedOutput(AudioOutput):
 
     # the reference
 
+    def begin(self) -> None:
+        self.follow()
+        self._sounded.clear()
+
     def follow(self) -> None:
         position = round(self._output.played * self.rate)
         sounded = self._written[: 2 * max(0, position - self._position)]
@@ -246,10 +261,57 @@ class FollowedOutput(AudioOutput):
 # -- the microphone
 
 
+class WarmUp:
+    """Silences what is left of the echo while the cancellation learns: it would be taken for a caller.
+
+    Only what is much quieter than the loudspeaker is silenced, so that a caller who speaks up is heard from the
+    first word on. Blocks are 10 ms of 16-bit samples.
+    """
+
+    def __init__(self, duration: float = WARM_UP) -> None:
+        self._left = round(duration * BLOCKS_PER_SECOND)
+        """Blocks with sound that are still to be learnt from."""
+        self._played: deque[float] = deque(maxlen=round(0.4 * BLOCKS_PER_SECOND))
+        """How loud the loudspeaker was lately: the echo of that may still be in the air."""
+        self._open = 0
+        """Blocks for which the caller, once heard, is believed to speak on."""
+
+    @property
+    def over(self) -> bool:
+        """There is nothing more to do."""
+        return self._left <= 0
+
+    def play(self, block: bytes) -> None:
+        """The loudspeaker plays this."""
+        power = _power(block)
+        self._played.append(power)
+        self._left -= power > _AUDIBLE
+
+    def passes(self, block: bytes) -> bool:
+        """Whether a clean block of the microphone is more than what is left of the echo."""
+        self._open = max(0, self._open - 1)
+        power = _power(block)
+        if power > _AUDIBLE and power > RESIDUE * max(self._played, default=0.0):
+            self._open = BLOCKS_PER_SECOND // 5
+        return self._open > 0 or max(self._played, default=0.0) <= _AUDIBLE
+
+
+_AUDIBLE: Final = 10 ** (-55 / 10)
+"""Power, where 1 is that of the loudest square wave."""
+
+
+def _power(block: bytes) -> float:
+    import numpy as np
+
+    samples = np.frombuffer(block, "<i2").astype(np.float32)
+    return float(np.mean(np.square(samples))) / 32768**2 if samples.size else 0.0
+
+
 class _CleanInput(AudioInput):
     """The microphone, block by block through the module."""
 
     def __init__(self, input: AudioInput, module: _Module, reference: _Reference | None) -> None:
+        self._warm_up = WarmUp() if reference is not None else None
         self._input = input
         self._module = module
         self._reference = reference
@@ -260,6 +322,8 @@ class _CleanInput(AudioInput):
 
     def start(self, on_frame: Callable[[AudioFrame], None], on_end: Callable[[], None]) -> None:
         self._on_frame = on_frame
+        if self._reference is not None:
+            self._reference.begin()
         self._input.start(self._clean, on_end)
 
     async def aclose(self) -> None:
@@ -280,11 +344,25 @@ class _CleanInput(AudioInput):
             block = self._pending[:size]
             del self._pending[:size]
             if self._reference is not None:
-                rate = self._reference.rate
-                self._module.play(self._reference.take(rate // BLOCKS_PER_SECOND), rate)
-            clean += self._module.record(block, self._rate)
+                self._play(self._reference)
+            clean += self._without_residue(self._module.record(block, self._rate))
         if clean and self._on_frame is not None:
             self._on_frame(AudioFrame(bytes(clean), self._rate))
+
+    def _play(self, reference: _Reference) -> None:
+        rate = reference.rate
+        block = reference.take(rate // BLOCKS_PER_SECOND)
+        self._module.play(block, rate)
+        if self._warm_up is not None:
+            self._warm_up.play(block)
+
+    def _without_residue(self, block: bytes) -> bytes:
+        if self._warm_up is None:
+            return block
+        passed = self._warm_up.passes(block)
+        if self._warm_up.over:
+            self._warm_up = None
+        return block if passed else bytes(len(block))
 
     def _fitting(self, frame: AudioFrame) -> AudioFrame:
         """Mono, at a rate with whole blocks."""

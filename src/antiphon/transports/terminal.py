@@ -39,8 +39,8 @@ MICROPHONE_RATE: Final = 16_000
 """Hz that detectors and recognisers work at."""
 PERIOD: Final = 0.02
 """Seconds in a block."""
-PERIODS: Final = 2
-"""Blocks that the device holds ready to sound."""
+PERIODS: Final = 3
+"""Blocks that the device holds ready to sound. With two, a busy machine is heard to stutter."""
 PLAYBACK_LIMIT: Final = 30.0
 """Seconds that may be written and not played."""
 RECORDED_LIMIT: Final = 2.0
