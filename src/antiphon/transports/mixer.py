@@ -112,13 +112,15 @@ class MixedOutput(AudioOutput):
         self._hold = _Hold.NONE
         self._phase = _Phase.WAITING
         self._timer: asyncio.TimerHandle | None = None
+        self._due = 0.0
+        """When to look at the loudspeaker again, on the loop's clock."""
 
     # -- for the session
 
     def start(self) -> None:
         self._output.start()
         self._phase = _Phase.OPEN
-        self._start = self._end = self._now = self._position()
+        self._start = self._end = self._now = round(self._output.played * self.sample_rate)
         for sound in self._sounds:
             sound.began = self._end
         self._pump()
@@ -226,14 +228,13 @@ class MixedOutput(AudioOutput):
 
     # -- the loudspeaker
 
-    def _position(self) -> int:
-        return round(self._output.played * self.sample_rate)
-
     def _settle(self) -> None:
         """Take note of what was played."""
         if self._phase is not _Phase.OPEN:
             return
-        self._now = min(max(self._now, self._position()), self._end)
+        now = round(self._output.played * self.sample_rate)
+        if now > self._now:
+            self._now = min(now, self._end)
         while self._ledger and self._start + self._ledger[0].samples <= self._now:
             piece = self._ledger.popleft()
             self._start += piece.samples
@@ -294,11 +295,12 @@ class MixedOutput(AudioOutput):
             self._give(round(lead) - queued, b"")
             queued = self._end - self._now
         loop = asyncio.get_running_loop()
-        due = loop.time() + max(_SHORTEST, (queued - self._least()) / self.sample_rate)
-        if self._timer is None or due < self._timer.when() - _SHORTEST / 2:
+        self._due = loop.time() + max(_SHORTEST, (queued - self._least()) / self.sample_rate)
+        # A timer that fires too early costs less than one that is moved each time.
+        if self._timer is None or self._due < self._timer.when() - _SHORTEST / 2:
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer = loop.call_at(due, self._look)
+            self._timer = loop.call_at(self._due, self._look)
 
     def _least(self) -> float:
         """Samples that the loudspeaker has at least queued."""
@@ -306,6 +308,10 @@ class MixedOutput(AudioOutput):
         return (_LATE if behind_speech else 0.5) * self.lead * self.sample_rate
 
     def _look(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._sounds and loop.time() < self._due - _SHORTEST / 2:
+            self._timer = loop.call_at(self._due, self._look)
+            return
         self._timer = None
         self._pump()
 
