@@ -20,11 +20,11 @@ const KEYS = [
  * @param {(voice: boolean) => void} begin
  */
 export function showControls(call, conversation, begin) {
-  const start = some("call");
-  const mute = some("mute");
-  const push = some("push");
-  const hangUp = some("hang-up");
-  const keypad = some("keypad");
+  const start = one("call", HTMLButtonElement);
+  const mute = one("mute", HTMLButtonElement);
+  const push = one("push", HTMLButtonElement);
+  const hangUp = one("hang-up", HTMLButtonElement);
+  const keypad = one("keypad", HTMLButtonElement);
   const pad = some("keys-pad");
   const core = some("core");
   const choice = one("push-to-talk", HTMLInputElement);
@@ -59,9 +59,13 @@ export function showControls(call, conversation, begin) {
     hangUp.hidden = !start.hidden;
     const naming = phase.name === "ending" ? "Hanging up" : live ? "Hang up" : "Cancel";
     put(/** @type {Element} */ (hangUp.querySelector("span")), naming);
-    mute.hidden = !(live && call.manner.voice) || call.manner.pushToTalk;
-    push.hidden = !(live && call.manner.voice && call.manner.pushToTalk);
-    keypad.hidden = !live;
+    // They have their places before they can be used, so that nothing moves when they can.
+    const { voice, pushToTalk } = call.manner;
+    mute.hidden = !start.hidden || !voice || pushToTalk;
+    push.hidden = !start.hidden || !voice || !pushToTalk;
+    keypad.hidden = !start.hidden;
+    for (const button of [mute, push, keypad]) button.disabled = !live;
+    hangUp.setAttribute("aria-disabled", String(phase.name === "ending"));
     if (!live) {
       pad.hidden = true;
       keypad.setAttribute("aria-expanded", "false");
@@ -72,9 +76,9 @@ export function showControls(call, conversation, begin) {
     say.placeholder = live ? "Type instead of talking" : "Type to call without voice";
     // A key that was pressed must not be gone under the finger: focus goes to what took its place. It does not stay
     // on "hang up", where a second press would end what the first began.
-    const orphaned = had instanceof HTMLElement && had.closest("[hidden]") !== null;
+    const orphaned = had instanceof HTMLElement && had.closest("[hidden], :disabled") !== null;
     if (orphaned || (live && carried && had === hangUp)) {
-      [push, mute, hangUp, start].find((node) => !node.hidden)?.focus({ preventScroll: true });
+      [push, mute, hangUp, start].find((node) => !node.hidden && !node.disabled)?.focus({ preventScroll: true });
     }
     carried = !live && on && (carried || orphaned);
   });
