@@ -327,7 +327,8 @@ class Conversation:
                 floor.interrupt(speech)
         sounding = floor.line.sounding
         if not fillers and sounding is not None and sounding.speech.kind is Kind.FILLER:
-            floor.line.clear_doubt()
+            if not floor.turn.speaking:
+                floor.line.clear_doubt()
             return
         if sounding is not None and sounding.speech.frame is not floor.top and not floor.is_protected(sounding.speech):
             floor.line.stop(sounding)
@@ -502,10 +503,9 @@ class Conversation:
             return self._taken_turn()
         if not floor.turn.ready:
             return None
-        over_agent, voiced_for = floor.turn.over_agent, floor.turn.voiced_for
+        is_none = self._is_no_turn
         text = floor.turn.take()
-        too_short = not text and voiced_for < floor.line.long_enough
-        if over_agent and (too_short or is_backchannel(text)):
+        if is_none:
             return self._NO_TURN
         turn = Turn(self._out.new_id(), text)
         if floor.options.model_hears:
@@ -514,6 +514,13 @@ class Conversation:
             if not text:
                 floor.unasked.expect_words(turn.heard_as)
         return turn
+
+    @property
+    def _is_no_turn(self) -> bool:
+        """What the caller said over the agent is a sign of listening, or a sound too short to mean anything."""
+        turn, line = self._floor.turn, self._floor.line
+        too_short = not turn.text and turn.voiced_for < line.long_enough
+        return turn.over_agent and (too_short or is_backchannel(turn.text))
 
     def _taken_turn(self) -> Turn | None:
         """A turn that the model took. Whether it says goodbye to a goodbye only its words can tell."""
@@ -572,6 +579,10 @@ class Conversation:
         floor = self._floor
         if not floor.typed and not floor.turn.ready and not floor.unasked.taken:
             return False
+        if floor.turn.ready and self._is_no_turn:
+            floor.turn.take()
+            floor.line.clear_doubt()
+            return True
         cut = [
             speech
             for speech in floor.top.speeches

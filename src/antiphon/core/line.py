@@ -170,9 +170,7 @@ class Line:
     def _is_dry(self) -> bool:
         """The loudspeaker waits for sound that is not made yet: a filler may go before it."""
         first = self.segments[0] if self.segments else None
-        return (
-            first is not None and first.speech.rank > 0 and first.sound is Sound.PLAYING and first.voice is Voice.SILENT
-        )
+        return first is not None and first.sound is Sound.PLAYING and first.voice is Voice.SILENT
 
     def next_to_play(self) -> Segment | None:
         """The segment that `Play` would be given for next, or None.

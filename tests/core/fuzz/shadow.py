@@ -252,6 +252,7 @@ class Hush:
         self._bridge: Speech | None = None
         """The line that was said last, or is being said."""
         self._bridged_at = float("-inf")
+        self._is_held_up = False
         self._held_up_until = 0.0
         """When the line was last paused, or somebody heard."""
         self._offered = False
@@ -320,8 +321,10 @@ class Hush:
         if self._prompt is None:
             return
         audible = self._is_audible()
-        if shadow.paused or audible or self._quiet_since is None:
+        is_held_up = shadow.paused or audible
+        if is_held_up or self._is_held_up:
             self._held_up_until = shadow.now
+        self._is_held_up = is_held_up
         if audible:
             self._quiet_since = None
         elif self._quiet_since is None:
@@ -875,10 +878,13 @@ class Shadow:
         put_first = any(one.put_first and not self._gone_by_now(one) for one in self.sink)
         for one in self.sink:
             one.overtaken = one.overtaken and put_first
-        successor = self.first
-        if successor is not None and successor.place is Place.PLAYING:
-            successor.since = max(since - successor.spent, successor.since)
-            successor.spent = 0.0
+        for one in self.sink:
+            if one.stalled or (one.place is Place.STOPPING and self._gone_by_now(one)):
+                continue
+            if one.place is Place.PLAYING:
+                one.since = max(since - one.spent, one.since)
+                one.spent = 0.0
+            return
 
     def _maybe_gone(self, segment: Segment) -> bool:
         """The core may have closed it by itself, at the entry before this one or earlier."""
@@ -1328,7 +1334,7 @@ class Shadow:
         for one in self.sink:
             if one.sounding and not self._gone_by_now(one):
                 self._fail("one voice", f"{command} before {one.number}, which sounds")
-            if one.place is Place.STOPPING and not self._gone_by_now(one):
+            if one.place is Place.STOPPING and one.sounding and not self._gone_by_now(one):
                 self._fail("one voice", f"{command} while {one.number} is being silenced")
         if self.paused or self.speaking:
             self._fail("one voice", f"{command} while the line is paused or the caller speaks")
@@ -1920,7 +1926,13 @@ class Shadow:
     def _check_limit(self, text: str) -> None:
         """A turn that is too long is taken while the caller speaks on."""
         limit = self.options.turns.user_turn_limit.max_words
-        if limit is not None and self.speaking and len(text.split()) >= limit and not self.overruled:
+        if (
+            limit is not None
+            and self.speaking
+            and not self.closing
+            and len(text.split()) >= limit
+            and not self.overruled
+        ):
             self._fail("limits", f"{text!r} has more than {limit} words, and the turn is not taken")
 
     def _check_barge_in(self) -> None:
