@@ -123,6 +123,7 @@ class Page:
         *,
         rate: int = 48_000,
         audio: bool = True,
+        transport: str = "websocket",
         resume: str | None = None,
         push_to_talk: bool = False,
         token: str | None = None,
@@ -135,7 +136,7 @@ class Page:
             "type": "start",
             "rate": rate,
             "audio": audio,
-            "transport": "websocket",
+            "transport": transport,
             "push_to_talk": push_to_talk,
             "resume": resume,
         }
@@ -144,7 +145,7 @@ class Page:
         """When each message came."""
         self.speaker = Loudspeaker(rate)
         self.rate = rate
-        self._audio = audio
+        self._audio = audio and transport == "websocket"
         self._reports = reports
         self._microphone = bytearray()
         self._next_frame = 0.0

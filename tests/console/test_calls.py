@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import io
+import sys
 import urllib.request
 import wave
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from antiphon.testing import wait_until
 from antiphon.testing.audio import silence, speech
 from tests.console.page import Page
 from tests.console.serving import ECHO, RECEPTIONIST, STAND_IN, VOICE, run, serving, write
+
+if TYPE_CHECKING:
+    import pytest
 
 RATE = 48_000
 
@@ -343,5 +348,44 @@ def test_an_agent_at_module_level_begins_every_call_anew(tmp_path: Path) -> None
                 assert await two.asks("Hello") == "1"
             async with Page(server.url, audio=False) as three:
                 assert await three.asks("Hello") == "1"
+
+    run(check)
+
+
+def test_where_aiortc_is_missing_a_page_gets_an_empty_answer_and_calls_again_by_its_socket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "aiortc", None)
+
+    async def check() -> None:
+        async with serving(write(tmp_path, VOICE)) as server:
+            async with Page(server.url, transport="webrtc") as page:
+                await page.send("offer", sdp="v=0")
+                await page.wait_for("answer", sdp="")
+            async with Page(server.url) as page:
+                await page.wait_for("ready", transport="websocket")
+
+    run(check)
+
+
+def test_a_fault_of_our_own_ends_that_call_with_its_name(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with serving(write(tmp_path, ECHO)) as server:
+            server.calls.file.server = object()  # type: ignore[assignment]  # something that cannot hold a call
+            async with Page(server.url, audio=False) as page:
+                assert "AttributeError" in (await page.wait_for("error", fatal=True))["message"]
+                assert (await page.closed())[0] == 4500
+
+    run(check)
+
+
+def test_a_call_whose_report_cannot_be_written_ends_without_one(tmp_path: Path) -> None:
+    async def check() -> None:
+        full = tmp_path / "full"
+        full.write_text("a file where a folder should be")
+        async with serving(write(tmp_path, ECHO), folder=full) as server, Page(server.url, audio=False) as page:
+            await page.wait_for("ready")
+            await page.send("hang_up")
+            await page.wait_for("ended", report=None, recording=None)
 
     run(check)

@@ -23,6 +23,9 @@ from tests.console.serving import ECHO, run, serving, write
 START = json.dumps({"type": "start", "rate": 48_000, "audio": True})
 TEXT = json.dumps({"type": "start", "rate": 48_000, "audio": False})
 
+WEBRTC = json.dumps({"type": "start", "rate": 48_000, "transport": "webrtc"})
+OFFER = json.dumps({"type": "offer", "sdp": "nothing of the kind"})
+
 Act = Callable[[ClientConnection], Awaitable[Any]]
 
 
@@ -60,7 +63,13 @@ async def flood_with_sound(socket: ClientConnection) -> None:
 
 
 SMALL = Limits(
-    max_calls=2, start_timeout=0.3, max_text=2_000, messages_per_second=10, messages_burst=50, sound_burst=0.5
+    max_calls=2,
+    start_timeout=0.3,
+    offer_timeout=0.2,
+    max_text=2_000,
+    messages_per_second=10,
+    messages_burst=50,
+    sound_burst=0.5,
 )
 
 
@@ -79,6 +88,10 @@ SMALL = Limits(
         pytest.param(saying(START, bytes(96_000)), 4413, "100 ms", id="a long frame"),
         pytest.param(saying("x" * 3_000), 4413, "2000 at most", id="a long text"),
         pytest.param(saying(START, '{"type":"offer","sdp":"v=0"}'), 4400, "offer", id="an offer without WebRTC"),
+        pytest.param(saying(WEBRTC), 4408, "no WebRTC offer came within 0.2 s", id="WebRTC without an offer"),
+        pytest.param(saying(WEBRTC, OFFER), 4400, "WebRTC offer", id="an offer that is none"),
+        pytest.param(saying(WEBRTC, OFFER, OFFER), 4400, "second", id="a second offer"),
+        pytest.param(saying(WEBRTC, bytes(4)), 4400, "webrtc call", id="sound beside WebRTC"),
         pytest.param(saying(bytes(2_000_000)), 1009, "", id="beyond the library's limit"),
         pytest.param(flood_with_messages, 4429, "10 messages a second", id="too many messages"),
         pytest.param(flood_with_sound, 4429, "more sound", id="sound faster than time"),

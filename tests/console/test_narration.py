@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from antiphon import Agent, AgentSession, RunContext, ToolError, function_tool
 from antiphon.console.narration import MAX_TEXT, Narration
 from antiphon.console.protocol import Message
-from antiphon.testing import FakeLLM, Reply, now, run_virtual
+from antiphon.testing import FakeLLM, Reply, now, run_virtual, wait_until
 
 
 def told(agent: Agent, llm: FakeLLM, *turns: str) -> list[Message]:
@@ -83,3 +84,73 @@ def test_states_are_told_for_both() -> None:
     states = [m["agent"] for m in of(messages, "state")]
     assert "thinking" in states
     assert states.index("thinking") < states.index("speaking")
+
+
+@function_tool
+async def fetch(context: RunContext[Any]) -> str:
+    """Fetch something slowly."""
+    await context.update("halfway there")
+    await asyncio.sleep(2.0)
+    return "fetched"
+
+
+def test_progress_of_a_tool_in_the_background_and_its_result_are_told_under_one_call() -> None:
+    messages: list[Message] = []
+
+    async def call() -> None:
+        llm = FakeLLM([Reply(calls=[("fetch", {})]), "It is on its way.", "Here it is."])
+        async with AgentSession[Any](llm=llm) as session:
+            Narration(messages.append, now).listen(session)
+            await session.start(Agent(instructions="", tools=[fetch]))
+            session.submit_user_turn("Fetch it")
+            await wait_until(lambda: [m for m in of(messages, "message") if m["text"] == "Here it is."])
+
+    run_virtual(call())
+    tools = of(messages, "tool")
+    assert len({m["call_id"] for m in tools}) == 1
+    assert [m["status"] for m in tools] == ["started", "updated", "done", "done"]
+    assert "halfway there" in tools[1]["text"]
+    assert (tools[3]["text"], tools[3]["seconds"]) == ("fetched", 2.0)
+
+
+@function_tool
+async def think(context: RunContext[Any]) -> str:
+    """Think for long."""
+    await asyncio.sleep(5.0)
+    return "thought"
+
+
+def test_a_call_that_the_caller_spoke_over_is_told_as_dropped_at_once() -> None:
+    messages: list[Message] = []
+
+    async def call() -> None:
+        llm = FakeLLM([Reply(calls=[("think", {})]), "Never mind."])
+        async with AgentSession[Any](llm=llm) as session:
+            Narration(messages.append, now).listen(session)
+            await session.start(Agent(instructions="", tools=[think]))
+            session.submit_user_turn("Think")
+            await wait_until(lambda: of(messages, "tool"))
+            session.submit_user_turn("No, leave it")
+            await wait_until(lambda: [m for m in of(messages, "tool") if m["status"] == "dropped"], timeout=1.0)
+
+    run_virtual(call())
+    assert [m["status"] for m in of(messages, "tool")][:2] == ["started", "dropped"]
+
+
+def test_a_call_that_takes_over_what_was_spoken_over_starts_and_ends_like_any_other() -> None:
+    messages: list[Message] = []
+
+    async def call() -> None:
+        think_again = Reply(calls=[("think", {})])
+        async with AgentSession[Any](llm=FakeLLM([think_again, think_again, "Thought."])) as session:
+            Narration(messages.append, now).listen(session)
+            await session.start(Agent(instructions="", tools=[think]))
+            session.submit_user_turn("Think")
+            await wait_until(lambda: of(messages, "tool"))
+            session.submit_user_turn("Well?")
+            await wait_until(lambda: [m for m in of(messages, "message") if m["text"] == "Thought."])
+
+    run_virtual(call())
+    second = of(messages, "tool")[-1]["call_id"]
+    assert next(m["status"] for m in of(messages, "tool") if m["call_id"] == second) == "started"
+    assert of(messages, "tool")[-1]["text"] == "thought"

@@ -28,6 +28,8 @@ class Limits:
     """Calls at the same time."""
     start_timeout: float = 5.0
     """Seconds until `start` must have come."""
+    offer_timeout: float = 10.0
+    """Seconds in which a page that asked for WebRTC must have made its offer."""
     max_text: int = 64_000
     """Characters of a JSON message."""
     max_frame: float = 0.1

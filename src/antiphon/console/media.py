@@ -7,7 +7,9 @@ sends and its kind of call has no use for is refused here.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Literal, TypeAlias
+import importlib.util
+import logging
+from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
 
 from antiphon.console import protocol
 from antiphon.console.access import Allowance, Limits
@@ -20,8 +22,7 @@ from antiphon.transports.websocket import WebSocketInput, WebSocketOutput
 if TYPE_CHECKING:
     from antiphon.transports.webrtc import WebRTCCall
 
-OFFER_TIMEOUT = 10.0
-"""Seconds in which a page that asked for WebRTC must have made its offer."""
+logger = logging.getLogger("antiphon")
 
 Kind: TypeAlias = Literal["text", "websocket", "webrtc"]
 
@@ -90,10 +91,11 @@ class WebRTCMedia(Media):
 
     kind: Kind = "webrtc"
 
-    def __init__(self, line: Line, ice_hosts: tuple[str, ...] | None) -> None:
+    def __init__(self, line: Line, limits: Limits, ice_hosts: tuple[str, ...] | None) -> None:
         from antiphon.transports.webrtc import WebRTCCall
 
         self._line = line
+        self._timeout = limits.offer_timeout
         self._gone: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._offer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._call: WebRTCCall = WebRTCCall(ice_hosts, on_end=self._on_end)
@@ -110,14 +112,28 @@ class WebRTCMedia(Media):
         self._offer.set_result(sdp)
 
     async def connect(self) -> None:
+        sdp = await self._offered()
+        if importlib.util.find_spec("aiortc") is None:
+            await self._decline()
         try:
-            async with asyncio.timeout(OFFER_TIMEOUT):
-                sdp = await self._offer
             self._line.send(protocol.answer(await self._call.answer(sdp)))
-        except TimeoutError:
-            raise Refused(CloseCode.NO_START, f"no WebRTC offer came within {OFFER_TIMEOUT:g} s.") from None
         except UsageError as error:
             raise Refused(CloseCode.MALFORMED, str(error)) from error
+
+    async def _offered(self) -> str:
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await self._offer
+        except TimeoutError:
+            raise Refused(CloseCode.NO_START, f"no WebRTC offer came within {self._timeout:g} s.") from None
+
+    async def _decline(self) -> NoReturn:
+        """There is no WebRTC here: the page may call again with its sound on the socket."""
+        remedy = "Install it with: pip install 'antiphon[webrtc]'"
+        logger.warning("a page asked for WebRTC, and aiortc is not installed. %s", remedy)
+        self._line.send(protocol.answer(""))
+        await asyncio.sleep(self._timeout)
+        raise Refused(CloseCode.INTERNAL, f"no WebRTC: aiortc is not installed. {remedy}")
 
     async def ended(self) -> str:
         return await asyncio.shield(self._gone)
@@ -131,5 +147,5 @@ def media_for(start: Start, line: Line, limits: Limits, ice_hosts: tuple[str, ..
     if not start.audio:
         return Media()
     if start.transport == "webrtc":
-        return WebRTCMedia(line, ice_hosts)
+        return WebRTCMedia(line, limits, ice_hosts)
     return SocketMedia(line, start.rate, limits)

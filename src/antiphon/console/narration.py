@@ -6,9 +6,10 @@ Above: a call, which has it listen before the session starts. It keeps nothing b
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from antiphon.chat import ChatMessage, FunctionCall
+from antiphon.chat import ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.cli.call_log import arguments_of, base_id, rest_of
 from antiphon.console import protocol
 from antiphon.console.protocol import Message
@@ -33,14 +34,24 @@ MAX_TEXT = 20_000
 """Characters of a tool's output or arguments that a page is shown."""
 
 
+@dataclass(slots=True)
+class _Run:
+    """A tool at work for a call."""
+
+    call: FunctionCall
+    began: float
+    seconds: float | None = None
+    """How long it took; None while it runs."""
+
+
 class Narration:
     """Tells a page about one session. `now` gives seconds."""
 
     def __init__(self, send: Callable[[Message], None], now: Callable[[], float]) -> None:
         self._send = send
         self._now = now
-        self._began: dict[str, tuple[FunctionCall, float]] = {}
-        """By id: calls that a tool runs for, and since when."""
+        self._runs: dict[str, _Run] = {}
+        """By call id: tools that run, or have ended and whose output is not known yet."""
 
     def listen(self, session: AgentSession[Any]) -> None:
         """Begin to tell."""
@@ -70,7 +81,10 @@ class Narration:
         item = event.item
         if not isinstance(item, ChatMessage):
             self._send(protocol.handoff(self._session.agent_by_id(item.new_agent_id).label))
-        elif item.role in ("user", "assistant"):
+            return
+        if item.role == "assistant":
+            self._look_for_outputs()
+        if item.role in ("user", "assistant"):
             text = item.text_content or ""
             unheard = rest_of(str(item.extra.get("written", "")), text) if item.interrupted else ""
             self._send(protocol.message(item.id, item.role, text, interrupted=item.interrupted, unheard=unheard))
@@ -80,41 +94,53 @@ class Narration:
     def _tool_updated(self, event: ToolExecutionUpdatedEvent) -> None:
         match event.update:
             case ToolCallStarted(function_call=call):
-                self._began[base_id(call.call_id)] = call, self._now()
-                self._tell(call, "started")
+                self._started(call)
             case ToolCallUpdated(call_id=call_id, message=text):
-                if (known := self._began.get(base_id(call_id))) is not None:
-                    self._tell(known[0], "updated", text=_text(text), began=known[1])
+                if (run := self._runs.get(base_id(call_id))) is not None:
+                    self._tell(run.call, "updated", text=text, seconds=self._now() - run.began)
             case ToolCallEnded(call_id=call_id, status=status):
-                if (known := self._began.get(base_id(call_id))) is not None:
-                    self._tell(known[0], status, began=known[1])
+                if (run := self._runs.get(base_id(call_id))) is not None:
+                    run.seconds = self._now() - run.began
+                    self._tell(run.call, status, seconds=run.seconds)
+                    if status not in ("done", "error"):
+                        del self._runs[base_id(call_id)]  # there is no output worth waiting for
+
+    def _started(self, call: FunctionCall) -> None:
+        self._runs[base_id(call.call_id)] = _Run(call, self._now())
+        self._tell(call, "started")
 
     def _tool_adopted(self, event: ToolAdoptedEvent) -> None:
-        # A run goes on under a new call, and ends under it.
-        self._began[base_id(event.function_call.call_id)] = event.function_call, self._now()
-        self._tell(event.function_call, "started")
+        self._started(event.function_call)  # a run goes on under a new call, and ends under it
 
     def _tool_dropped(self, event: ToolDroppedEvent) -> None:
-        known = self._began.get(base_id(event.function_call.call_id))
-        self._tell(event.function_call, "dropped", began=None if known is None else known[1])
+        self._tell(event.function_call, "dropped")
 
     def _tools_executed(self, event: FunctionToolsExecutedEvent) -> None:
         for call, output in event.zipped():
-            known = self._began.pop(base_id(call.call_id), None)
-            # What the model was told of a call that goes on in the background is a report, not its result.
-            status = "error" if output.is_error else "done"
-            self._tell(call, status, text=_text(output.output), began=None if known is None else known[1])
+            run = self._runs.get(base_id(call.call_id))
+            if run is None:  # it never ran: an unknown tool, bad arguments
+                self._tell(call, "error" if output.is_error else "done", text=output.output)
+            elif run.seconds is not None:
+                self._came_of(run, output)
+            # Else it goes on in the background, and what the model was told is a report that was told here, too.
 
-    def _tell(self, call: FunctionCall, status: str, *, text: str | None = None, began: float | None = None) -> None:
+    def _look_for_outputs(self) -> None:
+        """Tell what came of tools that ended in the background: it enters the history when the agent speaks of it."""
+        for run in [run for run in self._runs.values() if run.seconds is not None]:
+            for item in reversed(self._session.history.items):
+                if isinstance(item, FunctionCallOutput) and item.call_id == f"{base_id(run.call.call_id)}/finished":
+                    self._came_of(run, item)
+                    break
+
+    def _came_of(self, run: _Run, output: FunctionCallOutput) -> None:
+        del self._runs[base_id(run.call.call_id)]
+        self._tell(run.call, "error" if output.is_error else "done", text=output.output, seconds=run.seconds)
+
+    def _tell(self, call: FunctionCall, status: str, *, text: str | None = None, seconds: float | None = None) -> None:
+        arguments = _shown(arguments_of(call.arguments))
+        text = None if text is None else text[:MAX_TEXT]
         self._send(
-            protocol.tool(
-                base_id(call.call_id),
-                call.name,
-                _shown(arguments_of(call.arguments)),
-                status=status,
-                text=text,
-                seconds=None if began is None else self._now() - began,
-            )
+            protocol.tool(base_id(call.call_id), call.name, arguments, status=status, text=text, seconds=seconds)
         )
 
     # -- figures and failures
@@ -126,10 +152,6 @@ class Narration:
         self._send(protocol.error(f"{type(event.error).__name__}: {event.error}"))
 
 
-def _text(value: Any) -> str:
-    return str(value)[:MAX_TEXT]
-
-
 def _shown(arguments: dict[str, Any]) -> dict[str, Any]:
     """Arguments, unless they are too long to be looked at."""
-    return arguments if len(str(arguments)) <= MAX_TEXT else {"raw": _text(arguments)}
+    return arguments if len(str(arguments)) <= MAX_TEXT else {"raw": str(arguments)[:MAX_TEXT]}

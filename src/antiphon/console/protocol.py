@@ -209,7 +209,7 @@ def playout(command: Literal["pause", "resume", "clear"], epoch: int) -> Message
 
 
 def answer(sdp: str) -> Message:
-    """WebRTC: the server's session description."""
+    """WebRTC: the server's session description; "" if it has no WebRTC, and the page may call again without."""
     return {"type": "answer", "sdp": sdp}
 
 
