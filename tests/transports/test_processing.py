@@ -29,7 +29,7 @@ from antiphon.testing import (
 )
 from antiphon.transport import AudioInput, AudioInputOptions, AudioOutput
 from antiphon.transports import processing
-from antiphon.transports.processing import AudioProcessing, FollowedOutput, Processed
+from antiphon.transports.processing import AudioProcessing, FollowedOutput, Processed, WarmUp
 from antiphon.transports.terminal import DeviceSettings, TerminalAudio
 from antiphon.vad import SpeechStarted
 from tests.transports.acoustics import Acoustics, RoomDevice, Samples, blocks_of, decibels, frame_of, spoken
@@ -236,6 +236,49 @@ def test_a_reference_that_nobody_takes_stays_small() -> None:
         player.play(RATE)
         output.follow()
     assert len(output.take(RATE).lstrip(b"\0")) <= 2 * processing.REFERENCE_LIMIT * RATE
+
+
+# -- while the cancellation learns
+
+
+def block(decibels: float, rate: int = RATE) -> bytes:
+    tone = np.sin(2 * np.pi * 300 * np.arange(rate // 100) / rate) * 10 ** ((decibels + 3) / 20)
+    return frame_of(tone.astype(np.float32), rate).data
+
+
+def test_what_is_left_of_the_echo_is_silenced_while_the_cancellation_learns() -> None:
+    warm_up = WarmUp(1.0)
+    for _ in range(50):
+        warm_up.play(block(-25))
+        assert not warm_up.passes(block(-45))
+    for _ in range(30):
+        warm_up.play(bytes(320))
+        assert not warm_up.passes(block(-45))  # the room still sounds
+    for _ in range(30):
+        warm_up.play(bytes(320))
+        passed = warm_up.passes(block(-45))
+    assert passed
+
+
+def test_a_caller_who_speaks_up_is_heard_while_the_cancellation_learns() -> None:
+    warm_up = WarmUp(1.0)
+    warm_up.play(block(-25))
+    assert not warm_up.passes(block(-45))
+    warm_up.play(block(-25))
+    assert warm_up.passes(block(-30))
+    warm_up.play(block(-25))
+    assert warm_up.passes(block(-50))  # in the middle of a word
+
+
+def test_learning_is_over_when_the_loudspeaker_has_sounded_for_long_enough() -> None:
+    warm_up = WarmUp(1.0)
+    for _ in range(300):
+        warm_up.play(bytes(320))
+    assert not warm_up.over
+    for _ in range(100):
+        assert not warm_up.over
+        warm_up.play(block(-25))
+    assert warm_up.over
 
 
 # -- a whole call, in a room where the microphone hears the loudspeaker
