@@ -25,6 +25,7 @@ from antiphon.transports.terminal import (
     Playback,
     Recorded,
     SoundDevice,
+    SwitchedInput,
     TerminalAudio,
     choose_devices,
     list_devices,
@@ -173,17 +174,17 @@ def test_a_pause_silences_the_next_block_and_loses_nothing() -> None:
     run_virtual(scene())
 
 
-def test_a_muted_microphone_is_silent_and_keeps_its_pace() -> None:
+def test_a_microphone_that_is_switched_off_is_silent_and_keeps_its_pace() -> None:
     async def scene() -> None:
         audio, devices = room()
         frames: list[AudioFrame] = []
         async with audio:
-            audio.input.start(frames.append, lambda: None)
-            audio.input.muted = True
+            microphone = SwitchedInput(audio.input, off=True)
+            microphone.start(frames.append, lambda: None)
             devices[0].say(np.full(48_000, 0.5, np.float32))
             await asyncio.sleep(0.5)
             assert len(frames) >= 24 and not any(any(frame.data) for frame in frames)
-            audio.input.muted = False
+            microphone.off = False
             await asyncio.sleep(0.1)
             assert any(frames[-1].data)
 

@@ -37,7 +37,7 @@ from antiphon.server.server import AgentServer
 from antiphon.session import AgentSession
 from antiphon.transport import AudioInput, AudioOutput
 from antiphon.transports.processing import AudioProcessing
-from antiphon.transports.terminal import DeviceSettings, TerminalAudio, choose_devices, list_devices
+from antiphon.transports.terminal import DeviceSettings, SwitchedInput, TerminalAudio, choose_devices, list_devices
 
 SILENT_MICROPHONE = 5.0
 """Seconds of nothing but zeros after which the caller is told."""
@@ -63,11 +63,12 @@ async def talk(server: AgentServer, *, options: TalkOptions, models: ModelChoice
     settings = await asyncio.to_thread(device_settings, options)
     processing = await _processing(options, screen)
     async with TerminalAudio(settings) as audio:
-        audio.input.muted = options.push_to_talk
         line: tuple[AudioInput, AudioOutput | None] = audio.input, audio.output
         if processing is not None:
             line = processing.wrap(*line)
-        await _Conversation(server, audio, Room(audio_input=line[0], audio_output=line[1]), options, screen).run(models)
+        microphone = SwitchedInput(line[0], off=options.push_to_talk)
+        room = Room(audio_input=microphone, audio_output=line[1])
+        await _Conversation(server, audio, microphone, room, options, screen).run(models)
 
 
 def device_settings(options: TalkOptions) -> DeviceSettings:
@@ -96,10 +97,17 @@ class _Conversation:
     """One call: what the session does, shown; what the caller types and presses, done."""
 
     def __init__(
-        self, server: AgentServer, audio: TerminalAudio, room: Room, options: TalkOptions, screen: Screen
+        self,
+        server: AgentServer,
+        audio: TerminalAudio,
+        microphone: SwitchedInput,
+        room: Room,
+        options: TalkOptions,
+        screen: Screen,
     ) -> None:
         self._server = server
         self._audio = audio
+        self._microphone = microphone
         self._room = room
         self._options = options
         self._screen = screen
@@ -208,7 +216,7 @@ class _Conversation:
         view.caller.hear(recorded)
         view.agent.hear(given)
         self._heard += recorded.duration
-        if not view.caller.ever and not view.muted and not self._options.null and self._heard > SILENT_MICROPHONE:
+        if not view.caller.ever and not self._options.null and self._heard > SILENT_MICROPHONE:
             view.caller.ever = True
             self._screen.notice(
                 "The microphone is silent. Is it switched off, or another one? --list-devices shows them."
@@ -248,7 +256,7 @@ class _Conversation:
                 self._press_to_talk()
 
     def _mute(self, muted: bool) -> None:
-        self._view.muted = self._audio.input.muted = muted
+        self._view.muted = self._microphone.off = muted
 
     def _press_to_talk(self) -> None:
         if self._view.muted:
@@ -259,5 +267,5 @@ class _Conversation:
 
     def _talked(self) -> None:
         if self._view.muted and self._session is not None and self._session.is_running:
-            self._audio.input.muted = True
+            self._microphone.off = True
             self._session.commit_user_turn()

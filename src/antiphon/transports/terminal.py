@@ -366,7 +366,7 @@ class TerminalAudio:
     ) -> None:
         self.settings = settings = settings or DeviceSettings()
         self.input = Microphone(settings)
-        """The caller's voice. `muted` silences it."""
+        """The caller's voice."""
         self.output = Loudspeaker(settings)
         self._open = open
         self._recorded = Recorded(limit=round(RECORDED_LIMIT / settings.period))
@@ -484,8 +484,6 @@ class Microphone(AudioInput):
         self._decimator = Decimator(ratio) if ratio > 1 else None
         self.echo_delay = settings.period * (settings.periods + 1)
         """Seconds from a block given to the loudspeaker to the block recorded while it sounds, air excluded."""
-        self.muted = False
-        """True: frames keep coming, and are silent."""
         self._listeners: list[OnBlock] = []
         self._on_frame: Callable[[AudioFrame], None] | None = None
         self._on_end: Callable[[], None] | None = None
@@ -504,7 +502,7 @@ class Microphone(AudioInput):
 
     def deliver(self, recorded: bytes, given: bytes) -> None:
         """A block has come from the device."""
-        frame = AudioFrame(bytes(len(recorded)) if self.muted else recorded, self._device_rate)
+        frame = AudioFrame(recorded, self._device_rate)
         if self._listeners:
             sounding = AudioFrame(given, self._device_rate)
             for listener in self._listeners:
@@ -523,6 +521,26 @@ class Microphone(AudioInput):
     async def aclose(self) -> None:
         self._on_frame = self._on_end = None
         self._listeners.clear()
+
+
+class SwitchedInput(AudioInput):
+    """A microphone with a switch: while it is `off`, frames keep coming, and are silent.
+
+    Put it behind what cleans the microphone, which must go on hearing the room to know its echo.
+    """
+
+    def __init__(self, input: AudioInput, *, off: bool = False) -> None:
+        self.off = off
+        self._input = input
+
+    def start(self, on_frame: Callable[[AudioFrame], None], on_end: Callable[[], None]) -> None:
+        def switched(frame: AudioFrame) -> None:
+            on_frame(AudioFrame(bytes(len(frame.data)), frame.sample_rate, frame.num_channels) if self.off else frame)
+
+        self._input.start(switched, on_end)
+
+    async def aclose(self) -> None:
+        await self._input.aclose()
 
 
 class Decimator:
