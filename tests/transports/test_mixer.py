@@ -16,6 +16,7 @@ from antiphon.testing import FakeMicrophone, FakeSpeaker, check_transport, now, 
 from antiphon.transport import AudioOutput
 from antiphon.transports.bed import Clip, Sound, Source, Stream
 from antiphon.transports.mixer import DUCKED, MixedOutput
+from antiphon.transports.processing import AudioProcessing, FollowedOutput
 from antiphon.transports.recorded import RecordedOutput
 from antiphon.transports.recorder import RecordingOutput, StereoRecorder
 from antiphon.transports.wav import RecordedCaller
@@ -550,3 +551,22 @@ def test_a_recorded_caller_takes_turns_over_a_bed() -> None:
         await mixer.aclose()
 
     run_virtual(call())
+
+
+# -- behind echo cancellation
+
+
+def test_echo_cancellation_hears_the_bed_too() -> None:
+    mixer = MixedOutput(FakeSpeaker())
+    input, output = AudioProcessing().wrap(FakeMicrophone(), mixer)
+    assert output is mixer
+    assert isinstance(mixer.below, FollowedOutput)
+    assert AudioProcessing().wrap(input, output) == (input, mixer)
+
+
+def test_what_lies_below_is_not_changed_while_a_call_runs() -> None:
+    async def call(line: Line) -> None:
+        with pytest.raises(UsageError, match="before the session starts"):
+            line.mixer.put_below(FakeSpeaker())
+
+    on_line(call)

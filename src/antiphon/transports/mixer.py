@@ -190,6 +190,19 @@ class MixedOutput(AudioOutput):
                 self._sounds.pop().finish()
         await self._output.aclose()
 
+    # -- for what lies between it and the loudspeaker
+
+    @property
+    def below(self) -> AudioOutput:
+        """The loudspeaker, which is given the mix."""
+        return self._output
+
+    def put_below(self, output: AudioOutput) -> None:
+        """Give the mix to this output instead, which wraps the one before. Raises `UsageError` once the call runs."""
+        if self._phase is not _Phase.WAITING:
+            raise UsageError("MixedOutput.put_below: the call runs already; do it before the session starts")
+        self._output = output
+
     # -- for the bed
 
     @property

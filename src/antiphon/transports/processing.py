@@ -29,6 +29,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 from antiphon.audio import AudioFrame, Resampler
 from antiphon.errors import UsageError
 from antiphon.transport import AudioInput, AudioOutput, AudioProcessor
+from antiphon.transports.mixer import MixedOutput
 
 logger = logging.getLogger("antiphon")
 
@@ -95,12 +96,16 @@ class AudioProcessing(AudioProcessor):
             return input, output
         processed = Processed(
             input,
-            output,
+            output.below if isinstance(output, MixedOutput) else output,
             echo_cancellation=self.echo_cancellation,
             noise_suppression=self.noise_suppression,
             high_pass=self.high_pass,
             gain=self.gain,
         )
+        if isinstance(output, MixedOutput) and processed.output is not None:
+            # What comes back is all that sounds: speech and whatever is mixed with it.
+            output.put_below(processed.output)
+            return processed.input, output
         return processed.input, processed.output
 
 
