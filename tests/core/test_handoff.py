@@ -19,7 +19,7 @@ from antiphon.core.facts import (
     UserTurnSubmitted,
 )
 from antiphon.options import ToolPolicy
-from tests.core.dialogue import Dialogue
+from tests.core.dialogue import Dialogue, policy
 
 
 def hooks(d: Dialogue) -> list[tuple[str, str]]:
@@ -257,3 +257,31 @@ def test_what_an_agent_knows_already_is_not_carried_to_it_again() -> None:
     d.tell(HandOffRequested("a"))  # back, before the result is told
     d.tell(StepGenerated(d.last(Generate).gen, ""))
     assert [line for line in d.context() if line == "output it is done"] == ["output it is done"]
+
+
+def test_what_the_old_agent_told_of_a_result_is_known_to_the_next_one() -> None:
+    d = Dialogue()
+    d.types("go")
+    d.model("", ("work", policy("writes")))
+    d.types("hurry")  # over the tool, which goes on
+    d.model("One second.", "leave")
+    d.returns("it is done", run=d.all(RunTool)[0].run)
+    d.returns("", run=d.all(RunTool)[1].run, handoff="b")
+    d.played()
+    d.model("It is done. Goodbye then.")
+    d.played()
+    assert "assistant: It is done. Goodbye then." in d.context(d.last(Generate))
+    assert d.last(Generate).agent == "b"
+
+
+def test_a_sign_of_listening_during_a_hand_off_does_not_cut_the_farewell() -> None:
+    d = Dialogue()
+    d.types("transfer me")
+    d.model("", "transfer")
+    d.returns("you go to b", handoff="b")
+    d.model("I transfer you now. Goodbye.")
+    d.tell(UserSpeechStarted()).wait(0.2)
+    d.tell(UserSpeechEnded(), Transcribed("uh huh", True)).wait(0.6)
+    assert not d.all(StopPlayout)
+    d.played()
+    assert "assistant: I transfer you now. Goodbye." in d.lines

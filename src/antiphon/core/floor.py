@@ -394,6 +394,8 @@ class Floor:
         if segment in speech.live:
             speech.live.remove(segment)
         self.emit("generation_done", speech=speech.id, gen=segment.gen)
+        if segment.slot is not None and segment.slot.item is not None:
+            speech.said.append(segment.slot.item)
         if segment.heard:
             speech.writes = [(rounds, call) for rounds, call in speech.writes if rounds > segment.rounds]
 
@@ -508,18 +510,22 @@ class Floor:
         final: bool,
         handoff: Handoff | None = None,
         covered: bool = False,
-    ) -> None:
+    ) -> Offer:
         """The caller should hear of a call that is in the context of `agent`."""
         offer = Offer(self.out.new_id(), done.call.call_id, frame, final, handoff, covered=covered)
-        offer.pair, offer.known_to = done.pair, {agent}
+        if done.pair is not None:
+            offer.pair = done.pair
+            offer.known_to = {(agent, item.id) for item in done.pair}
         self.offers.add(offer)
+        return offer
 
     def carry_offers(self, frame: Frame, agent: str) -> None:
         """Another agent is to tell what the agent of a frame had to: let it know what there is to tell."""
+        carried: set[str] = set()
         for offer in self.offers.in_frame(frame):
-            if offer.pair is not None and agent not in offer.known_to:
-                offer.known_to.add(agent)
-                for item in offer.pair:
+            for item in offer.unknown_to(agent):
+                if item.id not in carried:  # two results may have been told in one reply
+                    carried.add(item.id)
                     self.out.send(Record(item, agent, carried=True))
 
     def home(self, run: Run) -> Frame:
@@ -600,7 +606,9 @@ class Floor:
             self.request_handoff(speech.frame, handoff)
         if speech.interrupted or speech.failed:
             for _, call in speech.writes:
-                self.offer(call, speech.agent, speech.frame, final=True, covered=speech.heard)
+                offer = self.offer(call, speech.agent, speech.frame, final=True, covered=speech.heard)
+                offer.told = list(speech.said)
+                offer.known_to.update((speech.agent, item.id) for item in speech.said)
         self.emit("speech_done", speech=speech.id)
 
     def request_handoff(self, frame: Frame, handoff: Handoff) -> None:

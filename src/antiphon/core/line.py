@@ -168,20 +168,25 @@ class Line:
 
     @property
     def _is_dry(self) -> bool:
-        """The loudspeaker waits for sound that is not made yet: a filler may go before it."""
+        """The loudspeaker waits for sound that is not made yet."""
         first = self.segments[0] if self.segments else None
         return first is not None and first.sound is Sound.PLAYING and first.voice is Voice.SILENT
+
+    def _overtakes(self, segment: Segment) -> bool:
+        """A filler goes even before what the loudspeaker has already; before another filler, once it has sound."""
+        if segment.speech.rank > 0 or not self._is_dry:
+            return False
+        return self.segments[0].speech.rank > 0 or segment.voice is Voice.READY
 
     def next_to_play(self) -> Segment | None:
         """The segment that `Play` would be given for next, or None.
 
-        At most one is played ahead, behind a complete one. A filler goes even before what the loudspeaker has already,
-        as long as nothing of that is heard.
+        At most one is played ahead, behind a complete one.
         """
         if self._is_dry:
             for segment in self.segments:
                 if segment.sound is Sound.QUEUED and segment.speech.rank == 0:
-                    return segment
+                    return segment if self._overtakes(segment) else None
         for position, segment in enumerate(self.segments):
             if segment.sound is Sound.QUEUED:
                 if position == 0:
@@ -194,7 +199,7 @@ class Line:
 
     def play(self, segment: Segment) -> None:
         """Give it to the loudspeaker."""
-        overtakes = segment.speech.rank == 0 and self._is_dry
+        overtakes = self._overtakes(segment)
         if overtakes:
             dry = self.segments[0]
             dry.patience = self._out.remaining(dry.id)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from antiphon.chat import ChatItem
 from antiphon.core.facts import Handoff
 
 if TYPE_CHECKING:
@@ -38,8 +39,16 @@ class Offer:
     """A reply built with it was heard; perhaps it told it."""
     pair: Pair | None = None
     """What there is to tell."""
-    known_to: set[str] = field(default_factory=set)
-    """Agents in whose context it is."""
+    told: list[ChatItem] = field(default_factory=list)
+    """What was heard of replies built with it: perhaps it was told there."""
+    known_to: set[tuple[str, str]] = field(default_factory=set)
+    """Agents and ids of items: what of all this is in whose context."""
+
+    def unknown_to(self, agent: str) -> list[ChatItem]:
+        """What another agent must know to tell it, or to know that it was told. From here on it does."""
+        items = [item for item in (*(self.pair or ()), *self.told) if (agent, item.id) not in self.known_to]
+        self.known_to.update((agent, item.id) for item in items)
+        return items
 
 
 class Offers:
@@ -78,6 +87,8 @@ class Offers:
             offer = self._owed.get(offer_id)
             if offer is None:
                 continue
+            offer.told += speech.said
+            offer.known_to.update((speech.agent, item.id) for item in speech.said)
             if self._is_told(offer, speech):
                 del self._owed[offer_id]
                 if offer.handoff is not None:

@@ -20,6 +20,9 @@ from antiphon.core.line import Sound, Voice
 from antiphon.core.speech import Gate, Kind, OpenCall, Speech, Stage
 from antiphon.options import SilenceBudget
 
+LAST_MOMENT = 0.3
+"""Seconds before a filler is due in which no other one is prepared: its sound would not be there in time."""
+
 
 class Silence:
     """Sees to it that a wait is bridged."""
@@ -30,8 +33,11 @@ class Silence:
         "_caller_heard_last",
         "_filler",
         "_floor",
+        "_heard_since",
+        "_is_of_tool",
         "_lines",
         "_offered",
+        "_quiet_before",
         "_quiet_since",
         "_rung",
         "_said",
@@ -49,9 +55,15 @@ class Silence:
         self._filler: Speech | None = None
         """Prepared, or being said."""
         self._text = ""
+        self._is_of_tool = False
+        """It is a tool's own line: said for no other."""
         self._quiet_since: float | None = floor.out.now
         """None: somebody is heard."""
         self._caller_heard_last = False
+        self._heard_since = 0.0
+        """When it was last silent before somebody was heard."""
+        self._quiet_before = 0.0
+        """Since when it had been silent then, or the caller had waited."""
         self._waiting_since: float | None = None
         """Since when the caller waits in silence, and work is pending; None: they do not."""
         self._wait_began = 0.0
@@ -82,8 +94,7 @@ class Silence:
             return self._heard()
         fell_silent = self._quiet_since is None
         if self._quiet_since is None:
-            end_of_voice = floor.turn.voice_ended_at if self._caller_heard_last else None
-            self._quiet_since = now if end_of_voice is None else end_of_voice
+            self._quiet_since = self._end_of_sound(now)
         if not self._is_pending():
             self._waiting_since = None
             self._discard()
@@ -104,8 +115,18 @@ class Silence:
     def _is_audible(self) -> bool:
         return self._floor.turn.speaking or self._floor.line.is_audible
 
+    def _end_of_sound(self, now: float) -> float:
+        """When it fell silent."""
+        if self._caller_heard_last:
+            ended = self._floor.turn.voice_ended_at
+            return now if ended is None else ended
+        return now if now > self._heard_since else self._quiet_before  # it was cut in the instant in which it began
+
     def _heard(self) -> bool:
         """Somebody is heard: no wait. A filler is part of the wait that it bridges."""
+        if self._quiet_since is not None:
+            self._heard_since = self._floor.out.now
+            self._quiet_before = self._quiet_since if self._waiting_since is None else self._waiting_since
         self._quiet_since = self._waiting_since = None
         self._caller_heard_last = self._floor.turn.speaking
         if self._is_outrun():
@@ -193,17 +214,23 @@ class Silence:
     def _prepare(self, due: float) -> None:
         text = self._line(due - self._wait_began)
         held = self._filler
-        if held is not None and (text != self._text or held.frame is not self._floor.top or self._is_outdated(held)):
+        if held is not None and not self._still_fits(held, text, due):
             self._discard()
             held = None
         if held is None and text:
             self._text = text
+            self._is_of_tool = any(call.policy.filler == text for call in self._open_calls())
             self._filler = Speech(self._floor.out.new_id(), Kind.FILLER, self._floor.top, 0, record=False)
             self._floor.speak_ahead(self._filler, text)
 
-    def _is_outdated(self, held: Speech) -> bool:
-        """Another agent has taken over, with a voice of its own."""
-        return held.agent != held.frame.agent
+    def _still_fits(self, held: Speech, text: str, due: float) -> bool:
+        """What is prepared is what would be said now, by the agent in charge. At the last moment anything is better."""
+        if held.frame is not self._floor.top:
+            return False
+        is_ready = held.step is not None and held.step.segment.voice is Voice.READY
+        if is_ready and not self._is_of_tool and due - self._floor.out.now < LAST_MOMENT:
+            return True
+        return text == self._text and held.agent == held.frame.agent
 
     def _say(self, now: float) -> bool:
         self._bridged_at = now

@@ -15,7 +15,7 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from antiphon.chat import FunctionCall, FunctionCallOutput, ImageContent
+from antiphon.chat import ChatItem, FunctionCall, FunctionCallOutput, ImageContent
 from antiphon.core.facts import Call, Handoff
 from antiphon.options import ToolChoice, ToolPolicy
 
@@ -88,6 +88,11 @@ class OpenCall:
     images: tuple[ImageContent, ...] = ()
     pair: Pair | None = None
     """As the history has it."""
+
+    @property
+    def was_protected(self) -> bool:
+        """It asked not to be interrupted: what came of it is not lost either."""
+        return self.run is not None and self.run.protected
 
     def close(self, output: str, *, is_error: bool = False, reply: bool = True) -> None:
         """Its output is known."""
@@ -180,6 +185,8 @@ class Speech:
     """Calls that changed the world and whose result nobody has heard yet, with the round that closed them."""
     owes: bool = False
     """A round wanted a reply, and nothing was said since."""
+    said: list[ChatItem] = field(default_factory=list)
+    """Its messages in the history: what was heard of it."""
 
     @property
     def finished(self) -> bool:
