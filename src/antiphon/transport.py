@@ -49,7 +49,8 @@ class AudioOutput(ABC):
     def played(self) -> float:
         """Seconds of written audio that have been played since the start. Never decreases.
 
-        Audio thrown away by `clear` does not count as played.
+        Audio thrown away by `clear` does not count as played. In the end it is all that was written and not thrown
+        away, to the sample: sessions find their place in a text by it.
         """
 
     @abstractmethod
@@ -62,10 +63,14 @@ class AudioOutput(ABC):
 
     @abstractmethod
     def clear(self) -> float:
-        """Throw away what is queued and not played. Returns its length in seconds. Ends a pause."""
+        """Throw away what is queued and not played. Returns its length in seconds. Ends a pause.
+
+        The account is settled by it: what was written until now was played or thrown away, and what still sounds at a
+        far end while the order is on its way is not counted any more.
+        """
 
     async def aclose(self) -> None:
-        """The call is over; what is queued may be thrown away."""
+        """The call is over: what is queued is thrown away, and nothing sounds any more, whatever is called."""
 
 
 class AudioProcessor(ABC):
