@@ -44,7 +44,7 @@ class SpokenWord:
 
 @dataclass(slots=True)
 class Utterance:
-    """What a caller says in one go. Awaiting it waits until it was all given out, and returns it."""
+    """What a caller says in one go. Awaiting it waits until it was all given out, or the call ended, and returns it."""
 
     words: list[SpokenWord]
     """None for a noise."""
@@ -59,7 +59,11 @@ class Utterance:
         return " ".join(word.text for word in self.words)
 
     def __await__(self) -> Generator[object, None, Utterance]:
-        yield from self.given
+        try:
+            yield from self.given
+        except asyncio.CancelledError:
+            if not self.given.cancelled():  # whoever waits was cancelled, not the rest of the words
+                raise
         return self
 
 

@@ -65,6 +65,7 @@ class SimulatedCall:
         self._busy_since: float | None = None
         self._begin = 0.0
         self._end: float | None = None
+        self.session.once("close", lambda _: self._close())
 
     async def start(self, agent: Agent) -> None:
         """Put the agent on the line."""
@@ -75,13 +76,18 @@ class SimulatedCall:
         self._look()
 
     async def settled(self, *, quiet: float = 0.0) -> None:
-        """Until the caller is silent, everything they said is dealt with, and nothing happens for `quiet` seconds."""
+        """Until the caller is silent, everything they said is dealt with, and nothing happens for `quiet` seconds.
+
+        Or until the call has ended.
+        """
         loop = asyncio.get_running_loop()
-        while True:
-            if not self.caller.microphone.ended:
-                await self.caller.microphone.finished()
+        while self.session.is_running:
+            if self.caller.utterances:
+                await self.caller.utterances[-1]
             # Their last words are still on their way through the detector and the recogniser.
             await asyncio.sleep(_UNDERSTOOD)
+            if not self.session.is_running:
+                return
             await self.session.wait_for_idle()
             since = loop.time()
             while self.session.idle and not self.caller.microphone.queued:
@@ -99,12 +105,15 @@ class SimulatedCall:
 
     async def aclose(self) -> None:
         """End the call. What was recorded stays."""
+        self._close()
+        await self.session.aclose()
+
+    def _close(self) -> None:
         if self._end is None:
             self.caller.microphone.after_frame = None
             self._end = asyncio.get_running_loop().time()
             if self._busy_since is not None:
                 self.pending.append(Sound(self._busy_since, self._end))
-        await self.session.aclose()
 
     # -- what happened
 

@@ -153,6 +153,8 @@ def _other(walk: Walk) -> Iterator[str]:
         check_pairs(walk.call.session.history)
     except AssertionError as error:
         yield f"{error}"
+    if walk.goodbye is not None and (walk.goodbye == "more") is (walk.closed is not None):
+        yield f"the caller answered a goodbye with {walk.goodbye}, and the call ended at {walk.closed}"
     runs = Counter(run.arguments for run in walk.world.runs if run.kind == "write")
     for arguments, times in runs.items():
         if times > 1 and not _failed(walk, arguments):
@@ -188,6 +190,8 @@ def _measure(walk: Walk, found: Findings) -> None:
     figures["pauses inside turns"] += sum(_pauses(walk, said.utterance.start, said.utterance.end) for said in walk.said)
     figures["provider faults"] += walk.faults
     figures["requests"] += len(walk.world.asked)
+    if walk.goodbye is not None:
+        figures[f"goodbyes, then {walk.goodbye}"] += 1
     figures["hand-offs"] += transcript_count(walk, "handoff:")
     for run in walk.world.runs:
         figures[f"runs of {run.kind}"] += 1

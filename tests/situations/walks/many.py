@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Iterator, Sequence
@@ -40,7 +41,7 @@ def stride(seeds: Sequence[str]) -> Stride:
     for seed in seeds:
         try:
             found.add(examine(walk(seed)))
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
             found.other[f"{seed}: {type(error).__name__}: {str(error)[:400]}"] += 1
     return Stride(found, time.process_time() - began, len(seeds))
 

@@ -6,8 +6,9 @@ import asyncio
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
+from antiphon import CloseEvent, CloseReason
 from antiphon.adapters.fallback import FallbackLLM, FallbackSTT, FallbackTTS
 from antiphon.testing import (
     Caller,
@@ -70,6 +71,10 @@ class Walk:
     """That were no provider's and no tool's."""
     has_substitutes: bool = False
     faults: int = 0
+    goodbye: Literal["silence", "bye", "more"] | None = None
+    """What the caller did when the agent said goodbye; None: it did not."""
+    closed: float | None = None
+    """When the call ended by itself."""
     rounds: list[float] = field(default_factory=list)
     """When the results of a round were in."""
     line: Timeline = field(default_factory=lambda: Timeline([], [], 0.0, 0.0))
@@ -117,6 +122,9 @@ class _Call:
             await call.start(world.agent("agent 0"))
             await self._talk()
             await self._end()
+            if rng.random() < 0.4:
+                await self._goodbye()
+                await self._end()
         self.walk.line = Timeline.from_audio(call.audio())
         return self.walk
 
@@ -208,13 +216,49 @@ class _Call:
     async def _end(self) -> None:
         """Until nothing runs, and nothing is left to say."""
         world = self.walk.world
-        while True:
+        while self.walk.closed is None:
             await self.walk.call.settled(quiet=0.5)
             if world.is_asking:
                 await self._say(len(self.walk.said), barged_in=False).utterance
             elif not world.is_working:
                 return
             await asyncio.sleep(0.2)
+
+    # -- the end of the call
+
+    async def _goodbye(self) -> None:
+        """The agent says goodbye; the caller is silent, says it too, or has one more thing to say."""
+        rng, done, world = self.rng, self.walk, self.walk.world
+        world.llm_fate = world.tts_fate = None
+        world.says_goodbye = True
+        done.call.session.on("close", self._closed)
+        await asyncio.sleep(rng.uniform(0.0, 1.5))
+        thanks = await self._say(len(done.said), barged_in=False).utterance
+        begins = await self._agent_begins(thanks.end)
+        if begins is None:
+            return
+        done.goodbye = rng.choice(["silence", "bye", "more"])
+        if done.goodbye == "bye":
+            await asyncio.sleep(rng.uniform(0.0, 3.0))
+            await done.call.caller.says(rng.choice(["bye", "bye-bye", "thanks and bye"]))
+        elif done.goodbye == "more":
+            await asyncio.sleep(rng.uniform(0.0, 1.8))
+            self._say(len(done.said), barged_in=True)
+            return
+        await asyncio.sleep(20.0)
+
+    async def _agent_begins(self, after: float) -> float | None:
+        """Wait until the agent is heard after a time; at most 15 s."""
+        while now() < after + 15.0:
+            begins = self.walk.call.timeline.agent_begins(after)
+            if begins is not None:
+                return begins
+            await asyncio.sleep(0.02)
+        return None
+
+    def _closed(self, event: CloseEvent) -> None:
+        if event.reason is CloseReason.TASK_COMPLETED:
+            self.walk.closed = now()
 
 
 def story(walk: Walk) -> str:

@@ -18,6 +18,7 @@ from antiphon import (
     Agent,
     AgentTask,
     ChatMessage,
+    EndCallTool,
     FunctionCall,
     FunctionCallOutput,
     RunContext,
@@ -91,6 +92,8 @@ class World:
     tts_fate: Fate | None = None
     voice_failed: list[float] = field(default_factory=list)
     """When."""
+    says_goodbye: bool = False
+    """The model ends the call at the next turn of the caller."""
     _calls: int = 0
 
     # -- the model
@@ -112,8 +115,11 @@ class World:
         rng = self.rng
         if view.delivery and not view.untold:
             return Reply("")
+        if self.says_goodbye and view.to_caller and view.may_end:
+            self.says_goodbye = False
+            return Reply("", [("end_call", {})])
         calls: list[tuple[str, dict[str, int]]] = []
-        chance = 0.0 if view.delivery or not view.tools else 0.5 if view.to_caller else 0.15
+        chance = 0.0 if view.delivery or view.ends or not view.tools else 0.5 if view.to_caller else 0.15
         if rng.random() < chance:
             calls = [self._call(view) for _ in range(rng.choice([1, 1, 1, 2]))]
         if calls and rng.random() < 0.5:
@@ -204,9 +210,10 @@ class _View:
 
     def __init__(self, request: ChatRequest) -> None:
         self.tools = [tool.id for tool in request.tools if tool.id in _OFTEN] if request.tool_choice != "none" else []
+        self.may_end = any(tool.id == "end_call" for tool in request.tools)
         self.turns: list[str] = []
         self.called: set[int] = set()
-        self.delivery = self.to_caller = False
+        self.delivery = self.to_caller = self.ends = False
         self.instructions = ""
         results: list[str] = []
         told: set[str] = set()
@@ -214,14 +221,14 @@ class _View:
             match item:
                 case ChatMessage(role="user"):
                     self.turns += turns_in(item.text_content or "")
-                    self.to_caller = True
+                    self.to_caller, self.ends = True, False
                 case ChatMessage(role="assistant"):
                     told.update(results_in(item.text_content or ""))
                 case FunctionCall():
                     self.called.add(_argument(item.arguments))
                 case FunctionCallOutput():
                     results += results_in(item.output)
-                    self.to_caller = False
+                    self.to_caller, self.ends = False, item.name == "end_call"
                 case ChatMessage(role="system"):
                     text = item.text_content or ""
                     self.instructions = self.instructions or text
@@ -240,7 +247,7 @@ class _Walker(Agent):
     """An agent with a tool of every kind."""
 
     def __init__(self, world: World, name: str) -> None:
-        super().__init__(instructions=name)
+        super().__init__(instructions=name, tools=[EndCallTool()])
         self.world = world
         self.name = name
 
