@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from websockets.asyncio.client import connect
 
+from antiphon.cli.main import main
 from antiphon.console.access import Access
 from antiphon.console.serve import Place, needs_tls
 from antiphon.console.tls import given_certificate, lan_address, own_certificate
@@ -143,3 +144,22 @@ def test_the_command_serves_until_it_is_told_to_stop(
                 await process.wait()
 
     run(check)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--port", "70000"], "expected a port, 0 to 65535"),
+        (["--port", "-1"], "expected"),
+        (["--max-calls", "0"], "expected a number from 1 on"),
+        (["--tls-cert", "cert.pem"], "--tls-cert and --tls-key belong together"),
+        (["--llm", "nobody"], "no LLM called 'nobody'"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_one_line_and_exit_code_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["dev", str(write(tmp_path, ECHO)), *arguments])
+    told = capsys.readouterr().err
+    assert (left.value.code, says in told, told.count("\n")) == (2, True, 1), told

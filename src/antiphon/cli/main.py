@@ -146,12 +146,12 @@ def _add_sound(parser: argparse.ArgumentParser) -> None:
 
 def _add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to serve at; 0.0.0.0 is all of this machine's")
-    parser.add_argument("--port", type=int, default=8080, help="0 is any that is free")
+    parser.add_argument("--port", type=_port, default=8080, help="0 is any that is free")
     parser.add_argument("--token", help="what a caller must know; by default a new one, and none on this machine alone")
     parser.add_argument("--tls", action="store_true", help="serve https, with a certificate of its own making")
     parser.add_argument("--tls-cert", type=Path, metavar="PEM", help="serve https with this certificate")
     parser.add_argument("--tls-key", type=Path, metavar="PEM", help="the key of --tls-cert")
-    parser.add_argument("--max-calls", type=int, default=20, metavar="N", help="calls at the same time")
+    parser.add_argument("--max-calls", type=_number, default=20, metavar="N", help="calls at the same time")
     parser.add_argument("--calls", type=Path, metavar="FOLDER", help="keep recordings and reports here")
 
 
@@ -169,6 +169,18 @@ def _barge_in(text: str) -> tuple[int, float]:
     if turn < 1 or not 0 <= delay < 3600:
         raise argparse.ArgumentTypeError(f"expected N@SECONDS, for example 2@1.5, got {text!r}")
     return turn, delay
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65_535:
+        raise argparse.ArgumentTypeError(f"expected a port, 0 to 65535, got {text!r}")
+    return int(text)
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 on, got {text!r}")
+    return int(text)
 
 
 # -- commands
@@ -281,6 +293,7 @@ async def _dev(options: argparse.Namespace, server: AgentServer | None) -> None:
         place,
         models=Models(voice, text),
         prewarm=voice.prewarm,
+        opened=screen.address,
         notice=screen.notice,
         limits=Limits(max_calls=options.max_calls),
         folder=options.calls,

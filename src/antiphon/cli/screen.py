@@ -33,6 +33,10 @@ class Screen:
         """Something worth knowing."""
         self._print(Text(line, style="dim"))
 
+    def address(self, url: str) -> None:
+        """What to open in a browser. Terminals that can make it a link do."""
+        self._print(Text.assemble(("Open       ", "dim"), (url, f"bold link {url}")))
+
     def interim(self, text: str) -> None:
         """The caller's words so far; replaced by the next ones. Only on a terminal."""
         if not self.console.is_terminal:

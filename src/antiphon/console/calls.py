@@ -262,6 +262,8 @@ class PageCall:
         self._told_to_end: asyncio.Future[str] = self._loop.create_future()
         self._typed_early: list[str] = []
         """Turns that were typed before the session ran."""
+        self._commit: asyncio.TimerHandle | None = None
+        """Ends a turn once the last of its sound has arrived."""
         self._superseded = asyncio.Event()
         self._silent = asyncio.Event()
         """Set when the session has ended and all that was said is in its history."""
@@ -318,6 +320,8 @@ class PageCall:
             refusal = Refused(CloseCode.INTERNAL, reason)
             self.line.send(protocol.error(reason, fatal=True))
         finally:
+            if self._commit is not None:
+                self._commit.cancel()
             self._silent.set()
             await self._media.aclose()
         await self._file(reason)
@@ -447,10 +451,19 @@ class PageCall:
         return False
 
     def _push(self, session: AgentSession[Any], *, down: bool) -> None:
+        if self._commit is not None:
+            self._commit.cancel()
+            self._commit = None
         if down:
             session.interrupt()
             session.clear_user_turn()
+        elif self._media.lag:
+            self._commit = self._loop.call_later(self._media.lag, self._commit_turn, session)
         else:
+            self._commit_turn(session)
+
+    def _commit_turn(self, session: AgentSession[Any]) -> None:
+        if session.is_running:
             session.commit_user_turn()
 
     # -- afterwards

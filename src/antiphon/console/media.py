@@ -31,6 +31,8 @@ class Media:
     """A call in text; and what the kinds of call with sound have in common."""
 
     kind: Kind = "text"
+    lag: float = 0.0
+    """Seconds that the caller's sound is behind the messages of the page."""
     input: AudioInput | None = None
     output: AudioOutput | None = None
 
@@ -90,6 +92,7 @@ class WebRTCMedia(Media):
     """Sound over WebRTC. Offer and answer travel over the socket of the call."""
 
     kind: Kind = "webrtc"
+    lag = 0.15  # the browser's encoder, the network, and packets that are put in order
 
     def __init__(self, line: Line, limits: Limits, ice_hosts: tuple[str, ...] | None) -> None:
         from antiphon.transports.webrtc import WebRTCCall

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import logging
 import signal
 import socket
@@ -190,20 +191,23 @@ async def serve(
     *,
     models: Models,
     prewarm: Callable[[], Coroutine[None, None, None]],
+    opened: Callable[[str], None],
     notice: Callable[[str], None],
     limits: Limits | None = None,
     folder: Path | None = None,
 ) -> None:
-    """Serve the page until the program is told to stop (Ctrl-C). `notice` is told where, and of every change.
+    """Serve the page until the program is told to stop (Ctrl-C). `opened` is told where, `notice` of every change.
 
     `prewarm` is run beside, so that the first caller does not wait for models.
     """
+    # Models load in threads of their own, and numpy cannot bear to be imported by two of them at a time.
+    await asyncio.to_thread(importlib.import_module, "numpy")
 
     def tell_change() -> None:
         notice(f"{file.path} loaded anew." if file.server is not None else file.problem)
 
     async with page_server(file, place, models=models, limits=limits, folder=folder) as running:
-        notice(f"Open       {running.url}")
+        opened(running.url)
         if needs_tls(place):
             notice("Browsers give the microphone to https pages only, other than on this machine. Add --tls.")
         if file.server is None:
