@@ -18,7 +18,8 @@ from antiphon.testing import (
     run_virtual,
     utterance,
 )
-from antiphon.transport import AudioOutput
+from antiphon.transport import AudioInput, AudioOutput
+from antiphon.transports.recorded import RecordedInput, RecordedOutput
 from antiphon.transports.recorder import RecordingOutput, StereoRecorder
 from antiphon.transports.wav import RecordedCaller
 
@@ -27,8 +28,9 @@ class Fakes(TransportUnderTest):
     """A microphone and a loudspeaker without a line between them and the far end."""
 
     def __init__(self, microphone: FakeMicrophone, speaker: FakeSpeaker) -> None:
-        self.input = self.microphone = microphone
-        self.output = self.speaker = speaker
+        self.input: AudioInput = microphone
+        self.output: AudioOutput = speaker
+        self.microphone, self.speaker = microphone, speaker
         self.microphone_rate = microphone.sample_rate
         self.began = asyncio.get_running_loop().time()
 
@@ -73,6 +75,16 @@ class Recordings(TransportUnderTest):
         self.output.write(AudioFrame(b"\0\x10" * 2400, self.output.sample_rate))
 
 
+class Kept(Fakes):
+    """Fakes whose sound is kept on the way."""
+
+    def __init__(self) -> None:
+        super().__init__(FakeMicrophone(), FakeSpeaker())
+        recorder = StereoRecorder()
+        self.input = RecordedInput(self.microphone, recorder)
+        self.output = RecordedOutput(self.speaker, recorder)
+
+
 def keeps(make: Callable[[], TransportUnderTest], *, exact: bool = True) -> None:
     async def made() -> TransportUnderTest:
         return make()
@@ -87,6 +99,7 @@ def test_the_fakes_keep_the_promises_of_a_transport() -> None:
 
 def test_recorded_calls_keep_the_promises_of_a_transport() -> None:
     keeps(Recordings)
+    keeps(Kept)
 
 
 # -- a line that is not exact
