@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -520,3 +521,14 @@ def test_a_missing_package_is_an_error_with_the_command_that_installs_it() -> No
 def test_the_package_is_not_left_where_programs_would_meet_it() -> None:
     assert AudioProcessing.available()
     assert not any(name.startswith("livekit.rtc") for name in sys.modules)
+
+
+def test_it_works_beside_the_layer_that_answers_for_the_packages_name() -> None:
+    code = (
+        "from antiphon.compat import livekit; livekit.install()\n"
+        "from livekit import rtc; ours = rtc.Room\n"
+        "from antiphon.transports.processing import AudioProcessing\n"
+        "assert AudioProcessing.available()\n"
+        "from livekit import rtc; assert rtc.Room is ours\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
