@@ -62,7 +62,7 @@ READY: Message = {
     "models": "stand-in",
     "transport": "websocket",
 }
-ENDED: Message = {"type": "ended", "reason": "user_initiated", "report": None, "recording": None}
+ENDED: Message = {"type": "ended", "reason": "the caller hung up", "report": None, "recording": None}
 OPENING: Script = (Until("start"), READY)
 CLOSING: Script = (Until("hang_up"), ENDED, Close())
 

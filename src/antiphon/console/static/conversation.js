@@ -56,6 +56,9 @@ export class Conversation {
   /** @type {Signal<Entry>} */
   changed = new Signal();
 
+  /** The tools that run. @type {Set<Work>} */
+  #running = new Set();
+
   /** @param {() => number} now seconds since the call began */
   constructor(now) {
     this.now = now;
@@ -64,6 +67,7 @@ export class Conversation {
   /** A new call: forget the old one. */
   clear() {
     this.entries = [];
+    this.#running.clear();
   }
 
   /** @param {FromServer} message */
@@ -93,6 +97,7 @@ export class Conversation {
       if (entry.kind === "work" && running(entry)) {
         entry.status = "unknown";
         entry.seconds = this.now() - entry.at;
+        this.#running.delete(entry);
       } else if (entry.kind === "words" && !entry.settled) {
         if (entry.text === "") entry.text = entry.interim;
         entry.interim = "";
@@ -104,7 +109,7 @@ export class Conversation {
 
   /** @returns {Work[]} the tools that run */
   get running() {
-    return this.entries.filter((entry) => entry.kind === "work").filter(running);
+    return [...this.#running];
   }
 
   // -- words
@@ -184,6 +189,8 @@ export class Conversation {
     const known = this.entries.findLast((entry) => entry.kind === "work" && entry.id === tool.call_id);
     const entry = known?.kind === "work" ? known : this.#work(tool);
     entry.status = tool.status;
+    if (running(entry)) this.#running.add(entry);
+    else this.#running.delete(entry);
     // A call is done first, and its output known a moment later: what is not told stays.
     if (running(entry)) entry.progress = tool.text ?? entry.progress;
     else {

@@ -4,22 +4,22 @@ import { Call } from "./call.js";
 import { Conversation } from "./conversation.js";
 import { broken } from "./faults.js";
 import { announce } from "./view/announcer.js";
-import { showControls } from "./view/controls.js";
+import { Controls } from "./view/controls.js";
 import { put, some } from "./view/dom.js";
 import { showLog } from "./view/log.js";
 import { notices } from "./view/notices.js";
-import { showStage } from "./view/stage.js";
+import { Stage } from "./view/stage.js";
 import { showSummary } from "./view/summary.js";
 import { watch } from "./wire.js";
 
 const call = new Call();
 const conversation = new Conversation(() => call.seconds);
 const log = showLog(conversation);
-const stage = showStage(call, conversation);
+const stage = new Stage(call, conversation);
 const summary = showSummary(conversation);
 const tell = announce(conversation);
 const problems = notices({ type: () => begin(false), call: () => begin(true) });
-const controls = showControls(call, conversation, begin);
+const controls = new Controls(call, conversation, begin);
 
 /** @param {boolean} voice */
 function begin(voice) {

@@ -1,164 +1,108 @@
-// What a person does: call, hang up, mute, hold to talk, press keys, type.
+// What a person presses: call, hang up, mute, hold to talk. Which of it is there in which phase.
 
-import { make, one, put, some } from "./dom.js";
+import { composer } from "./composer.js";
+import { one, put, some } from "./dom.js";
+import { keypad } from "./keypad.js";
+import { pushToTalk } from "./push.js";
 
 /**
  * @typedef {import("../call.js").Call} Call
- * @typedef {import("../conversation.js").Conversation} Conversation
+ * @typedef {import("../call.js").Phase} Phase
  */
 
-const KEYS = [
-  ["1", ""], ["2", "abc"], ["3", "def"],
-  ["4", "ghi"], ["5", "jkl"], ["6", "mno"],
-  ["7", "pqrs"], ["8", "tuv"], ["9", "wxyz"],
-  ["*", ""], ["0", ""], ["#", ""],
-]; // prettier-ignore
-
-/**
- * @param {Call} call
- * @param {Conversation} conversation
- * @param {(voice: boolean) => void} begin
- */
-export function showControls(call, conversation, begin) {
-  const start = one("call", HTMLButtonElement);
-  const mute = one("mute", HTMLButtonElement);
-  const push = one("push", HTMLButtonElement);
-  const hangUp = one("hang-up", HTMLButtonElement);
-  const keypad = one("keypad", HTMLButtonElement);
-  const pad = some("keys-pad");
-  const core = some("core");
-  const choice = one("push-to-talk", HTMLInputElement);
-  const say = one("say", HTMLInputElement);
-
+export class Controls {
+  #call;
+  #start = one("call", HTMLButtonElement);
+  #hangUp = one("hang-up", HTMLButtonElement);
+  #mute = one("mute", HTMLButtonElement);
+  #choice = one("push-to-talk", HTMLInputElement);
+  #push;
+  #keypad;
+  #line;
   /** The focus lies on "hang up" because there was nothing else while the call came about. */
-  let carried = false;
+  #carried = false;
 
-  start.addEventListener("click", () => begin(true));
-  some("type-only").addEventListener("click", () => begin(false));
-  hangUp.addEventListener("click", () => call.hangUp());
-  mute.addEventListener("click", () => call.mute(!call.muted));
-  keypad.addEventListener("click", () => {
-    pad.hidden = !pad.hidden;
-    keypad.setAttribute("aria-expanded", String(!pad.hidden));
-  });
-  for (const [digit, letters] of KEYS) {
-    const key = make("button", { type: "button", "aria-label": digit }, make("b", {}, digit), make("small", {}, letters));
-    key.addEventListener("click", () => call.press(digit));
-    pad.append(key);
+  /**
+   * @param {Call} call
+   * @param {import("../conversation.js").Conversation} conversation
+   * @param {(voice: boolean) => void} begin
+   */
+  constructor(call, conversation, begin) {
+    this.#call = call;
+    this.#push = pushToTalk(call);
+    this.#keypad = keypad(call);
+    this.#line = composer(call, conversation, begin);
+    this.#choice.checked = new URLSearchParams(location.search).has("push_to_talk");
+    this.#start.addEventListener("click", () => begin(true));
+    some("type-only").addEventListener("click", () => begin(false));
+    this.#hangUp.addEventListener("click", () => call.hangUp());
+    this.#mute.addEventListener("click", () => call.mute(!call.muted));
+    call.changed.listen((phase) => {
+      const had = document.activeElement;
+      this.#place(phase);
+      this.#label(phase);
+      if (had) this.#keepFocus(phase, had);
+    });
   }
-  holdToTalk(call, push);
-  compose(call, conversation, say, begin);
 
-  call.changed.listen((phase) => {
-    const { on } = call;
-    const live = phase.name === "live";
-    const had = document.activeElement;
+  /** The next call is to be held by pushing to talk. */
+  get pushToTalk() {
+    return this.#choice.checked;
+  }
+
+  /** Put the cursor where turns are typed. */
+  focusTyping() {
+    this.#line.focus();
+  }
+
+  /** Buttons have their places before they can be used, so that nothing moves when they can. @param {Phase} phase */
+  #place(phase) {
+    const calling = this.#call.on || phase.name === "ending";
+    const { voice, pushToTalk } = this.#call.manner;
     document.documentElement.dataset.phase = phase.name;
-    start.hidden = on || phase.name === "ending";
-    core.hidden = !start.hidden;
-    hangUp.hidden = !start.hidden;
-    const naming = phase.name === "ending" ? "Hanging up" : live ? "Hang up" : "Cancel";
-    put(/** @type {Element} */ (hangUp.querySelector("span")), naming);
-    // They have their places before they can be used, so that nothing moves when they can.
-    const { voice, pushToTalk } = call.manner;
-    mute.hidden = !start.hidden || !voice || pushToTalk;
-    push.hidden = !start.hidden || !voice || !pushToTalk;
-    keypad.hidden = !start.hidden;
-    for (const button of [mute, push, keypad]) button.disabled = !live;
-    hangUp.setAttribute("aria-disabled", String(phase.name === "ending"));
-    if (!live) {
-      pad.hidden = true;
-      keypad.setAttribute("aria-expanded", "false");
-    }
-    press(mute, call.muted, call.muted ? "Unmute" : "Mute", call.muted ? "#muted" : "#mic");
-    press(push, call.pushed, call.pushed ? "Listening" : "Hold to talk", "#mic");
-    put(/** @type {Element} */ (start.querySelector("span")), phase.name === "ended" ? "Call again" : "Call");
-    say.placeholder = live ? "Type instead of talking" : "Type to call without voice";
-    // A key that was pressed must not be gone under the finger: focus goes to what took its place. It does not stay
-    // on "hang up", where a second press would end what the first began.
-    const orphaned = had instanceof HTMLElement && had.closest("[hidden], :disabled") !== null;
-    if (orphaned || (live && carried && had === hangUp)) {
-      [push, mute, hangUp, start].find((node) => !node.hidden && !node.disabled)?.focus({ preventScroll: true });
-    }
-    carried = !live && on && (carried || orphaned);
-  });
-  choice.checked = new URLSearchParams(location.search).has("push_to_talk");
-  return { get pushToTalk() { return choice.checked; }, focusTyping: () => say.focus() }; // prettier-ignore
-}
-
-/** @param {HTMLElement} button @param {boolean} down @param {string} name @param {string} picture */
-function press(button, down, name, picture) {
-  button.setAttribute("aria-pressed", String(down));
-  put(/** @type {Element} */ (button.querySelector("span")), name);
-  button.querySelector("use")?.setAttribute("href", picture);
-}
-
-/** The button and the space bar. @param {Call} call @param {HTMLElement} button */
-function holdToTalk(call, button) {
-  button.addEventListener("pointerdown", (event) => {
-    button.setPointerCapture(event.pointerId);
-    call.push(true);
-  });
-  for (const end of ["pointerup", "pointercancel", "lostpointercapture"]) {
-    button.addEventListener(end, () => call.push(false));
+    document.documentElement.dataset.voice = String(voice);
+    this.#start.hidden = calling;
+    some("core").hidden = !calling;
+    this.#hangUp.hidden = !calling;
+    this.#mute.hidden = !calling || !voice || pushToTalk;
+    this.#push.hidden = !calling || !voice || !pushToTalk;
+    this.#keypad.hidden = !calling;
+    for (const button of [this.#mute, this.#push, this.#keypad]) button.disabled = phase.name !== "live";
+    // Not disabled: it would lose the focus that belongs to "call again".
+    this.#hangUp.setAttribute("aria-disabled", String(phase.name === "ending"));
   }
-  // A long press on a phone is no wish for a menu.
-  button.addEventListener("contextmenu", (event) => event.preventDefault());
 
-  /** @param {KeyboardEvent} event @returns {boolean} */
-  const ours = (event) => {
-    if (event.code !== "Space" || !call.manner.pushToTalk || call.phase.name !== "live") return false;
-    const { target } = event;
-    if (!(target instanceof HTMLElement)) return true;
-    return target === button || target.closest("input, textarea, select, button, summary, a, audio") === null;
-  };
-  document.addEventListener("keydown", (event) => {
-    if (!ours(event)) return;
-    event.preventDefault();
-    if (!event.repeat) call.push(true);
-  });
-  document.addEventListener("keyup", (event) => {
-    if (!ours(event) && !call.pushed) return;
-    if (event.code !== "Space") return;
-    event.preventDefault();
-    call.push(false);
-  });
-  // A key that is let go while another window has the keyboard is not heard of.
-  addEventListener("blur", () => call.push(false));
+  /** @param {Phase} phase */
+  #label(phase) {
+    const { muted, pushed } = this.#call;
+    const hangUp = phase.name === "live" ? "Hang up" : phase.name === "ending" ? "Hanging up" : "Cancel";
+    name(this.#start, phase.name === "ended" ? "Call again" : "Call");
+    name(this.#hangUp, hangUp);
+    name(this.#mute, muted ? "Unmute" : "Mute");
+    name(this.#push, pushed ? "Listening" : "Hold to talk");
+    this.#mute.querySelector("use")?.setAttribute("href", muted ? "#muted" : "#mic");
+    this.#mute.setAttribute("aria-pressed", String(muted));
+    this.#push.setAttribute("aria-pressed", String(pushed));
+  }
+
+  /**
+   * What was pressed must not be gone under the finger: focus goes to what took its place. It does not stay on "hang
+   * up", where a second press would end what the first began.
+   * @param {Phase} phase
+   * @param {Element} had
+   */
+  #keepFocus(phase, had) {
+    const live = phase.name === "live";
+    const orphaned = had.closest("[hidden], :disabled") !== null;
+    if (orphaned || (live && this.#carried && had === this.#hangUp)) {
+      const next = [this.#push, this.#mute, this.#hangUp, this.#start].find((one) => !one.hidden && !one.disabled);
+      next?.focus({ preventScroll: true });
+    }
+    this.#carried = !live && this.#call.on && (this.#carried || orphaned);
+  }
 }
 
-/**
- * @param {Call} call
- * @param {Conversation} conversation
- * @param {HTMLInputElement} say
- * @param {(voice: boolean) => void} begin
- */
-function compose(call, conversation, say, begin) {
-  /** Typed before the call was there. */
-  let unsent = "";
-  /** @param {string} text */
-  const send = (text) => {
-    conversation.typed(text);
-    call.type(text);
-  };
-  some("composer").addEventListener("submit", (event) => {
-    event.preventDefault();
-    const text = say.value.trim();
-    if (text === "" || unsent !== "") return;
-    say.value = "";
-    if (call.phase.name === "live") return send(text);
-    unsent = text;
-    if (!call.on) begin(false);
-  });
-  call.changed.listen((phase) => {
-    if (unsent === "") return;
-    const text = unsent;
-    if (phase.name === "live") {
-      unsent = "";
-      send(text);
-    } else if (phase.name === "idle" || phase.name === "ended") {
-      unsent = "";
-      if (say.value === "") say.value = text;
-    }
-  });
+/** @param {HTMLButtonElement} button @param {string} text */
+function name(button, text) {
+  put(/** @type {Element} */ (button.querySelector("span")), text);
 }
