@@ -230,7 +230,7 @@ class _Call:
         """The agent says goodbye; the caller is silent, says it too, or has one more thing to say."""
         rng, done, world = self.rng, self.walk, self.walk.world
         world.llm_fate = world.tts_fate = None
-        world.says_goodbye = True
+        world.last_turn = f"t{len(done.said)}"
         done.call.session.on("close", self._closed)
         await asyncio.sleep(rng.uniform(0.0, 1.5))
         thanks = await self._say(len(done.said), barged_in=False).utterance

@@ -92,8 +92,8 @@ class World:
     tts_fate: Fate | None = None
     voice_failed: list[float] = field(default_factory=list)
     """When."""
-    says_goodbye: bool = False
-    """The model ends the call at the next turn of the caller."""
+    last_turn: str | None = None
+    """The turn at which the model ends the call."""
     _calls: int = 0
 
     # -- the model
@@ -115,8 +115,7 @@ class World:
         rng = self.rng
         if view.delivery and not view.untold:
             return Reply("")
-        if self.says_goodbye and view.to_caller and view.may_end:
-            self.says_goodbye = False
+        if view.to_caller and view.may_end and self.last_turn in view.turns[-1:]:
             return Reply("", [("end_call", {})])
         calls: list[tuple[str, dict[str, int]]] = []
         chance = 0.0 if view.delivery or view.ends or not view.tools else 0.5 if view.to_caller else 0.15
