@@ -18,7 +18,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, NoReturn, Self, TypeAlias
 
 from antiphon.errors import UsageError
 
@@ -29,7 +29,7 @@ _ids = itertools.count(1)
 
 def new_id(prefix: str) -> str:
     """An identifier that is unique in this process, for example "item_17"."""
-    return f"{prefix}_{next(_ids):x}"
+    return f"{prefix}_{next(_ids)}"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,7 +60,7 @@ ChatContent: TypeAlias = str | ImageContent
 class _Item:
     created_at: float = field(default_factory=time.time)
     """Seconds since the epoch; the order of `ChatContext.insert`."""
-    wire: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    wire: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Provider forms by provider format name, kept by the providers. Never part of a dump."""
 
     def model_dump(self) -> dict[str, Any]:
@@ -86,18 +86,37 @@ def _plain(value: Any) -> Any:
     return value
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, init=False)
 class ChatMessage(_Item):
     """Something said or written. For an assistant it is what was *heard*, not what was planned."""
 
     role: ChatRole
     content: list[ChatContent]
-    id: str = field(default_factory=lambda: new_id("item"))
-    interrupted: bool = False
+    id: str
+    interrupted: bool
     """True when less was heard than was to be said."""
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any]
     """`raw`: the text as the model wrote it, where it differs from what was spoken."""
-    type: Literal["message"] = "message"
+    type: Literal["message"]
+
+    def __init__(  # by hand: most of a history are messages, and this takes half the time
+        self,
+        role: ChatRole,
+        content: list[ChatContent],
+        id: str | None = None,
+        interrupted: bool = False,
+        extra: dict[str, Any] | None = None,
+        created_at: float | None = None,
+        type: Literal["message"] = "message",
+    ) -> None:
+        self.created_at = time.time() if created_at is None else created_at
+        self.wire = {}
+        self.role = role
+        self.content = content
+        self.id = f"item_{next(_ids)}" if id is None else id
+        self.interrupted = interrupted
+        self.extra = {} if extra is None else extra
+        self.type = type
 
     @property
     def text_content(self) -> str | None:
@@ -236,18 +255,12 @@ class ChatContext:
         extra: dict[str, Any] | None = None,
     ) -> ChatMessage:
         """Append a message, or insert it in time when `created_at` (seconds since the epoch) is given."""
-        message = ChatMessage(
-            role=role,
-            content=[content] if isinstance(content, str) else list(content),
-            id=id or new_id("item"),
-            interrupted=interrupted,
-            extra={} if extra is None else extra,
-        )
-        if created_at is None:
-            self.append(message)
-        else:
-            message.created_at = created_at
+        parts: list[ChatContent] = [content] if isinstance(content, str) else list(content)
+        message = ChatMessage(role, parts, id or None, interrupted, extra, created_at)
+        if created_at is not None:
             self.insert(message)
+        else:
+            self._items.append(message)
         return message
 
     def append(self, item: ChatItem) -> None:
@@ -426,13 +439,17 @@ def _tool_names(tools: Iterable[Any]) -> Iterator[str]:
             yield tool.id
 
 
+def _read_only() -> UsageError:
+    return UsageError(
+        "this chat context is read-only: change a copy (chat_ctx.copy()) and give it to agent.update_chat_ctx()"
+    )
+
+
 class ReadOnlyItems(list[ChatItem]):
     """The items of a read-only context: a list that refuses to be changed."""
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
-        raise UsageError(
-            "this chat context is read-only: change a copy (chat_ctx.copy()) and give it to agent.update_chat_ctx()"
-        )
+        raise _read_only()
 
     append = extend = insert = remove = pop = clear = sort = reverse = _refuse
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
@@ -459,8 +476,11 @@ class ReadOnlyChatContext(ChatContext):
     def items(self, items: list[ChatItem]) -> None:
         self._refuse()
 
-    def _refuse(self) -> None:
-        ReadOnlyItems()._refuse()
+    def _refuse(self) -> NoReturn:
+        raise _read_only()
+
+    def add_message(self, **_: Any) -> ChatMessage:
+        self._refuse()
 
     def append(self, item: ChatItem) -> None:
         self._refuse()
