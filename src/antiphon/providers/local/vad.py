@@ -80,7 +80,7 @@ class SileroStream(VADStream):
 
         self._network = network
         self._options = options
-        self._resampler = Resampler(_RATE)
+        self._resampler = Resampler(_RATE, quality="LQ")
         self._memory: NDArray[np.float32] = np.zeros((2, 1, 128), np.float32)
         self._input: NDArray[np.float32] = np.zeros((1, _CONTEXT + _WINDOW), np.float32)
         self._rate = np.array(_RATE)
