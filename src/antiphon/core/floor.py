@@ -424,7 +424,7 @@ class Floor:
         """It gets no more rounds: what runs is finished, what was said is played, nothing follows."""
         step = speech.step
         if speech.stage is Stage.GENERATING and step is not None and not step.generated:
-            if not any(c.gate is Gate.RUNNING for c in step.calls):
+            if not any(c.gate in (Gate.RUNNING, Gate.CLOSED) for c in step.calls):
                 self.interrupt(speech, force=True)
                 return
             self.out.withdraw(step.gen)
@@ -493,7 +493,16 @@ class Floor:
                 created_at=wall,
             ),
         )
+        done.known_to = {agent}
         self.history.pair(*done.pair, agent)
+
+    def let_know(self, agent: str, calls: list[OpenCall]) -> None:
+        """An agent is to speak of calls that another made: it took over while they ran."""
+        for call in calls:
+            if call.pair is not None and agent not in call.known_to:
+                call.known_to.add(agent)
+                for item in call.pair:
+                    self.out.send(Record(item, agent, carried=True))
 
     def record_result(self, run: Run, suffix: str, done: OpenCall) -> None:
         """Write what a background tool reported as a pair of its own."""
@@ -504,18 +513,18 @@ class Floor:
     def offer(
         self,
         done: OpenCall,
-        agent: str,
         frame: Frame,
         *,
         final: bool,
         handoff: Handoff | None = None,
         covered: bool = False,
     ) -> Offer:
-        """The caller should hear of a call that is in the context of `agent`."""
+        """The caller should hear of a call, from whoever is in charge of the frame."""
         offer = Offer(self.out.new_id(), done.call.call_id, frame, final, handoff, covered=covered)
         if done.pair is not None:
             offer.pair = done.pair
-            offer.known_to = {(agent, item.id) for item in done.pair}
+            self.let_know(frame.agent, [done])
+            offer.known_to = {(one, item.id) for one in done.known_to for item in done.pair}
         self.offers.add(offer)
         return offer
 
@@ -606,7 +615,7 @@ class Floor:
             self.request_handoff(speech.frame, handoff)
         if speech.interrupted or speech.failed:
             for _, call in speech.writes:
-                offer = self.offer(call, speech.agent, speech.frame, final=True, covered=speech.heard)
+                offer = self.offer(call, speech.frame, final=True, covered=speech.heard)
                 offer.told = list(speech.said)
                 offer.known_to.update((speech.agent, item.id) for item in speech.said)
         self.emit("speech_done", speech=speech.id)

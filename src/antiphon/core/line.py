@@ -170,7 +170,7 @@ class Line:
     def _is_dry(self) -> bool:
         """The loudspeaker waits for sound that is not made yet."""
         first = self.segments[0] if self.segments else None
-        return first is not None and first.sound is Sound.PLAYING and first.voice is Voice.SILENT
+        return first is not None and first.sound is Sound.PLAYING and first.voice is Voice.SILENT and not first.fading
 
     def _overtakes(self, segment: Segment) -> bool:
         """A filler goes even before what the loudspeaker has already; before another filler, once it has sound."""

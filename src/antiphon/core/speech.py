@@ -86,6 +86,8 @@ class OpenCall:
     """The output is progress; the tool goes on in the background."""
     handoff: Handoff | None = None
     images: tuple[ImageContent, ...] = ()
+    known_to: set[str] = field(default_factory=set)
+    """Agents whose context has its pair."""
     pair: Pair | None = None
     """As the history has it."""
 

@@ -48,7 +48,7 @@ def updated(floor: Floor, fact: ToolUpdated) -> None:
     floor.record_result(run, f"update_{run.updates}", done)
     if not fact.silent:
         frame = floor.home(run)
-        floor.offer(done, frame.agent, frame, final=False)
+        floor.offer(done, frame, final=False)
 
 
 def returned(floor: Floor, fact: ToolReturned) -> None:
@@ -81,7 +81,7 @@ def _deliver(floor: Floor, run: Run, fact: ToolReturned) -> None:
     floor.record_result(run, "finished", done)
     frame = floor.home(run)
     if fact.reply:
-        floor.offer(done, frame.agent, frame, final=True, handoff=fact.handoff)
+        floor.offer(done, frame, final=True, handoff=fact.handoff)
     elif fact.handoff is not None:
         floor.request_handoff(frame, fact.handoff)
 
@@ -228,6 +228,7 @@ def _close_round(floor: Floor, speech: Speech, step: Step) -> None:
         for c in step.calls
         if (c.policy.effect == "writes" or c.was_protected) and c.reply and not c.is_error and not c.update
     ]
+    calls = list(step.calls)
     floor.record_round(speech, step)
     if handoff is not None:
         floor.request_handoff(speech.frame, handoff)
@@ -235,6 +236,7 @@ def _close_round(floor: Floor, speech: Speech, step: Step) -> None:
     speech.owes = wants_reply or (speech.owes and not step.segment.text)
     if (speech.owes or floor.owed) and not speech.last_round:
         floor.answer(speech)
+        floor.let_know(speech.frame.agent, calls)
         may_call = speech.rounds < floor.options.max_tool_steps and not speech.farewell and not only_updates
         floor.begin_step(speech, tools=may_call)
     else:

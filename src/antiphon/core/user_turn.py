@@ -141,6 +141,7 @@ class UserTurn:
     def speech_started(self, now: float) -> None:
         """Voice: whatever was about to be committed goes on."""
         if not self.speaking:
+            self._taken = ""
             self._spoke_at = now
             self._learn_pause(now)
             if not self.has_floor:
@@ -164,7 +165,7 @@ class UserTurn:
 
     def transcribed(self, text: str, *, final: bool, now: float) -> None:
         """Words. An interim text replaces the interim text before it."""
-        text = text.strip().removeprefix(self._taken).lstrip()
+        text = self._untaken(text)
         before = self.text
         if self._began_at is None:
             self._began_at = now
@@ -185,6 +186,13 @@ class UserTurn:
             self.ready = self.ready and (self.overruled or not self.speaking)
         if text and not self._voiced:  # no voice detector tells where silence is: it begins after the latest words
             self._silent_since = now
+
+    def _untaken(self, text: str) -> str:
+        """The words without those that the turn before took already."""
+        if not self._taken:
+            return text.strip()
+        words, taken = text.split(), self._taken.split()
+        return " ".join(words[len(taken) :] if words[: len(taken)] == taken else words)
 
     def predicted(self, version: int, probability: float) -> None:
         """A detector's opinion; void if the words have changed since."""

@@ -364,10 +364,10 @@ class Hush:
         if shadow.closing or shadow.may_end or shadow.paused or shadow.leaving:
             return None
         bridge = self._bridge
-        if bridge is not None and not bridge.done:  # It is about to be heard, or was cut.
-            return None if bridge.interrupted else max(self._bridged_at, self._held_up_until) + self._prompt
         if any(one.place is Place.STOPPING or one.stalled or shadow._gone_by_now(one) for one in shadow.sink):
             return None
+        if bridge is not None and not bridge.done:  # It is about to be heard, or was cut.
+            return None if bridge.interrupted else max(self._bridged_at, self._held_up_until) + self._prompt
         first = shadow.first
         if first is not None and (first.ready or first.speech.filler):
             return None
@@ -509,6 +509,8 @@ class Shadow:
         """Begun by the model, neither adopted nor declined."""
         self.heard_turns: dict[int, str] = {}
         """Turns that the model took, and their words; "" while they are not known."""
+        self.words_due: dict[int, float] = {}
+        """When their words come too late."""
         self.wordless: set[int] = set()
         """Those that were committed without words and are to be answered."""
         self.committed_wordless: set[int] = set()
@@ -695,6 +697,7 @@ class Shadow:
 
     def _turn_taken(self, fact: f.TurnTaken) -> None:
         self.heard_turns[fact.turn] = fact.text or ""
+        self.words_due[fact.turn] = self.now + self.options.words_timeout
         if fact.text is not None:
             self.heard_words.add(fact.text.split()[0])
             self.typed.add(fact.text)
@@ -703,6 +706,9 @@ class Shadow:
         self.counters["turn taken by the model" if fact.text else "turn without words"] += 1
 
     def _turn_transcribed(self, fact: f.TurnTranscribed) -> None:
+        due = self.words_due.get(fact.turn)
+        if due is not None and self.last >= due - EPSILON:
+            return  # The core may have taken it for a turn without words.
         if fact.text and not self.heard_turns.get(fact.turn):
             self.heard_turns[fact.turn] = fact.text
             self.heard_words.add(fact.text.split()[0])
@@ -720,6 +726,7 @@ class Shadow:
 
     def _commit_audio(self, command: do.CommitAudio) -> None:
         self.heard_turns[command.turn] = ""
+        self.words_due[command.turn] = self.now + self.options.words_timeout
         self.counters["turn by sound alone"] += 1
 
     def _adopt(self, command: do.Adopt) -> None:
@@ -875,9 +882,10 @@ class Shadow:
 
     def _let_next_sound(self, since: float) -> None:
         """What was first on the line is gone: the clock of what is first now runs."""
-        put_first = any(one.put_first and not self._gone_by_now(one) for one in self.sink)
+        put_first = False
         for one in self.sink:
             one.overtaken = one.overtaken and put_first
+            put_first = put_first or (one.put_first and not self._gone_by_now(one))
         for one in self.sink:
             if one.stalled or (one.place is Place.STOPPING and self._gone_by_now(one)):
                 continue
@@ -1225,7 +1233,7 @@ class Shadow:
         gen.basis = Basis(command, len(self.records.get(command.agent, ())), self.changes)
         self.held[gen.number] = gen
         text = command.open[-1].text_content or "" if type(command.open[-1]) is ChatMessage else ""
-        self.tries = self.tries + 1 if text.startswith(self.tried) else 1
+        self.tries = self.tries + 1 if f"{text} ".startswith(f"{self.tried} ") else 1
         self.tried = text
         if self.tries > self.options.turns.preemptive_generation.max_retries:
             self._fail("ahead", f"{command} is try {self.tries} of one turn")
