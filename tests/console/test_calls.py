@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
 import sys
 import urllib.request
 import wave
@@ -387,5 +388,46 @@ def test_a_call_whose_report_cannot_be_written_ends_without_one(tmp_path: Path) 
             await page.wait_for("ready")
             await page.send("hang_up")
             await page.wait_for("ended", report=None, recording=None)
+
+    run(check)
+
+
+def test_shutdown_callbacks_learn_why_the_call_ended(tmp_path: Path) -> None:
+    agent = """
+    from pathlib import Path
+    from antiphon import Agent, AgentServer, AgentSession, JobContext
+    from antiphon.testing import FakeLLM
+
+    server = AgentServer()
+
+    @server.rtc_session
+    async def entrypoint(context: JobContext):
+        context.add_shutdown_callback(lambda reason: Path(__file__).with_suffix(".txt").write_text(reason))
+        await AgentSession(llm=FakeLLM([])).start(agent=Agent(instructions=""), room=context.room)
+    """
+
+    async def check() -> None:
+        async with serving(write(tmp_path, agent)) as server, Page(server.url, audio=False) as page:
+            await page.wait_for("ready")
+            await page.send("hang_up")
+            await page.wait_for("ended")
+
+    run(check)
+    assert (tmp_path / "agent.txt").read_text() == "the caller hung up"
+
+
+def test_the_report_of_a_spoken_call_has_measured_latencies(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with serving(write(tmp_path, VOICE)) as server, Page(server.url) as page:
+            await page.wait_for("ready")
+            await page.asks("A typed turn does not count.")
+            page.speak(speech(0.5, RATE))
+            await page.until(lambda: len(page.of("message", role="assistant")) == 2)
+            await page.send("hang_up")
+            ended = await page.wait_for("ended")
+            _, _, body = await get(server.url + ended["report"])
+            values = re.search(rb'"latency": \{[^}]*"values": \[([\d.]+)\]', body)
+            assert values is not None
+            assert 200 < float(values.group(1)) < 5000
 
     run(check)

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, assert_never
 from antiphon.chat import ChatContext
 from antiphon.cli.call import describe_models, raise_error, start_session
 from antiphon.cli.call_log import CallLog
-from antiphon.cli.report import Sound
+from antiphon.cli.report import Sound, answers
 from antiphon.console import protocol
-from antiphon.console.access import Access, Allowance, Limits
+from antiphon.console.access import Access, Limits
 from antiphon.console.archive import Archive
+from antiphon.console.incoming import Incoming
 from antiphon.console.line import Line
 from antiphon.console.media import media_for
 from antiphon.console.narration import Narration
@@ -28,6 +29,7 @@ from antiphon.console.protocol import CloseCode, Message, Refused, Start
 from antiphon.console.reload import AgentFile
 from antiphon.errors import AntiphonError, SessionClosed
 from antiphon.protocols import ModelResolver
+from antiphon.server.job import JobContext
 from antiphon.server.room import Room
 from antiphon.server.server import AgentServer
 from antiphon.session import AgentSession
@@ -43,7 +45,7 @@ T = TypeVar("T")
 
 MAX_CALL = 3600.0
 """Seconds after which a call ends, whatever happens."""
-MAX_RECORDING = 100_000_000
+MAX_RECORDING = 200_000_000
 """Bytes of sound in memory, both directions together, after which a call is not recorded any further."""
 POLITENESS = 2.0
 """Seconds that a call has to come to a rest when the agent file has changed."""
@@ -189,50 +191,6 @@ class Calls:
             logger.warning("%d calls did not end within %g s", len(self._running), timeout)
 
 
-class Incoming:
-    """What comes from one page, within the limits."""
-
-    def __init__(self, socket: WebSocket, limits: Limits) -> None:
-        self._socket = socket
-        self._limits = limits
-        self._allowance = Allowance(limits.messages_per_second, limits.messages_burst)
-
-    async def start(self) -> Start:
-        """The first message. Raises `Refused` if it is another one, or late."""
-        try:
-            async with asyncio.timeout(self._limits.start_timeout):
-                first = await self.next()
-        except TimeoutError:
-            raise Refused(
-                CloseCode.NO_START, f"expected a start message within {self._limits.start_timeout:g} s, got nothing."
-            ) from None
-        message = protocol.parse(first) if isinstance(first, str) else None
-        if not isinstance(message, Start):
-            got = "a binary frame" if message is None else message.type
-            raise Refused(CloseCode.MALFORMED, f"expected start as the first message, got {got}.")
-        return message
-
-    async def next(self) -> str | bytes | None:
-        """The next frame; None when the page is gone. Raises `Refused` for more than is allowed."""
-        received = await self._socket.receive()
-        if received["type"] == "websocket.disconnect":
-            return None
-        if not self._allowance.take(1, asyncio.get_running_loop().time()):
-            raise Refused(
-                CloseCode.TOO_MANY, f"more than {self._limits.messages_per_second:g} messages a second. Send fewer."
-            )
-        text: str | None = received.get("text")
-        if text is None:
-            data: bytes = received["bytes"]
-            return data
-        if len(text) > self._limits.max_text:
-            raise Refused(
-                CloseCode.TOO_LARGE,
-                f"a message of {len(text)} characters: expected {self._limits.max_text} at most.",
-            )
-        return text
-
-
 class PageCall:
     """One call."""
 
@@ -324,7 +282,8 @@ class PageCall:
                 self._commit.cancel()
             self._silent.set()
             await self._media.aclose()
-        await self._file(reason)
+        # A page that was refused learns why from the code; `ended` would tell it that all is well.
+        await self._file(reason, tell=refusal is None or refusal.code is CloseCode.INTERNAL)
         if refusal is not None:
             raise refusal
         return reason
@@ -347,19 +306,28 @@ class PageCall:
                 if self._earlier is not None:
                     job.continue_from(self._earlier)
                 job.on_session(self._attach)
-                session = await self._unless_over(start_session(job))
-                for text in self._typed_early:
-                    session.submit_user_turn(text)
-                async with asyncio.timeout(MAX_CALL):
-                    await self._unless_over(job.wait_for_shutdown())
-                raise_error(job)
-                return job.reason
-        except TimeoutError:
-            return f"the call was ended after {MAX_CALL:g} s"
+                try:
+                    return await self._converse(job)
+                except (_Over, Refused) as over:
+                    job.shutdown(str(over))
+                    raise
         finally:
             for task in self._ends:
                 task.cancel()
             await asyncio.gather(*self._ends, return_exceptions=True)
+
+    async def _converse(self, job: JobContext) -> str:
+        session = await self._unless_over(start_session(job))
+        for text in self._typed_early:
+            if session.is_running:
+                session.submit_user_turn(text)
+        try:
+            async with asyncio.timeout(MAX_CALL):
+                await self._unless_over(job.wait_for_shutdown())
+        except TimeoutError:
+            raise _Over(f"the call was ended after {MAX_CALL:g} s") from None
+        raise_error(job)
+        return job.reason
 
     async def _unless_over(self, work: Coroutine[Any, Any, T]) -> T:
         """Do `work`. Raises `_Over` or `Refused` if the call ends before it is done."""
@@ -479,23 +447,33 @@ class PageCall:
         except SessionClosed:
             return None
 
-    async def _file(self, reason: str) -> None:
+    async def _file(self, reason: str, *, tell: bool) -> None:
         """File it, and tell the page where."""
+        report_path = recording_path = None
         chat_ctx = self._chat_ctx()
-        if chat_ctx is None:  # no session ever ran
-            self.line.send(protocol.ended(reason, report=None, recording=None))
-            return
-        report = self._log.report(self._now())
-        sound = None
-        if self._recorder is not None and self._output is not None and self._recorder.duration > 0:
-            caller = [Span(turn.started, turn.ended) for turn in report.turns if turn.role == "user"]
-            sound = Sound(self._recorder, caller, self._output.cuts)
-        filed = await self._calls.archive.file(
-            self.id,
-            report,
-            title=f"Call with {self._calls.file.path.name}",
-            models=self._models,
-            sound=sound,
-            chat_ctx=chat_ctx,
-        )
-        self.line.send(protocol.ended(reason, report=filed.report_path, recording=filed.recording_path))
+        if chat_ctx is not None:  # a session ran
+            report = self._log.report(self._now(), await asyncio.to_thread(self._delays))
+            filed = await self._calls.archive.file(
+                self.id,
+                report,
+                title=f"Call with {self._calls.file.path.name}",
+                models=self._models,
+                sound=self._sound(),
+                chat_ctx=chat_ctx,
+            )
+            report_path, recording_path = filed.report_path, filed.recording_path
+        if tell:
+            self.line.send(protocol.ended(reason, report=report_path, recording=recording_path))
+
+    def _sound(self) -> Sound | None:
+        if self._recorder is None or self._output is None or not self._recorder.duration:
+            return None
+        # What was typed takes no time.
+        spoken = [Span(t.started, t.ended) for t in self._log.turns if t.role == "user" and t.ended > t.started]
+        return Sound(self._recorder, spoken, self._output.cuts)
+
+    def _delays(self) -> list[float | None]:
+        """From the end of each spoken turn to the agent's first sound, in seconds, as measured on the recording."""
+        sound = self._sound()
+        found = [] if sound is None else answers(sound.recorder, sound.caller)
+        return [None if answer is None else answer.delay for answer in found]

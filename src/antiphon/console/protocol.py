@@ -79,7 +79,7 @@ class Text(_FromPage):
     """A turn that was typed."""
 
     type: Literal["text"]
-    text: Annotated[str, Field(min_length=1, max_length=8_000)]
+    text: Annotated[str, Field(pattern=r"\S", max_length=8_000)]
 
 
 class Push(_FromPage):
