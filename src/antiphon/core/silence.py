@@ -33,6 +33,7 @@ class Silence:
         "_caller_heard_last",
         "_filler",
         "_floor",
+        "_free_at",
         "_heard_since",
         "_is_of_tool",
         "_lines",
@@ -66,6 +67,8 @@ class Silence:
         """Since when it had been silent then, or the caller had waited."""
         self._waiting_since: float | None = None
         """Since when the caller waits in silence, and work is pending; None: they do not."""
+        self._free_at: float | None = None
+        """When nothing was pending last."""
         self._wait_began = 0.0
         """The same for the whole wait, fillers included."""
         self._bridged_at = float("-inf")
@@ -96,9 +99,12 @@ class Silence:
         if self._quiet_since is None:
             self._quiet_since = self._end_of_sound(now)
         if not self._is_pending():
-            self._waiting_since = None
+            self._free_at = now
             self._discard()
             return False
+        if self._free_at is not None and now > self._free_at:  # else one thing passed on to the next
+            self._waiting_since = None
+        self._free_at = None
         if self._waiting_since is None:
             self._begin_to_wait(fell_silent)
         if self._is_outrun():
