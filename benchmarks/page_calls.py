@@ -15,7 +15,8 @@ import re
 import statistics
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,28 @@ def as_given(wanted: Mapping[ModelKind, Any]) -> Mapping[ModelKind, Any]:
     return {kind: model if is_given(model) else None for kind, model in wanted.items()}
 
 
+@asynccontextmanager
+async def watching_stalls(who: str) -> AsyncIterator[None]:
+    """Print by how much this process woke up late at worst: by its own doing, or that of a busy machine."""
+    loop = asyncio.get_running_loop()
+    worst = 0.0
+
+    async def watch() -> None:
+        nonlocal worst
+        while True:
+            due = loop.time() + 0.02
+            await asyncio.sleep(0.02)
+            worst = max(worst, loop.time() - due)
+
+    task = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+        print(f"longest stall of the {who}: {1000 * worst:.0f} ms", flush=True)
+
+
 async def serve(calls: int) -> None:
     """Both servers, until standard input ends."""
     with tempfile.TemporaryDirectory() as folder:
@@ -83,7 +106,8 @@ async def serve(calls: int) -> None:
         async with page_server(talk_file, Place(port=0), **options) as one:  # type: ignore[arg-type]  # mixed values
             async with page_server(echo_file, Place(port=0), **options) as two:  # type: ignore[arg-type]
                 print(one.url, two.url, flush=True)
-                await asyncio.to_thread(sys.stdin.read)
+                async with watching_stalls("server"):
+                    await asyncio.to_thread(sys.stdin.read)
 
 
 async def caller(url: str, number: int, until: float) -> tuple[float, int, list[float]]:
@@ -164,10 +188,12 @@ async def measure(calls: int, seconds: float, echoes: int) -> None:
         until = began + seconds
         callers = [caller(talk_url, number, until) for number in range(calls)]
         beepers = [beeper(echo_url, until) for _ in range(echoes)]
-        heard, trips = await asyncio.gather(asyncio.gather(*callers), asyncio.gather(*beepers))
+        async with watching_stalls("pages"):
+            heard, trips = await asyncio.gather(asyncio.gather(*callers), asyncio.gather(*beepers))
         wall, used = loop.time() - began, processor_time(server.pid) - used
     finally:
         server.stdin.close()
+        print((await server.stdout.read()).decode(), end="")
         await server.wait()
     delays = [delay for _, _, ones in heard for delay in ones]
     back = [trip for ones in trips for trip in ones]

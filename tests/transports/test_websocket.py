@@ -9,6 +9,8 @@ from functools import partial
 from typing import Any, Literal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiphon.audio import AudioFrame
 from antiphon.errors import UsageError
@@ -226,6 +228,47 @@ def test_a_microphone_is_started_once() -> None:
     microphone.start(lambda frame: None, lambda: None)
     with pytest.raises(UsageError, match="make a new one"):
         microphone.start(lambda frame: None, lambda: None)
+
+
+# -- whatever a page reports, and whenever
+
+
+samples = st.integers(min_value=-10, max_value=20_000)
+acts = st.one_of(
+    st.tuples(st.just("write"), st.integers(min_value=1, max_value=9_600)),
+    st.tuples(st.just("report"), samples),
+    st.tuples(st.just("stale report"), samples),
+    st.tuples(st.just("wait"), st.integers(min_value=1, max_value=300)),
+    st.tuples(st.sampled_from(["pause", "resume", "clear"]), st.just(0)),
+)
+
+
+@given(st.lists(acts, max_size=30))
+def test_the_account_is_always_settled(steps: list[tuple[str, int]]) -> None:
+    async def check(output: WebSocketOutput, wire: Wire) -> None:
+        written = cleared = heard = 0.0
+        for act, amount in steps:
+            match act:
+                case "write":
+                    output.write(AudioFrame(bytes(2 * amount), RATE))
+                    written += amount / RATE
+                case "report":
+                    output.report(output.epoch, amount)
+                case "stale report":
+                    output.report(output.epoch - 1, amount)
+                case "wait":
+                    await asyncio.sleep(amount / 1000)
+                case "pause":
+                    output.pause()
+                case "resume":
+                    output.resume()
+                case _:
+                    cleared += output.clear()
+                    assert output.played == pytest.approx(written - cleared)
+            assert heard <= output.played <= written - cleared + 1e-9
+            heard = output.played
+
+    with_output(check)
 
 
 # -- the contract, with a page at the far end of a network
