@@ -120,7 +120,7 @@ def main() -> int:
     if len(found) < 2:
         print("hardly anything was interrupted; is the machine too busy?", file=sys.stderr)
         return 1
-    print(f"{len(found)} interruptions of {options.trials}; at the others the agent was between two sentences")
+    print(f"{len(found)} interruptions of {options.trials}; at the others the agent drew breath")
     print(line("caller's first sample to the agent's last", [one.delay for one in found]))
     print(line("of it, from the server's word to silence", [one.transport for one in found]))
     late = statistics.quantiles([one.delay for one in found], n=20, method="inclusive")[-1]
