@@ -102,3 +102,8 @@ def test_a_file_may_import_its_neighbours(tmp_path: Path) -> None:
     (tmp_path / "neighbour_of_desk.py").write_text("NAME = 'x'\n")
     server = load(tmp_path, f"from neighbour_of_desk import NAME\nagent = {AGENT}\n")
     assert answer(server) == "Hello!"
+
+
+def test_an_agent_at_module_level_is_made_anew_for_each_further_call(tmp_path: Path) -> None:
+    server = load(tmp_path, f"agent = {AGENT}\n")
+    assert [answer(server), answer(server)] == ["Hello!", "Hello!"]

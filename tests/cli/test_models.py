@@ -151,3 +151,40 @@ def test_extra_arguments_that_the_session_must_hold_are_known_to_it() -> None:
 
 def test_silero_is_loaded_as_agent_files_load_it() -> None:
     assert isinstance(silero.VAD.load(), silero.VAD)
+
+
+class Loadable(FakeLLM):
+    """Says when it is loaded."""
+
+    def __init__(self, kind: str, loaded: list[str]) -> None:
+        super().__init__([])
+        self._kind = kind
+        self._loaded = loaded
+
+    async def prewarm(self) -> None:
+        self._loaded.append(self._kind)
+        if self._kind == "vad":
+            raise ProviderError("out of memory", provider="vad", retryable=False)
+
+
+def loaded_ahead(monkeypatch: pytest.MonkeyPatch, *, voice: bool) -> set[str]:
+    """The kinds of local models that are loaded before any call."""
+    loaded: list[str] = []
+    monkeypatch.setattr("antiphon.cli.models.local_model", lambda kind: Loadable(kind, loaded))
+    run_virtual(ModelChoice(voice=voice).prewarm())
+    return set(loaded)
+
+
+def test_without_keys_all_local_models_are_loaded_ahead_and_one_that_fails_stops_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert loaded_ahead(monkeypatch, voice=True) == set(GIVEN)
+
+
+def test_where_a_vendors_key_is_set_its_kinds_are_not_loaded_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEPGRAM_API_KEY", "k")
+    assert loaded_ahead(monkeypatch, voice=True) == {"llm", "vad", "turn_detector"}
+
+
+def test_for_calls_in_text_no_voice_is_loaded_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert loaded_ahead(monkeypatch, voice=False) == {"llm"}

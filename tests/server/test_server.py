@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from antiphon.agent import Agent
+from antiphon.chat import ChatContext
 from antiphon.errors import UsageError
 from antiphon.protocols import get_job_context
 from antiphon.server.job import JobContext
@@ -326,3 +327,55 @@ def test_run_in_a_file_that_is_being_loaded_does_nothing() -> None:
         return await pending
 
     assert asyncio.run(wait()) == 0
+
+
+# -- a call that continues another
+
+
+class Greeter(Agent):
+    """Greets whoever is new."""
+
+    async def on_enter(self) -> None:
+        await self.session.say("Welcome.")
+
+
+def test_a_call_that_continues_another_knows_it_and_does_not_greet() -> None:
+    server = AgentServer()
+
+    @server.rtc_session
+    async def entrypoint(session: AgentSession) -> None:
+        await session.start(agent=Greeter(instructions="", llm=FakeLLM(["Go on."])), room=session.room)
+
+    async def call() -> None:
+        earlier = ChatContext.empty()
+        earlier.add_message(role="user", content="My name is Anna.")
+        async with server.job(Room()) as job:
+            job.continue_from(earlier)
+            session = await job.wait_for_session()
+            assert session is not None
+            await session.run(user_input="Hi")
+            known = [m.text_content for m in session.current_agent.chat_ctx.messages()]
+            assert known == ["My name is Anna.", "Hi", "Go on."]
+            assert [m.text_content for m in earlier.messages()] == ["My name is Anna."]
+
+    run_virtual(call())
+
+
+def test_the_next_call_is_a_new_one() -> None:
+    server = AgentServer()
+
+    @server.rtc_session
+    async def entrypoint(session: AgentSession) -> None:
+        await session.start(agent=Greeter(instructions="", llm=FakeLLM(["Go on."])), room=session.room)
+
+    async def call() -> None:
+        async with server.job(Room()) as job:
+            job.continue_from(ChatContext.empty())
+            await job.wait_for_session()
+        async with server.job(Room()) as job:
+            session = await job.wait_for_session()
+            assert session is not None
+            await session.wait_for_idle()
+            assert [m.text_content for m in session.history.messages()] == ["Welcome."]
+
+    run_virtual(call())
