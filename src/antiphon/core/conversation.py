@@ -295,8 +295,8 @@ class Conversation:
         turn.transcribed(text, final=final, now=self._out.now)
         if floor.line.sounding is None or turn.overruled:
             return
-        is_over = turn.over_agent or floor.line.is_doubted
-        is_late = floor.line.sounding.speech.kind is Kind.FILLER and not is_over
+        is_new = turn.speaking or floor.line.is_doubted or not turn.is_voiced
+        is_late = floor.line.sounding.speech.kind is Kind.FILLER and not is_new  # words of a voice before the filler
         if not is_late and self._means_to_interrupt(turn.text):
             self._interrupt_top()
 
