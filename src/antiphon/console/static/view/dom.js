@@ -40,8 +40,11 @@ export function one(id, kind) {
 /** @param {string} id @returns {HTMLElement} */
 export const some = (id) => one(id, HTMLElement);
 
-/** Change text only where it differs, so that nothing is drawn or read out for nothing. */
-/** @param {Element} node @param {string} text */
+/**
+ * Change text only where it differs, so that nothing is drawn or read out for nothing.
+ * @param {Element} node
+ * @param {string} text
+ */
 export function put(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
@@ -49,15 +52,14 @@ export function put(node, text) {
 /** @param {number} seconds @returns {string} 1:05 */
 export const clock = (seconds) => Math.floor(seconds / 60) + ":" + String(Math.floor(seconds % 60)).padStart(2, "0");
 
-/** @param {number} seconds @returns {string} 640 ms, 1.2 s */
-export const lasted = (seconds) =>
-  seconds < 0.9995 ? Math.round(seconds * 1000) + " ms" : seconds.toFixed(1) + " s";
+/** @param {number} seconds @returns {string} < 1 ms, 640 ms, 1.2 s */
+export function lasted(seconds) {
+  if (seconds < 0.001) return "< 1 ms";
+  return seconds < 0.9995 ? Math.round(seconds * 1000) + " ms" : seconds.toFixed(1) + " s";
+}
 
 /** @param {number} seconds @returns {string} 640 ms, 1,240 ms */
 export const ms = (seconds) => Math.round(seconds * 1000).toLocaleString("en") + " ms";
-
-/** @param {number} count @param {string} noun */
-export const many = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 /** Whether the person asked for less motion. */
 export const calm = matchMedia("(prefers-reduced-motion: reduce)");
