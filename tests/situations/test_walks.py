@@ -59,7 +59,6 @@ def test_every_result_of_a_kept_call_is_told(found: Findings) -> None:
     assert list(found.results_never_voiced) == []
 
 
-@pytest.mark.xfail(strict=True, reason="the turn that ends a task is answered by its parent, and by its tool")
 def test_no_result_is_told_twice(found: Findings) -> None:
     assert list(found.results_voiced_twice) == []
 
