@@ -18,7 +18,7 @@ from antiphon.console.access import Limits
 from antiphon.console.serve import PageServer, Place
 from antiphon.testing import wait_until
 from tests.console.page import Page, socket_url
-from tests.console.serving import ECHO, run, serving, write
+from tests.console.serving import ECHO, VOICE, run, serving, write
 
 START = json.dumps({"type": "start", "rate": 48_000, "audio": True})
 TEXT = json.dumps({"type": "start", "rate": 48_000, "audio": False})
@@ -202,3 +202,20 @@ def _examples() -> list[list[str | bytes]]:
 
     collect()
     return found
+
+
+def test_calls_however_they_end_leave_no_task_behind(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with serving(write(tmp_path, VOICE), limits=SMALL) as server:
+            before = len(asyncio.all_tasks())
+            for last in ('{"type":"hang_up"}', "{}", b"\0", '{"type":"text","text":"cut off"}'):
+                async with connect(socket_url(server.url, "/call"), compression=None) as socket:
+                    await socket.send(START)
+                    while b"ready" not in (received := await socket.recv(decode=False)):
+                        assert received
+                    await socket.send(last)
+            async with connect(socket_url(server.url, "/call")):
+                pass
+            await wait_until(lambda: len(asyncio.all_tasks()) <= before)
+
+    run(check)
