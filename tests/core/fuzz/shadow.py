@@ -103,6 +103,8 @@ class Speech:
     """Results that it was made to tell."""
     ran: bool = False
     """A tool ran for it."""
+    latest: Gen | None = None
+    """What was last asked for it."""
     failed: bool = False
     """One of its generations failed or took too long."""
     begun_for: list[Turn] = field(default_factory=list)
@@ -249,10 +251,18 @@ class Hush:
         self._due: float | None = None
         """When a line must have been given to the voice; None: that is not certain."""
         self._results_at = float("-inf")
+        self._results_of = 0
+        """The speech whose round it was."""
+        self._own_lines: dict[str, set[int]] = {}
+        """By a tool's own line: the runs for which it may have been said since somebody else was heard."""
+        self._own_said: Counter[str] = Counter()
         self._bridge: Speech | None = None
         """The line that was said last, or is being said."""
         self._bridged_at = float("-inf")
         self._is_held_up = False
+        self._faded: Speech | None = None
+        """The line that gave way to something better, and when."""
+        self._faded_at = 0.0
         self._held_up_until = 0.0
         """When the line was last paused, or somebody heard."""
         self._offered = False
@@ -269,17 +279,27 @@ class Hush:
                 f"due was {self._due:.3f}"
             )
 
+    def faded(self, speech: Speech) -> None:
+        """A line ends for something that could be heard."""
+        self._faded, self._faded_at = speech, self._shadow.now
+
     def answered(self) -> None:
         """Something other than a filler is heard."""
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
         self._offered = False
+        self._own_lines.clear()
+        self._own_said.clear()
 
     def said_without_voice(self) -> None:
         """Words came, and no voice was heard that they belong to: the caller was heard until now."""
         self._words_at = self._shadow.now
 
-    def results_in(self) -> None:
+    def results_in(self, speech: int) -> None:
         """A round of tools is over."""
         self._results_at = self._shadow.now
+        self._results_of = speech
 
     def released(self, gen: Gen) -> None:
         """A line that was made ahead is to be said."""
@@ -297,9 +317,19 @@ class Hush:
             self._offered = True
             shadow.counters["offer"] += 1
         elif text not in (*fillers.short, *fillers.long, *fillers.progress):
-            if not any(run.made.policy.filler == text for run in shadow.live.values()):
-                raise Violation(f"silence: {text!r} is said for no tool that runs")
+            self._check_own_line(text)
             shadow.counters["filler of a tool"] += 1
+        if not self._may_be_pending():
+            raise Violation(f"silence: {text!r} is said, and nothing is owed")
+        told = shadow.speeches.get(self._results_of)
+        asked = any(self._is_at_work(one, shadow.frames[-1][1]) for one in shadow.asked.values() if one.speech is told)
+        if (
+            told is not None
+            and asked
+            and not told.interrupted
+            and shadow.now < self._results_at + budget.grace - EPSILON
+        ):
+            raise Violation(f"silence: {text!r} is said, and the results came at {self._results_at:.3f}")
         if self._prompt is not None:
             if self._quiet_since is None:
                 raise Violation(f"silence: {text!r} is said while somebody is heard")
@@ -307,6 +337,17 @@ class Hush:
             if waited < budget.max_silence - EPSILON:
                 raise Violation(f"silence: {text!r} is said after {waited:.3f} s")
         self._bridge, self._bridged_at = gen.speech, shadow.now
+
+    def _check_own_line(self, text: str) -> None:
+        """A tool's own line is said while the tool runs, and once for each call."""
+        running = {run.number for run in self._shadow.live.values() if run.made.policy.filler == text}
+        if not running:
+            raise Violation(f"silence: {text!r} is said for no tool that runs")
+        runs = self._own_lines.setdefault(text, set())
+        runs |= running
+        self._own_said[text] += 1
+        if self._own_said[text] > len(runs):
+            raise Violation(f"silence: {text!r} is said {self._own_said[text]} times for {len(runs)} calls")
 
     # -- what is heard
 
@@ -316,11 +357,13 @@ class Hush:
         if self._budget is None:
             return
         if shadow.speaking:
-            self._offered = False
+            self._begin_anew()
         self._check_better()
         if self._prompt is None:
             return
         audible = self._is_audible()
+        if audible:
+            self._faded = None
         is_held_up = shadow.paused or audible
         if is_held_up or self._is_held_up:
             self._held_up_until = shadow.now
@@ -352,7 +395,7 @@ class Hush:
         first, other = sink[:2]
         if not first.speech.filler or first.place is not Place.PLAYING or first.fading:
             return
-        if other.ready and not other.speech.filler and other.place is Place.PLAYING:
+        if other.ready and not other.sounding and not other.speech.filler and other.place is Place.PLAYING:
             raise Violation(f"silence: {first.number} bridges a wait, and {other.number} could be heard")
 
     def _next_due(self) -> float | None:
@@ -371,6 +414,8 @@ class Hush:
         first = shadow.first
         if first is not None and (first.ready or first.speech.filler):
             return None
+        if bridge is not None and bridge is self._faded and not bridge.heard:
+            return max(self._faded_at, self._held_up_until) + self._prompt  # what it gave way to is to be heard
         since = max(self._quiet_since, self._words_at, self._pending_since, self._bridged_at)
         return max(since + budget.max_silence, self._results_at + budget.grace, shadow.now)
 
@@ -392,6 +437,30 @@ class Hush:
             shadow.gens[one.gen].agent == agent and not one.speech.filler and not one.speech.interrupted
             for one in shadow.sink
             if one.place is Place.PLAYING and not one.stalled
+        )
+
+    def _may_be_pending(self) -> bool:
+        """Something is perhaps owed."""
+        shadow = self._shadow
+        since = shadow.silent_since
+        bound = shadow.options.transcript_timeout + shadow.options.prediction_timeout
+        return bool(
+            any(gen.open and not gen.speech.filler for gen in shadow.asked.values())
+            or any(
+                not (run.suspended or run.updated or run.spoken_over or run.released) for run in shadow.live.values()
+            )
+            or shadow.hooks
+            or shadow.heard_words.difference(shadow.taken_words)
+            or (since is not None and shadow.now <= since + bound + EPSILON)
+            or any(all(one.done for one in turn.carriers) for turn in shadow.unanswered.values())
+            or shadow.half_answered
+            or shadow.wordless
+            or any(not one.speech.filler for one in shadow.sink)
+            or any(not speech.filler for speech in shadow.requested)
+            or shadow.responses
+            or shadow.leaving
+            or shadow.heard_turns
+            or shadow.wanted
         )
 
     def _is_at_work(self, gen: Gen, agent: str) -> bool:
@@ -1109,6 +1178,7 @@ class Shadow:
                 if segment.place is Place.STOPPING and not self._gone_by_now(segment):
                     self._fail("one voice", f"reply {command.speech} begins while {segment.number} is being silenced")
         first, speech.generated = not speech.generated, True
+        self._check_results(command, speech)
         if command.tools and speech.rounds >= self.options.max_tool_steps and not command.ahead:
             self._fail("rounds", f"{command.gen} has tools after {speech.rounds} rounds")
         if not command.tools and speech.rounds >= max(self.options.max_tool_steps, 1):
@@ -1138,6 +1208,17 @@ class Shadow:
             self._check_reason(speech, command)
         if not command.delivery:
             self.wordless.clear()
+
+    def _check_results(self, command: do.Generate, speech: Speech) -> None:
+        """What came of the calls before is known to whoever speaks on."""
+        before, speech.latest = speech.latest, self.gens[command.gen]
+        if before is None or not before.tools or not before.calls or before.agent == command.agent:
+            return
+        shown = {item.call_id for item in command.open if type(item) is FunctionCall}
+        known = {item.call_id for item in self.records.get(command.agent, ()) if type(item) is FunctionCall}
+        for made in before.calls:
+            if made.call.call_id not in known and made.call.call_id not in shown:
+                self._fail("pairs", f"request {command.gen} by {command.agent} knows nothing of {made.call.call_id}")
 
     def _check_reason(self, speech: Speech, command: do.Generate) -> None:
         """A reply begins when somebody asked for it and the caller lets the agent speak."""
@@ -1224,6 +1305,8 @@ class Shadow:
             self._fail("ahead", f"{command} beside another that is held")
         if self.speaking:
             self._fail("ahead", f"{command} while the caller speaks")
+        if self.probability is not None and self.probability < self.options.turns.endpointing.unlikely:
+            self._fail("ahead", f"{command}, and more is likely to come")
         if command.agent != self.frames[-1][1]:
             self._fail("ahead", f"{command}, but in charge is {self.frames[-1][1]}")
         if not self.options.turns.preemptive_generation.enabled:
@@ -1398,6 +1481,7 @@ class Shadow:
             self._fail("silence", f"{command} a second time")
         segment.fading = True
         segment.faded = self.now
+        self.hush.faded(segment.speech)
         self.counters["filler ended for something better"] += 1
 
     def _shielded(self, speech: Speech) -> bool:
@@ -1801,7 +1885,7 @@ class Shadow:
                 self.frames.append((task.task, task.agent))
                 self.counters["task"] += 1
         elif kind == "tools_executed":
-            self.hush.results_in()
+            self.hush.results_in(command.speech or 0)
         if kind in COUNTED:
             self.counters[kind if kind != "tool_ended" else f"tool ended {command.value}"] += 1
 

@@ -543,8 +543,8 @@ class World:
         yield f.UserSpeechStarted()
         yield self.some(0.05, 0.9)
         yield self._silent()
-        if self.options.has_stt and self.chance(0.2):
-            yield self.some(0.0, 1.5)
+        if self.options.has_stt and self.chance(0.4):
+            yield self.rng.choice((0.1, 1.0, 2.5))
             yield f.Transcribed("", final=True)
 
     def _mumble(self) -> Process:
@@ -775,7 +775,7 @@ class World:
                 voice.words = []
                 yield f.GenerationFailed(voice.gen, "source broke")
                 return
-            if not self.calm and self.chance(self.temper.hang):
+            if not self.calm and self.chance(0.1 if voice.is_filler else self.temper.hang):
                 return
         if voice.words:
             self._text_begins(voice)
