@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -260,3 +262,13 @@ def test_a_call_from_which_the_caller_hung_up_settles() -> None:
         assert transcript(call.session.history) == ["user: good bye", "assistant: Bye."]
 
     run_virtual(main())
+
+
+@pytest.mark.parametrize("where", ["docs/testing.md", "src/antiphon/testing/simulation.py"])
+def test_the_example_passes(where: str) -> None:
+    text = (Path(__file__).parents[2] / where).read_text(encoding="utf-8")
+    example = text.split("```python\n", 1)[1].split("```", 1)[0]
+    defined: dict[str, Any] = {"SimulatedCall": SimulatedCall, "FakeLLM": FakeLLM, "run_virtual": run_virtual}
+    defined["Host"] = Agent
+    exec(example, defined)
+    defined["test_a_pause_does_not_end_the_turn"]()
