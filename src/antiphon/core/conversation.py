@@ -76,6 +76,10 @@ from antiphon.core.silence import Silence
 from antiphon.core.speech import Kind, Speech, Stage, Turn
 from antiphon.options import SessionOptions
 
+_OPEN, _CLOSED = Phase.OPEN, Phase.CLOSED
+_WAITING, _SPEAKING = Stage.WAITING, Stage.SPEAKING
+"""Asked for with every fact; before Python 3.12 the member of an enum is long in being found."""
+
 MAX_PASSES = 60
 """Rules settle in a handful of passes; more means that two of them undo each other, which is a defect."""
 
@@ -111,39 +115,37 @@ class Conversation:
 
     def receive(self, fact: Fact, now: float) -> None:
         """Take a fact. Late, doubled and orphaned ones are refused silently. Never raises for what the world can do."""
-        self._out.now = max(now, self._out.now)
-        if self._closing.phase is Phase.CLOSED:
+        out = self._out
+        out.now = max(now, out.now)
+        if self._closing.phase is _CLOSED:
             self._refuse(fact)
             return
-        if self._out.admits(fact):
+        if out.admits(fact):
             self._route(fact)
-            if type(fact) is PlayoutProgressed and self._out.next_overdue() is None:
+            if type(fact) is PlayoutProgressed and out.next_overdue() is None:
                 return  # the commonest fact of a spoken turn decides nothing
         self._finish(now)
 
     def advance(self, now: float) -> None:
         """Time passed; to be called when `deadline` is reached. Early and late calls do no harm."""
         self._out.now = max(now, self._out.now)
-        if self._closing.phase is not Phase.CLOSED:
+        if self._closing.phase is not _CLOSED:
             self._finish(now)
 
     @property
     def deadline(self) -> float | None:
         """When `advance` must be called next, on the clock of `now`; None: not before the next fact."""
-        if self._closing.phase is Phase.CLOSED:
+        floor, closing = self._floor, self._closing
+        if closing.phase is _CLOSED:
             return None
         first = self._out.deadline
-        floor = self._floor
-        timers = (
-            floor.turn.deadline,
-            floor.line.deadline,
-            self._closing.deadline,
-            floor.shields.deadline,
-            self._answer_due,
-            floor.turn.limit_deadline,
-            self._silence.deadline if self._silence is not None else None,
-            self._away_at,
-        )
+        timers = [floor.line.deadline, floor.shields.deadline, closing.deadline, self._away_at]
+        if not floor.turn.is_blank:
+            timers += (floor.turn.deadline, floor.turn.limit_deadline)
+        if floor.owed:
+            timers.append(self._answer_due)
+        if self._silence is not None:
+            timers.append(self._silence.deadline)
         for time in timers:
             if time is not None and (first is None or time < first):
                 first = time
@@ -160,7 +162,7 @@ class Conversation:
     @property
     def idle(self) -> bool:
         """Nothing is owed, queued, sounding, undelivered or handing over. Tools in the background do not count."""
-        if self._closing.phase is Phase.CLOSED:
+        if self._closing.phase is _CLOSED:
             return True
         return self._floor.is_idle
 
@@ -396,9 +398,10 @@ class Conversation:
         while (assumed := self._out.next_overdue()) is not None:
             self._assume(assumed)
         floor = self._floor
-        floor.turn.advance(now)
-        if floor.turn.exceeds(now):
-            floor.emit("turn_exceeded", value=floor.turn.text)
+        if not floor.turn.is_blank:
+            floor.turn.advance(now)
+            if floor.turn.exceeds(now):
+                floor.emit("turn_exceeded", value=floor.turn.text)
         if floor.line.advance(now):
             self._interrupt_top()
             floor.line.clear_doubt()
@@ -437,24 +440,25 @@ class Conversation:
 
     def _settle(self) -> None:
         floor, closing = self._floor, self._closing
+        turn, unasked, line = floor.turn, floor.unasked, floor.line
         for _ in range(MAX_PASSES):
             # The rules, in order of right of way; each behind a cheap look at whether it can fire at all.
-            fired = bool(floor.turn.ready or floor.typed or floor.unasked.taken) and self._commit()
-            if floor.turn.unheard:
+            fired = bool(turn.ready or floor.typed or unasked.taken) and self._commit()
+            if turn.unheard:
                 fired |= self._apologise()
-            if floor.unasked.responses:
+            if unasked.responses:
                 fired |= self._judge_responses()
             if floor.owed:
                 fired |= self._reply()
             if floor.has_speeches:
                 fired |= self._step()
-            if floor.line.segments:
+            if line.segments:
                 fired |= self._play()
             if floor.frames[-1].pending is not None:
                 fired |= self._hand_off()
             if floor.offers:
                 fired |= self._deliver()
-            if closing.phase is not Phase.OPEN:
+            if closing.phase is not _OPEN:
                 fired |= closing.advance(floor)
             if not fired:
                 return
@@ -643,11 +647,11 @@ class Conversation:
         floor = self._floor
         moved = False
         for speech in floor.speeches():
-            if speech.stage is Stage.WAITING:
+            if speech.stage is _WAITING:
                 if self._may_begin(speech):
                     floor.begin_step(speech, tools=floor.options.max_tool_steps > 0)
                     moved = True
-            elif speech.stage is not Stage.SPEAKING:
+            elif speech.stage is not _SPEAKING:
                 moved = tool_loop.advance(floor, speech) or moved
         return moved
 
@@ -734,7 +738,7 @@ class Conversation:
 
     def _observe(self) -> None:
         floor = self._floor
-        if self._closing.phase is Phase.CLOSED:
+        if self._closing.phase is _CLOSED:
             return
         is_away = self._caller_is_away()
         user = "speaking" if floor.turn.speaking else "away" if is_away else "listening"
@@ -745,7 +749,7 @@ class Conversation:
         if agent != self._agent_state:
             self._agent_state = agent
             floor.emit("agent_state", value=agent)
-        idle = self.idle
+        idle = agent == "listening" and self.idle  # who speaks or thinks is not
         if idle and not self._was_idle:
             floor.emit("idle")
         self._was_idle = idle

@@ -142,6 +142,6 @@ class Outbox:
 
     def take_commands(self) -> list[Command]:
         """The commands given since the last call, in order."""
-        commands = self._commands.copy()
+        commands = self._commands[:]
         self._commands.clear()
         return commands

@@ -16,6 +16,8 @@ from antiphon.core.line import Segment
 from antiphon.core.runs import Bond, Run
 from antiphon.core.speech import Gate, Kind, OpenCall, Speech, Stage, Step
 
+_AT_WORK = (Stage.GENERATING, Stage.TOOLS)
+
 # -- facts
 
 
@@ -91,21 +93,21 @@ def _deliver(floor: Floor, run: Run, fact: ToolReturned) -> None:
 
 def advance(floor: Floor, speech: Speech) -> bool:
     """Move a speech's calls and steps as far as they go now. True if something moved."""
-    if speech.interrupted or speech.step is None or speech.stage not in (Stage.GENERATING, Stage.TOOLS):
-        return False
     step = speech.step
+    if speech.interrupted or step is None or speech.stage not in _AT_WORK:
+        return False
     moved = _start_calls(floor, speech, step) if step.calls else False
     if not step.generated:
         return moved
+    if not step.calls:
+        _end(floor, speech, step)
+        return True
     if any(c.gate is not Gate.CLOSED for c in step.calls):
         if speech.stage is Stage.GENERATING:
             speech.stage = Stage.TOOLS
             return True
         return moved
-    if step.calls:
-        _close_round(floor, speech, step)
-    else:
-        _end(floor, speech, step)
+    _close_round(floor, speech, step)
     return True
 
 

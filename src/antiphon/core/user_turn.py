@@ -93,6 +93,11 @@ class UserTurn:
         return " ".join(parts)
 
     @property
+    def is_blank(self) -> bool:
+        """Nothing was heard since the turn before: no words, no silence, and so nothing to wait for."""
+        return self._began_at is None and self._silent_since is None
+
+    @property
     def has_floor(self) -> bool:
         """The caller speaks, or has said words that are not a turn yet: nobody else begins to speak."""
         return self.speaking or bool(self._finals) or bool(self._interim)
@@ -230,11 +235,11 @@ class UserTurn:
     def wants_prediction(self) -> bool:
         """Silence after words that nobody has judged yet."""
         return (
-            not self.speaking
+            bool(self._finals)
+            and not self.speaking
             and not self.ready
             and self._probability is None
             and self._options.detection not in ("manual", "realtime_llm")
-            and bool(self._finals)
         )
 
     @property
