@@ -98,25 +98,29 @@ async def text_session(timing: Any) -> _TextSession:
 
 
 class _VADStream(VADStream):
-    def __init__(self, core: Any) -> None:
+    def __init__(self, core: Any, stop: float) -> None:
         self.core = core
+        self.stop = stop
+        self.heard = 0.0
 
     def push(self, frame: AudioFrame) -> Any:
-        events = []
+        self.heard += frame.duration
+        events: list[Any] = []
         for kind, _ in self.core.feed(frame.data):
             if kind == "start":
-                events.append(SpeechStarted(0.0))
+                events.append(SpeechStarted(self.heard))
             elif kind == "stop":
-                events.append(SpeechEnded(0.0))
+                events.append(SpeechEnded(self.heard - self.stop))
         return events
 
 
 class _VAD(VAD):
-    def __init__(self, core: Any) -> None:
+    def __init__(self, core: Any, stop: float) -> None:
         self.core = core
+        self.stop = stop
 
     def stream(self) -> VADStream:
-        return _VADStream(self.core)
+        return _VADStream(self.core, self.stop)
 
 
 class _STTStream(STTStream):
@@ -172,6 +176,8 @@ class _Output(AudioOutput):
         self._pending: list[bytes] = []
 
     def write(self, frame: AudioFrame) -> None:
+        if self.sink.remaining <= 0:
+            self.sink.end_segment()  # what was said before has been played
         self.written += frame.duration
         data = frame.data
         for start in range(0, len(data), c.OUT_FRAME_BYTES):
@@ -215,11 +221,10 @@ class _VoiceCall:
             llm=_LLM(cfg.llm, talk_first=bool(cfg.slow_tool)),
             stt=_STT(cfg),
             tts=_TTS(cfg),
-            vad=_VAD(self.vad),
+            vad=_VAD(self.vad, cfg.vad_stop),
+            max_silence=None,  # the others say nothing while a tool runs
             turn_handling=TurnHandling(
-                endpointing=Endpointing(
-                    min_delay=cfg.endpointing - cfg.vad_stop, max_delay=cfg.endpointing - cfg.vad_stop
-                ),
+                endpointing=Endpointing(min_delay=cfg.endpointing, max_delay=cfg.endpointing),
                 interruption=Interruption(cancel_after=0.0),
             ),
         )
