@@ -252,6 +252,7 @@ class Line:
                 if len(heard) > len(segment.heard):
                     segment.heard = heard
                 segment.speech.heard = segment.speech.heard or bool(heard)
+                segment.patience = None
                 self._watch(moved=segment)
 
     def finished(self, segment_id: int, heard: str) -> Segment | None:

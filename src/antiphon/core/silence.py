@@ -139,7 +139,9 @@ class Silence:
             assert self._filler is not None  # it is the one that was outrun
             self._floor.interrupt(self._filler)
             return True
-        if self._is_being_said and not self._floor.turn.speaking:
+        sounding = self._floor.line.sounding
+        if not self._floor.turn.speaking and sounding is not None and sounding.speech.kind is Kind.FILLER:
+            self._discard()
             return False
         self._rung = 0
         self._offered = False

@@ -290,7 +290,7 @@ BREAKS = (
     Break("met: a filler whose voice hangs holds up the answer", "conversation.py",
           "if about_to and before.kind is not Kind.FILLER and before", "if about_to and before"),
     Break("met: words over a filler do not cut it", "conversation.py",
-          "is_over = turn.over_agent or floor.line.is_doubted", "is_over = turn.over_agent"),
+          "is_new = turn.speaking or floor.line.is_doubted or not turn.is_voiced", "is_new = turn.over_agent"),
     Break("met: a filler gives way to what may not begin", "line.py",
           "        behind = next((s for s in self.segments[1:] if s.sound is not Sound.STOPPING), None)\n",
           "        behind = next((s for s in self.segments if s.speech.rank and s.voice is Voice.READY), None)\n"),
