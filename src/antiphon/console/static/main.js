@@ -87,7 +87,9 @@ watch(
   (there) => {
     put(some("server"), there ? "" : "No server");
     some("server").dataset.there = String(there);
-    if (there) call.retry();
+    if (!there) return;
+    call.retry();
+    call.fileMended(); // perhaps it was, while the server was away
   },
 );
 
