@@ -344,7 +344,7 @@ class AgentSession(EventEmitter, Generic[Userdata]):
 
     @property
     def metrics(self) -> CallMetrics | None:
-        """What the replies of the call took so far. None unless somebody listens to `turn_metrics`: it costs a little."""
+        """What the replies took so far. None unless somebody listens to `turn_metrics`: measuring costs a little."""
         driver = self._driver
         return None if driver is None or driver.stopwatch is None else driver.stopwatch.call
 
