@@ -295,7 +295,7 @@ def test_a_recogniser_that_dies_in_mid_turn_costs_no_word() -> None:
 def test_all_recognisers_down_is_told_to_the_application_and_the_call_goes_on() -> None:
     async def main() -> None:
         stt = FallbackSTT([FakeSTT([Fail(LOST), "are you there"]), FakeSTT([Fail(LOST)])])
-        async with Call(llm=FakeLLM(["Yes."]), stt=stt) as call:
+        async with Call(llm=FakeLLM(["Yes."]), stt=stt, unheard_line="") as call:
             await call.begin()
             await call.microphone.speak(1.0)
             await asyncio.sleep(3.0)

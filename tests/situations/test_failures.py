@@ -168,6 +168,24 @@ def test_the_next_recogniser_hears_the_turn_in_which_one_fails(kind: Literal["di
     run_virtual(main())
 
 
+def test_a_recogniser_that_heard_nothing_in_a_cough_takes_over_the_words_behind_it() -> None:
+    async def main() -> None:
+        caller = Caller()
+        asked_about_the_cough = CallerSTT(caller, faults=[Fault(4.0, "dies")])
+        both = FallbackSTT([CallerSTT(caller), asked_about_the_cough])
+        async with calling(model(["Six, tonight."]), caller=caller, stt=both) as call:
+            await call.start(Agent())
+            await asyncio.sleep(1.0)
+            await caller.coughs(0.2)
+            await asyncio.sleep(2.0)
+            asked = await caller.says("for six tonight")
+            await call.settled(quiet=3.0)
+        assert said(call.session) == ["for six tonight", "Six, tonight."]
+        measured(ROW, "the STT dies, to the answer", reaction(call, asked), at_most=2.0)
+
+    run_virtual(main())
+
+
 @pytest.mark.parametrize("kind", ["dies", "stalls"])
 def test_without_another_recogniser_the_turn_ends_with_the_words_there_are(kind: Literal["dies", "stalls"]) -> None:
     async def main() -> None:

@@ -298,6 +298,9 @@ class _Stream(STTStream):
         if self._utterances.is_single:
             for member, error in self._suspects:
                 self._roster.failed(member, error)
+        else:  # the words are of a later utterance, on which those who heard nothing before were not tried
+            suspects = {member for member, _ in self._suspects}
+            self._tried = [member for member in self._tried if member not in suspects]
         self._suspects.clear()
         self._roster.succeeded(leg.member)
 
