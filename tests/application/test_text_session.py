@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from typing import Any
 
 import pytest
@@ -354,5 +355,23 @@ def test_the_context_names_the_call_the_agent_and_the_data() -> None:
             await session.start(agent)
             await session.run(user_input="Two seats.")
         assert seen == [agent, session, {"a": 1}, '{"seats": 2}']
+
+    run_virtual(main())
+
+
+def test_a_turn_with_a_tool_leaves_nothing_for_the_garbage_collector() -> None:
+    async def main() -> None:
+        turn = [Reply("", [("weather", {"city": "Paris"})]), "It is sunny."]
+        async with AgentSession(llm=FakeLLM(turn + turn)) as session:
+            await session.start(Agent(instructions="Be brief.", tools=[weather]))
+            await session.generate_reply(user_input="Weather in Paris?")
+            gc.collect()
+            gc.disable()
+            try:
+                await session.generate_reply(user_input="And now?")
+                await asyncio.sleep(0)  # the last task of the turn goes
+                assert gc.collect() == 0
+            finally:
+                gc.enable()
 
     run_virtual(main())

@@ -603,6 +603,7 @@ class Floor:
     def finish(self, speech: Speech) -> None:
         """It is over. Turns that it was to answer and did not are owed again."""
         speech.stage = Stage.DONE
+        speech.step = None  # it knows the speech, too: nothing is left for the garbage collector to find
         self.shields.lower(speech)
         del self._speeches[speech.id]
         speech.frame.speeches.remove(speech)

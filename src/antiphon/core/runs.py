@@ -135,6 +135,7 @@ class Runs:
     def forget(self, run: Run) -> None:
         """It is over."""
         run.bond = Bond.GONE
+        run.open_call = None
         self._runs.pop(run.id, None)
 
     def keep_result(self, run: Run, returned: ToolReturned) -> None:

@@ -143,6 +143,7 @@ class ToolRunner:
         finally:
             self._driver.report(outcome)
             del self._runs[run.id]
+            run.task = None  # its context knows the run, too: nothing is left for the garbage collector to find
 
     async def _outcome(self, run: Run) -> ToolReturned:
         try:
