@@ -24,7 +24,9 @@ MECHANISMS = (
     "goodbye taken back", "hand-off", "hand-off of an orphan", "kept in the background", "orphaned", "paused",
     "played without a gap", "recorded cut", "recorded finished", "recorded update", "replayed", "resumed",
     "stale prediction", "stalled", "step limit hit", "task", "turn answered", "turn carried", "turn vetoed",
-    "went to the background",
+    "went to the background", "asked ahead", "away", "discarded", "filler discarded", "filler of a tool", "filler said",
+    "filler ended for something better", "offer", "played first", "released", "requested filler", "starved",
+    "turn too long",
 )  # fmt: skip
 
 

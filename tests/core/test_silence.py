@@ -289,3 +289,13 @@ def test_sound_that_is_there_is_not_bridged() -> None:
     d.tell(PlayoutStarved(generate.segment))
     d.wait(1.4)
     assert d.heard == []
+
+
+def test_a_voice_that_never_sounds_is_given_up_however_often_its_silence_is_bridged() -> None:
+    d = Aloud(silence=BUDGET)
+    d.says("hello")
+    generate = d.last(Generate)
+    d.tell(TextStarted(generate.gen), StepGenerated(generate.gen, "Hello there."))
+    d.wait(20.0)
+    assert "went wrong" in d.heard[-1][1]
+    assert generate.segment in [stop.segment for stop in d.all(StopPlayout)]

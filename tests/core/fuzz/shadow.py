@@ -253,8 +253,8 @@ class Hush:
         self._results_at = float("-inf")
         self._results_of = 0
         """The speech whose round it was."""
-        self._own_lines: dict[str, set[int]] = {}
-        """By a tool's own line: the runs for which it may have been said since somebody else was heard."""
+        self._own_lines: dict[str, set[str]] = {}
+        """By a tool's own line: the calls for which it may have been said since somebody else was heard."""
         self._own_said: Counter[str] = Counter()
         self._bridge: Speech | None = None
         """The line that was said last, or is being said."""
@@ -340,14 +340,14 @@ class Hush:
 
     def _check_own_line(self, text: str) -> None:
         """A tool's own line is said while the tool runs, and once for each call."""
-        running = {run.number for run in self._shadow.live.values() if run.made.policy.filler == text}
+        running = {run.made.call.call_id for run in self._shadow.live.values() if run.made.policy.filler == text}
         if not running:
             raise Violation(f"silence: {text!r} is said for no tool that runs")
-        runs = self._own_lines.setdefault(text, set())
-        runs |= running
+        calls = self._own_lines.setdefault(text, set())
+        calls |= running
         self._own_said[text] += 1
-        if self._own_said[text] > len(runs):
-            raise Violation(f"silence: {text!r} is said {self._own_said[text]} times for {len(runs)} calls")
+        if self._own_said[text] > len(calls):
+            raise Violation(f"silence: {text!r} is said {self._own_said[text]} times for {len(calls)} calls")
 
     # -- what is heard
 
@@ -449,8 +449,10 @@ class Hush:
             or any(
                 not (run.suspended or run.updated or run.spoken_over or run.released) for run in shadow.live.values()
             )
+            or any(made.run is None and not (made.recorded or made.gen.speech.done) for made in shadow.calls.values())
             or shadow.hooks
-            or shadow.heard_words.difference(shadow.taken_words)
+            or shadow.has_words
+            or shadow.waiting_words
             or (since is not None and shadow.now <= since + bound + EPSILON)
             or any(all(one.done for one in turn.carriers) for turn in shadow.unanswered.values())
             or shadow.half_answered
@@ -499,6 +501,8 @@ class Shadow:
         """Changes of what requests show, other than by what is recorded."""
         self.voiced = False
         """The caller's voice was heard in the turn at hand."""
+        self.has_words = False
+        """Words were understood since the last turn."""
         self.taken_words: set[str] = set()
         """Words of the turns that were taken; the final words of an interim text come later, and are no turn."""
         self.exceeded = False
@@ -736,6 +740,7 @@ class Shadow:
             return
         if self.turn_began is None:
             self.turn_began = self.now
+        self.has_words = True
         if not self.speaking and not self._is_voiced:
             self.hush.said_without_voice()
         self.asked_version = self.probability = None
@@ -1716,7 +1721,7 @@ class Shadow:
             self._fail("turns", f"{command} beside another turn's hook")
         self._check_silence(command)
         if command.text not in self.typed:
-            self.exceeded = False
+            self.exceeded = self.has_words = False
             self.voiced = self.speaking
             self.taken_words.update(command.text.split())
             self.turn_began = self.now if self.speaking else None
