@@ -128,6 +128,10 @@ class Enrolled:
             driver.report(ContextChanged(self.id, item))
 
 
+_AGENT_STATES = frozenset(get_args(AgentState))
+_USER_STATES = frozenset(get_args(UserState))
+
+
 class _Tools:
     """An agent's table of tools, as long as it stays true."""
 
@@ -637,7 +641,7 @@ class Application:
 
     def _agent_state(self, command: Emit) -> None:
         old, new = self.agent_state, command.value
-        assert new in get_args(AgentState)
+        assert new in _AGENT_STATES
         self.agent_state = new  # type: ignore[assignment]  # checked above
         if self.events.listened("agent_state_changed"):
             event = AgentStateChangedEvent(old_state=old, new_state=self.agent_state)
@@ -645,7 +649,7 @@ class Application:
 
     def _user_state(self, command: Emit) -> None:
         old, new = self.user_state, command.value
-        assert new in get_args(UserState)
+        assert new in _USER_STATES
         self.user_state = new  # type: ignore[assignment]  # checked above
         if self.events.listened("user_state_changed"):
             self.events.emit("user_state_changed", UserStateChangedEvent(old_state=old, new_state=self.user_state))

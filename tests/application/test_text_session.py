@@ -361,7 +361,7 @@ def test_the_context_names_the_call_the_agent_and_the_data() -> None:
 
 def test_a_turn_with_a_tool_leaves_nothing_for_the_garbage_collector() -> None:
     async def main() -> None:
-        turn = [Reply("", [("weather", {"city": "Paris"})]), "It is sunny."]
+        turn: list[Any] = [Reply("", [("weather", {"city": "Paris"})]), "It is sunny."]
         async with AgentSession(llm=FakeLLM(turn + turn)) as session:
             await session.start(Agent(instructions="Be brief.", tools=[weather]))
             await session.generate_reply(user_input="Weather in Paris?")

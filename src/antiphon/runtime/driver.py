@@ -118,7 +118,7 @@ class Driver:
         """Begin the conversation, and to listen for `agent`."""
         self._conversation.start(self._time())
         self.playout.start()
-        self._perform_all()
+        self._perform_decided()
         self.realtime.listen_for(agent)
         self.recognition.start(agent)
 
@@ -129,7 +129,7 @@ class Driver:
         """
         self._facts.append(fact)
         if not self._performing:
-            self._perform_all()
+            self._hear()
 
     def new_id(self) -> int:
         """A number for a speech or a task that the application opens."""
@@ -158,16 +158,25 @@ class Driver:
         self._now = max(self._now, self.loop.time())
         return self._now
 
-    def _perform_all(self) -> None:
+    def _perform_decided(self) -> None:
+        """Perform what the core decided without a fact, and whatever follows from that."""
+        self._performing = True
+        try:
+            for command in self._conversation.take_commands():
+                self._perform(command)
+        finally:
+            self._performing = False
+        self._hear()
+
+    def _hear(self) -> None:
+        """Tell the core what was reported and perform what it decides, until nothing more is reported."""
         self._performing = True
         conversation, facts = self._conversation, self._facts
         try:
-            while True:
+            while facts:
+                self._receive(facts.popleft())
                 for command in conversation.take_commands():
                     self._perform(command)
-                if not facts:
-                    break
-                self._receive(facts.popleft())
         finally:
             self._performing = False
         self._arm()
@@ -211,7 +220,7 @@ class Driver:
         self._now = max(self._time(), self._timer_due)  # the loop may fire one clock tick early
         if not self._performing:
             self._conversation.advance(self._now)
-            self._perform_all()
+            self._perform_decided()
 
     # -- commands
 

@@ -281,10 +281,9 @@ class Generation:
             return
         try:
             async for chunk in result:
-                segment = response.segment
-                if type(chunk) is ChatChunk and segment is not None and response.started and not response.stopped:
-                    delta = chunk.delta
-                    if delta is not None and delta.content and not delta.tool_calls and chunk.usage is None:
+                if response.started and type(chunk) is ChatChunk and chunk.usage is None and not response.stopped:
+                    delta, segment = chunk.delta, response.segment
+                    if delta is not None and delta.content and not delta.tool_calls and segment is not None:
                         segment.push(delta.content)  # the rest of a text, which is most of what comes
                         continue
                 self._chunk(response, chunk, tools)
@@ -433,12 +432,12 @@ class Generation:
                 rejected = ONE_AT_A_TIME
             else:
                 try:
-                    tool, prepared = prepare_call(tool, wanted.arguments)
+                    meant, prepared = prepare_call(tool, wanted.arguments)
                 except ToolError as error:
                     rejected = error.message
                 else:
-                    # By proxy it is another tool's call from here on.
-                    policy = self._policy(tool)
+                    if meant is not tool:  # by proxy: it is the other tool's call from here on
+                        tool, policy = meant, self._policy(meant)
                     self._prepared.setdefault(response.speech, {})[call_id] = (tool, prepared)
                     call = Call(call_id, tool.name, prepared.arguments, prepared.canonical, prepared.confirm_duplicate)
         self._driver.report(ToolCalled(response.gen, call, policy, rejected))

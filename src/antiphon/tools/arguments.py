@@ -73,14 +73,12 @@ def to_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+_in_order = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+
+
 def canonical_text(arguments: Mapping[str, Any]) -> str:
     """One text for equal arguments: keys in order, 1 for 1.0, sets sorted, objects by their fields."""
-    return json.dumps(
-        {name: _canonical(value) for name, value in arguments.items()},
-        ensure_ascii=False,
-        sort_keys=True,
-        separators=(",", ":"),
-    )
+    return _in_order({name: _canonical(value) for name, value in arguments.items()})
 
 
 def shown(value: Any) -> str:
