@@ -203,7 +203,9 @@ class _Call:
             case "tts":
                 world.tts_fate = fate
             case _:
-                self.stt.faults.append(Fault(0.0, fate, duration=6.0))
+                # One that has a substitute stays silent on its stream; else the rest of the call would be deaf.
+                lasts = LIMIT if self.walk.has_substitutes else 6.0
+                self.stt.faults.append(Fault(0.0, fate, duration=lasts))
 
     async def _make_a_sound(self) -> None:
         await asyncio.sleep(self.rng.uniform(0.3, 4.0))
