@@ -1434,7 +1434,7 @@ class Shadow:
                 self._fail("one voice", f"{command} while {one.number} is being silenced")
         if self.paused or self.speaking:
             self._fail("one voice", f"{command} while the line is paused or the caller speaks")
-        first = self.first
+        first = next((one for one in self.sink if one.place is Place.PLAYING and not one.stalled), None)
         if first is not None and not self.gens[first.gen].open:
             first.spent = self.now - first.since
         for one in self.sink:

@@ -969,6 +969,8 @@ class World:
         yield from self._hook_time()
         if not self.calm and self.chance(self.temper.hang):
             return
+        if self.chance(self.temper.rewrite):
+            yield f.ContextChanged(command.agent)
         veto = self.chance(self.temper.veto)
         text = f"{command.text} edited" if command.text and self.chance(self.temper.rewrite) else None
         yield f.HookReturned(command.hook, text, veto, context_changed=self.chance(self.temper.rewrite))
