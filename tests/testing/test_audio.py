@@ -235,7 +235,9 @@ def test_every_sample_written_was_played_dropped_or_still_waits(actions: list[st
                 case float():
                     await asyncio.sleep(action)
         assert speaker.played + speaker.queued + dropped == pytest.approx(written)
-        assert sum(sound.duration for sound in speaker.sounds) == pytest.approx(speaker.played)
+        sample = 1 / 24_000  # where a sound was cut lies between two of them
+        heard = sum(sound.duration for sound in speaker.sounds)
+        assert heard == pytest.approx(speaker.played, abs=sample * (1 + len(speaker.sounds)))
         assert all(a.end <= b.start for a, b in itertools.pairwise(speaker.sounds))
 
     run_virtual(call())
