@@ -8,6 +8,7 @@ from antiphon.core.facts import (
     GenerationFailed,
     PlayoutStarted,
     PlayoutStarved,
+    RunResumed,
     RunSuspended,
     SoundReady,
     StepGenerated,
@@ -299,3 +300,13 @@ def test_a_voice_that_never_sounds_is_given_up_however_often_its_silence_is_brid
     d.wait(20.0)
     assert "went wrong" in d.heard[-1][1]
     assert generate.segment in [stop.segment for stop in d.all(StopPlayout)]
+
+
+def test_an_instant_without_work_keeps_the_line_that_is_ready() -> None:
+    d = working()
+    d.wait(1.1)  # 2.4: the line is ready
+    d.tell(RunSuspended(d.last(RunTool).run))
+    d.tell(RunResumed(d.last(RunTool).run))
+    d.wait(0.2)
+    assert d.heard == [(2.5, "One moment.")]
+    assert not d.all(Discard)

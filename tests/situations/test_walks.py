@@ -63,7 +63,6 @@ def test_no_result_is_told_twice(found: Findings) -> None:
     assert list(found.results_voiced_twice) == []
 
 
-@pytest.mark.xfail(strict=True, reason="a handful of ways to be silent are known; see the seeds that this prints")
 def test_the_line_is_never_silent_for_long_while_work_is_pending(found: Findings) -> None:
     assert list(found.silences) == []
     measured(ROW, "longest silence with work pending", found.longest_silence, at_most=MAX_SILENCE + 1.1)

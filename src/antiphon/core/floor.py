@@ -397,6 +397,8 @@ class Floor:
         if segment.slot is not None and segment.slot.item is not None:
             speech.said.append(segment.slot.item)
         if segment.heard:
+            if segment.was_cut:
+                speech.half_told += [call for rounds, call in speech.writes if rounds <= segment.rounds]
             speech.writes = [(rounds, call) for rounds, call in speech.writes if rounds > segment.rounds]
 
     def interrupt(self, speech: Speech, *, force: bool = False) -> None:
@@ -615,11 +617,21 @@ class Floor:
         for handoff in self.offers.speech_ended(speech):
             self.request_handoff(speech.frame, handoff)
         if speech.interrupted or speech.failed:
-            for _, call in speech.writes:
-                offer = self.offer(call, speech.frame, final=True, covered=speech.heard)
-                offer.told = list(speech.said)
-                offer.known_to.update((speech.agent, item.id) for item in speech.said)
+            self._make_good(speech)
         self.emit("speech_done", speech=speech.id)
+
+    def _make_good(self, speech: Speech) -> None:
+        """What it was to tell of changes in the world, and did not, is told later; what it began to, by the next agent.
+
+        The same agent has what it began to tell in its context, and goes on as it sees fit.
+        """
+        untold = [call for _, call in speech.writes]
+        if speech.frame.pending is not None:
+            untold += speech.half_told
+        for call in untold:
+            offer = self.offer(call, speech.frame, final=True, covered=speech.heard)
+            offer.told = list(speech.said)
+            offer.known_to.update((speech.agent, item.id) for item in speech.said)
 
     def request_handoff(self, frame: Frame, handoff: Handoff) -> None:
         """Another agent is to take the frame over. The first wish wins."""

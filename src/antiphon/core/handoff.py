@@ -63,7 +63,7 @@ def _switch(floor: Floor, frame: Frame) -> None:
         floor.carry(turn, new)
     floor.carry_offers(frame, new)
     floor.unasked.agent_left()
-    frame.carries_turn = bool(floor.owed) or floor.turn.has_floor or floor.turn.ready
+    frame.carries_turn = bool(floor.owed) or bool(floor.turn.text) or floor.turn.ready
     floor.emit("handoff", value=new)
     enter(floor, frame, old)
 

@@ -93,6 +93,11 @@ class Segment:
     heard: str = ""
     """What was heard of it so far."""
 
+    @property
+    def was_cut(self) -> bool:
+        """Less of it was heard than was to be said."""
+        return self.text is None or self.heard.split() != self.text.split()
+
 
 class Line:
     """The segments in the order of their playing."""
@@ -286,8 +291,7 @@ class Line:
         segment.sound = Sound.GONE
         self.segments.remove(segment)
         if segment.slot is not None:
-            cut = segment.text is None or heard.split() != segment.text.split()
-            self._history.settle(segment.slot, heard, interrupted=cut)
+            self._history.settle(segment.slot, heard, interrupted=segment.was_cut)
         if self.sounding is None:
             self.clear_doubt()
 

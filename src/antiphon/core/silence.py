@@ -26,6 +26,10 @@ LAST_MOMENT = 0.3
 """Seconds before a filler is due in which no other one is prepared: its sound would not be there in time."""
 
 
+AN_INSTANT = 0.01
+"""Seconds that a prepared filler outlives the work it was prepared for: one thing may pass on to the next."""
+
+
 class Silence:
     """Sees to it that a wait is bridged."""
 
@@ -69,6 +73,9 @@ class Silence:
                 self._ladder.reset()  # a filler, also one that a tool asked for, is part of the wait that it bridges
             return False
         since = self._wait.since
+        if self._wait.ends_now(now):
+            self.deadline = now + AN_INSTANT
+            return False
         if since is None or self._is_being_said or floor.line.paused or floor.line.has_next:
             self._discard()
             return False

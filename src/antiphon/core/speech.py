@@ -185,6 +185,8 @@ class Speech:
     """For a delivery: the offers it was made for."""
     writes: list[tuple[int, OpenCall]] = field(default_factory=list)
     """Calls that changed the world and whose result nobody has heard yet, with the round that closed them."""
+    half_told: list[OpenCall] = field(default_factory=list)
+    """Such calls whose result a reply was built with that was cut."""
     owes: bool = False
     """A round wanted a reply, and nothing was said since."""
     said: list[ChatItem] = field(default_factory=list)

@@ -228,7 +228,7 @@ def _close_round(floor: Floor, speech: Speech, step: Step) -> None:
     speech.writes += [
         (speech.rounds, c)
         for c in step.calls
-        if (c.policy.effect == "writes" or c.was_protected) and c.reply and not c.is_error and not c.update
+        if (c.policy.effect == "writes" or c.was_protected) and c.reply and not c.update
     ]
     calls = list(step.calls)
     floor.record_round(speech, step)

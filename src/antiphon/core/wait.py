@@ -21,7 +21,7 @@ class Wait:
         """None: somebody is heard."""
         self._since: float | None = None
         self._free_at: float | None = now
-        """When nothing was pending last; None: something is."""
+        """Since when nothing is pending; None: something is."""
         self.began = now
         """When the whole wait began, what bridged it included."""
         self._caller_heard = False
@@ -35,6 +35,10 @@ class Wait:
     def since(self) -> float | None:
         """Since when the caller waits in silence; None: they do not."""
         return None if self._free_at is not None else self._since
+
+    def ends_now(self, now: float) -> bool:
+        """Nothing is pending since this very instant, in which one thing may pass on to the next."""
+        return self._free_at == now and self._since is not None
 
     def heard(self, now: float, *, caller: bool) -> None:
         """Somebody is heard: the caller, or else the agent."""
@@ -56,9 +60,10 @@ class Wait:
         if self._quiet_since is None:
             self._quiet_since = self._end_of_sound(now, voice_ended_at)
         if not pending:
-            self._free_at = now
+            if self._free_at is None:
+                self._free_at = now
             return
-        if self._free_at is not None and now > self._free_at:  # else one thing passed on to the next
+        if self._free_at is not None and now > self._free_at:
             self._since = None
         self._free_at = None
         if self._since is None:
