@@ -63,7 +63,7 @@ class WebSocketInput(AudioInput):
 class WebSocketOutput(AudioOutput):
     """The loudspeaker of a page."""
 
-    lead = 0.36  # a cut costs nothing, since the page drops what it holds at once; and networks and loops stall
+    lead = 0.6  # a cut costs nothing, since the page drops what it holds at once; and networks and loops stall
 
     def __init__(self, line: PlayoutLine, *, sample_rate: int) -> None:
         self.sample_rate = sample_rate
