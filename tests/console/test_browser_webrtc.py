@@ -159,8 +159,23 @@ def open_page(browser: Browser, url: str, *scripts: str, wish: str | None = "web
     page = watched(browser.new_page(ignore_https_errors=True))
     for script in (PEERS, *scripts):
         page.add_init_script(script)
-    page.goto(url if wish is None else url + ("&" if "?" in url else "?") + f"transport={wish}")
+    go(page, url if wish is None else url + ("&" if "?" in url else "?") + f"transport={wish}")
     return page
+
+
+def go(page: Page, address: str) -> None:
+    """Open an address: anew, where the browser has just noticed that a network was added to its machine."""
+    from playwright.sync_api import Error
+
+    for _ in range(5):
+        try:
+            page.goto(address)
+            return
+        except Error as error:
+            if "ERR_NETWORK_CHANGED" not in error.message:
+                raise
+            page.wait_for_timeout(1000)
+    page.goto(address)
 
 
 def call_again(page: Page) -> None:
