@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from antiphon.core.commands import Command, Discard, Generate, PausePlayout, Play, ResumePlayout, Speak, StopPlayout
+from antiphon.core.commands import Command, Generate, Play, Speak, StopPlayout
 from antiphon.core.facts import (
     Fact,
     PlayoutFinished,
@@ -107,10 +107,6 @@ class Aloud(Dialogue):
             case StopPlayout():
                 if command.segment in self._queue:
                     self._in(0.0, PlayoutFinished(command.segment, ""))
-            case Discard():
-                self._pieces.pop(command.segment, None)
-            case PausePlayout() | ResumePlayout():
-                pass
             case _:
                 pass
 

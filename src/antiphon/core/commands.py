@@ -110,7 +110,6 @@ class Release:
 
     gen: int
     speech: int
-    segment: int
 
 
 @record
@@ -119,7 +118,6 @@ class Discard:
 
     gen: int
     speech: int
-    segment: int
 
 
 @record

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 
 from antiphon.chat import ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.core import texts
-from antiphon.core.commands import Adopt, Discard, Emit, EventKind, Generate, Record, Release, Speak, StopGenerating
+from antiphon.core.commands import Adopt, Discard, Emit, EventKind, Generate, Release, Speak, StopGenerating
 from antiphon.core.facts import GenerationFailed, Handoff, ResponseBegan, SpeechRequested, StepGenerated
-from antiphon.core.history import History
+from antiphon.core.history import History, Note
 from antiphon.core.line import Line, Segment, Sound, Voice
 from antiphon.core.offers import Offer, Offers
 from antiphon.core.promises import Outbox
@@ -327,7 +327,7 @@ class Floor:
         del self._held[step.gen]
         self.add(speech)
         speech.stage = Stage.GENERATING
-        self.out.send(Release(step.gen, speech.id, step.segment.id))
+        self.out.send(Release(step.gen, speech.id))
         if step.begun:
             self.text_started(speech)
         if step.generated:
@@ -340,7 +340,7 @@ class Floor:
         del self._held[step.gen]
         speech.stage = Stage.DONE
         self.out.withdraw(step.gen)
-        self.out.send(Discard(step.gen, speech.id, step.segment.id))
+        self.out.send(Discard(step.gen, speech.id))
 
     def sound_ready(self, segment_id: int) -> None:
         """Sound of a segment is there, whether it is on the line, or held."""
@@ -395,7 +395,7 @@ class Floor:
             speech.live.remove(segment)
         self.emit("generation_done", speech=speech.id, gen=segment.gen)
         if segment.slot is not None and segment.slot.item is not None:
-            speech.said.append(segment.slot.item)
+            speech.said.append(Note((segment.slot.item,), {segment.slot.agent}))
         if segment.heard:
             if segment.was_cut:
                 speech.half_told += [call for rounds, call in speech.writes if rounds <= segment.rounds]
@@ -475,7 +475,7 @@ class Floor:
 
     def _record_pair(self, done: OpenCall, group: str, agent: str) -> None:
         call, wall = done.call, self.history.wall
-        done.pair = (
+        done.note = self.history.pair(
             FunctionCall(
                 call_id=call.call_id,
                 name=call.name,
@@ -494,17 +494,14 @@ class Floor:
                 id=self.history.item_id(),
                 created_at=wall,
             ),
+            agent,
         )
-        done.known_to = {agent}
-        self.history.pair(*done.pair, agent)
 
     def let_know(self, agent: str, calls: list[OpenCall]) -> None:
         """An agent is to speak of calls that another made: it took over while they ran."""
         for call in calls:
-            if call.pair is not None and agent not in call.known_to:
-                call.known_to.add(agent)
-                for item in call.pair:
-                    self.out.send(Record(item, agent, carried=True))
+            if call.note is not None:
+                self.history.let_know(call.note, agent)
 
     def record_result(self, run: Run, suffix: str, done: OpenCall) -> None:
         """Write what a background tool reported as a pair of its own."""
@@ -523,21 +520,17 @@ class Floor:
     ) -> Offer:
         """The caller should hear of a call, from whoever is in charge of the frame."""
         offer = Offer(self.out.new_id(), done.call.call_id, frame, final, handoff, covered=covered)
-        if done.pair is not None:
-            offer.pair = done.pair
-            self.let_know(frame.agent, [done])
-            offer.known_to = {(one, item.id) for one in done.known_to for item in done.pair}
+        if done.note is not None:
+            offer.notes.append(done.note)
+            self.history.let_know(done.note, frame.agent)
         self.offers.add(offer)
         return offer
 
     def carry_offers(self, frame: Frame, agent: str) -> None:
         """Another agent is to tell what the agent of a frame had to: let it know what there is to tell."""
-        carried: set[str] = set()
         for offer in self.offers.in_frame(frame):
-            for item in offer.unknown_to(agent):
-                if item.id not in carried:  # two results may have been told in one reply
-                    carried.add(item.id)
-                    self.out.send(Record(item, agent, carried=True))
+            for note in offer.notes:
+                self.history.let_know(note, agent)
 
     def home(self, run: Run) -> Frame:
         """The frame whose agent learns what a background tool reports."""
@@ -630,8 +623,7 @@ class Floor:
             untold += speech.half_told
         for call in untold:
             offer = self.offer(call, speech.frame, final=True, covered=speech.heard)
-            offer.told = list(speech.said)
-            offer.known_to.update((speech.agent, item.id) for item in speech.said)
+            offer.notes += speech.said
 
     def request_handoff(self, frame: Frame, handoff: Handoff) -> None:
         """Another agent is to take the frame over. The first wish wins."""

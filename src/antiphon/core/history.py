@@ -28,6 +28,14 @@ class Slot:
     """What settled it; None if nothing was heard."""
 
 
+@dataclass(slots=True, eq=False)
+class Note:
+    """Items that stand together in the history, and the agents in whose context they are."""
+
+    items: tuple[ChatItem, ...]
+    known_to: set[str]
+
+
 class History:
     """The end of the history that is not settled yet."""
 
@@ -63,10 +71,18 @@ class History:
         self.record(message, agent)
         return message
 
-    def pair(self, call: FunctionCall, output: FunctionCallOutput, agent: str) -> None:
+    def pair(self, call: FunctionCall, output: FunctionCallOutput, agent: str) -> Note:
         """Record a call and its output, side by side."""
         self.record(call, agent)
         self.record(output, agent)
+        return Note((call, output), {agent})
+
+    def let_know(self, note: Note, agent: str) -> None:
+        """Put what the history has already into the context of an agent that is to speak of it."""
+        if agent not in note.known_to:
+            note.known_to.add(agent)
+            for item in note.items:
+                self._out.send(Record(item, agent, carried=True))
 
     def reserve(self, segment: int, agent: str) -> Slot:
         """Keep the place of something that begins to be said."""

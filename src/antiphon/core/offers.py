@@ -12,12 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from antiphon.chat import ChatItem
 from antiphon.core.facts import Handoff
+from antiphon.core.history import Note
 
 if TYPE_CHECKING:
     from antiphon.core.floor import Frame
-    from antiphon.core.speech import Pair, Speech
+    from antiphon.core.speech import Speech
 
 TRIES = 3
 """How often a delivery that was cut or came to nothing is made again."""
@@ -37,18 +37,8 @@ class Offer:
     tries: int = 0
     covered: bool = False
     """A reply built with it was heard; perhaps it told it."""
-    pair: Pair | None = None
-    """What there is to tell."""
-    told: list[ChatItem] = field(default_factory=list)
-    """What was heard of replies built with it: perhaps it was told there."""
-    known_to: set[tuple[str, str]] = field(default_factory=set)
-    """Agents and ids of items: what of all this is in whose context."""
-
-    def unknown_to(self, agent: str) -> list[ChatItem]:
-        """What another agent must know to tell it, or to know that it was told. From here on it does."""
-        items = [item for item in (*(self.pair or ()), *self.told) if (agent, item.id) not in self.known_to]
-        self.known_to.update((agent, item.id) for item in items)
-        return items
+    notes: list[Note] = field(default_factory=list)
+    """What there is to tell, and what was heard of replies built with it: perhaps it was told there."""
 
 
 class Offers:
@@ -87,8 +77,7 @@ class Offers:
             offer = self._owed.get(offer_id)
             if offer is None:
                 continue
-            offer.told += speech.said
-            offer.known_to.update((speech.agent, item.id) for item in speech.said)
+            offer.notes += speech.said
             if self._is_told(offer, speech):
                 del self._owed[offer_id]
                 if offer.handoff is not None:

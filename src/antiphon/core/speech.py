@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from antiphon.chat import ChatItem, FunctionCall, FunctionCallOutput, ImageContent
+from antiphon.chat import ImageContent
 from antiphon.core.facts import Call, Handoff
+from antiphon.core.history import Note
 from antiphon.options import ToolChoice, ToolPolicy
 
 if TYPE_CHECKING:
@@ -66,10 +67,6 @@ class Gate(enum.Enum):
     """The caller spoke over it; it leaves no trace."""
 
 
-Pair: TypeAlias = tuple[FunctionCall, FunctionCallOutput]
-"""A call and its output, side by side."""
-
-
 @dataclass(slots=True)
 class OpenCall:
     """A call of the step at hand."""
@@ -86,10 +83,8 @@ class OpenCall:
     """The output is progress; the tool goes on in the background."""
     handoff: Handoff | None = None
     images: tuple[ImageContent, ...] = ()
-    known_to: set[str] = field(default_factory=set)
-    """Agents whose context has its pair."""
-    pair: Pair | None = None
-    """As the history has it."""
+    note: Note | None = None
+    """The call and its output, as the history has them."""
 
     @property
     def was_protected(self) -> bool:
@@ -116,8 +111,6 @@ class Step:
     begun: bool = False
     """Its text has begun."""
     generated: bool = False
-    announced: bool = False
-    """`generation_done` was emitted."""
 
 
 @dataclass(slots=True)
@@ -189,7 +182,7 @@ class Speech:
     """Such calls whose result a reply was built with that was cut."""
     owes: bool = False
     """A round wanted a reply, and nothing was said since."""
-    said: list[ChatItem] = field(default_factory=list)
+    said: list[Note] = field(default_factory=list)
     """Its messages in the history: what was heard of it."""
 
     @property

@@ -1329,7 +1329,7 @@ class Shadow:
 
     def _take_held(self, command: do.Release | do.Discard) -> Gen:
         gen = self.held.pop(command.gen, None)
-        if gen is None or gen.speech.number != command.speech or gen.segment.number != command.segment:
+        if gen is None or gen.speech.number != command.speech:
             self._fail("ahead", f"{command} of what is not held")
             raise AssertionError
         gen.held = False
