@@ -501,7 +501,7 @@ def test_a_model_that_cannot_be_used_ends_the_call() -> None:
         async with Call(model) as call:
             await call.begin()
             await asyncio.sleep(0.1)
-            model.sessions[0]._events.put_nowait(ProviderError("no such key", retryable=False))
+            model.sessions[0].hang_up(ProviderError("no such key", retryable=False))
             await asyncio.sleep(3.0)
             assert call.closed == ["error"] and len(call.errors) == 1
 

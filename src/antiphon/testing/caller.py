@@ -17,6 +17,7 @@ from antiphon.audio import AudioFrame
 from antiphon.errors import ProviderError, UsageError
 from antiphon.stt import STT, SpeechEvent, STTStream
 from antiphon.testing.audio import FakeMicrophone, is_silent
+from antiphon.testing.outlet import Outlet
 from antiphon.vad import SpeechEnded, VADEvent
 
 RATE = 16_000
@@ -170,7 +171,6 @@ class CallerSTT(STT):
         self.closed = True
 
 
-_MAX_EVENTS = 10_000  # transcripts that nobody fetches
 _LOOK = RATE // 100  # samples from one look at the loudness to the next
 
 
@@ -188,7 +188,7 @@ class _Stream(STTStream):
         """Words whose end was heard, and where it was, in samples; not yet in a transcript."""
         self._understood: list[str] = []
         """Words since the last final transcript."""
-        self._events: asyncio.Queue[SpeechEvent | Exception | None] = asyncio.Queue(_MAX_EVENTS)
+        self._events: Outlet[SpeechEvent] = Outlet()
         self._pending: deque[tuple[float, SpeechEvent | None]] = deque()
         """Events and when they are due. They come in order."""
         self._timer: asyncio.TimerHandle | None = None
@@ -235,7 +235,7 @@ class _Stream(STTStream):
 
     def _fail(self, fault: Fault) -> None:
         if fault.kind == "dies":
-            self._events.put_nowait(ProviderError("CallerSTT: told to fail", provider="testing.CallerSTT"))
+            self._events.give(ProviderError("CallerSTT: told to fail", provider="testing.CallerSTT"))
         else:
             self._stalled_until = self._loop.time() + fault.duration
             self._now_heard = 0
@@ -271,7 +271,7 @@ class _Stream(STTStream):
         if self._loop.time() < self._stalled_until and event is not None:
             return
         if not self._pending and delay <= 0:
-            self._events.put_nowait(event)
+            self._events.give(event)
             return
         due = self._loop.time() + delay
         self._pending.append((max(due, self._pending[-1][0]) if self._pending else due, event))
@@ -283,19 +283,17 @@ class _Stream(STTStream):
         while self._pending and self._pending[0][0] <= self._loop.time() + 1e-9:
             event = self._pending.popleft()[1]
             if event is None or self._loop.time() >= self._stalled_until:
-                self._events.put_nowait(event)
+                self._events.give(event)
         if self._pending:
             self._timer = self._loop.call_at(self._pending[0][0], self._give_pending)
 
     async def __aiter__(self) -> AsyncIterator[SpeechEvent]:
-        while not (self._closed and self._events.empty()):
-            event = await self._events.get()
-            if event is None:
-                return
-            if isinstance(event, Exception):
-                await self.aclose()
-                raise event
-            yield event
+        try:
+            while (event := await self._events.next()) is not None:
+                yield event
+        except Exception:  # the service broke
+            await self.aclose()
+            raise
 
     async def aclose(self) -> None:
         if self._closed:
@@ -304,6 +302,4 @@ class _Stream(STTStream):
         if self._timer is not None:
             self._timer.cancel()
         self._pending.clear()
-        while not self._events.empty():
-            self._events.get_nowait()
-        self._events.put_nowait(None)
+        self._events.cut()

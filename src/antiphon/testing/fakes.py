@@ -22,6 +22,7 @@ from antiphon.options import is_given
 from antiphon.stt import STT, SpeechEvent, STTStream
 from antiphon.testing.audio import is_silent, speech
 from antiphon.testing.history import check_pairs, transcript
+from antiphon.testing.outlet import Outlet
 from antiphon.text import word_spans, words
 from antiphon.tts import TTS, SynthesizedAudio, WordTiming
 from antiphon.turn_detector import TurnDetector, TurnSoFar
@@ -263,9 +264,6 @@ class FakeSTT(STT):
         self.closed = True
 
 
-_MAX_EVENTS = 10_000  # transcripts that nobody fetches
-
-
 class FakeSTTStream(STTStream):
     """One call's recognition by a `FakeSTT`."""
 
@@ -291,7 +289,7 @@ class FakeSTTStream(STTStream):
         self._began = 0.0
         self._interims = 0
         """Words given of the utterance."""
-        self._events: asyncio.Queue[SpeechEvent | Exception | None] = asyncio.Queue(_MAX_EVENTS)
+        self._events: Outlet[SpeechEvent] = Outlet()
         self._timers: set[asyncio.TimerHandle] = set()
         self._input_ended = False
 
@@ -300,7 +298,7 @@ class FakeSTTStream(STTStream):
             return
         self.pushed += frame.duration
         while self._timeline and self._timeline[0][0] <= self.pushed + 1e-9:
-            self._events.put_nowait(self._timeline.pop(0)[1])
+            self._events.give(self._timeline.pop(0)[1])
         if self._utterance and self._words_per_second:
             self._give_interim(self._utterance)
 
@@ -309,7 +307,7 @@ class FakeSTTStream(STTStream):
         due = min(len(spans), int((self.pushed - self._began) * self._words_per_second + 1e-9))
         if due > self._interims:
             self._interims = due
-            self._events.put_nowait(SpeechEvent.interim(utterance[: spans[due - 1][1]]))
+            self._events.give(SpeechEvent.interim(utterance[: spans[due - 1][1]]))
 
     def mark(self, event: VADEvent) -> None:
         if self.closed:
@@ -347,13 +345,13 @@ class FakeSTTStream(STTStream):
 
     def _after(self, delay: float, event: SpeechEvent | Exception) -> None:
         if delay <= 0:
-            self._events.put_nowait(event)
+            self._events.give(event)
             return
         timer: asyncio.TimerHandle
 
         def give() -> None:
             self._timers.discard(timer)
-            self._events.put_nowait(event)
+            self._events.give(event)
             self._end_if_done()
 
         timer = asyncio.get_running_loop().call_later(delay, give)
@@ -361,17 +359,15 @@ class FakeSTTStream(STTStream):
 
     def _end_if_done(self) -> None:
         if self._input_ended and not self._timers:
-            self._events.put_nowait(None)
+            self._events.give(None)
 
     async def __aiter__(self) -> AsyncIterator[SpeechEvent]:
-        while not (self.closed and self._events.empty()):
-            event = await self._events.get()
-            if event is None:
-                return
-            if isinstance(event, Exception):
-                await self.aclose()
-                raise event
-            yield event
+        try:
+            while (event := await self._events.next()) is not None:
+                yield event
+        except Exception:  # the service broke
+            await self.aclose()
+            raise
 
     async def aclose(self) -> None:
         if self.closed:
@@ -380,9 +376,7 @@ class FakeSTTStream(STTStream):
         for timer in self._timers:
             timer.cancel()
         self._timers.clear()
-        while not self._events.empty():
-            self._events.get_nowait()
-        self._events.put_nowait(None)
+        self._events.cut()
 
 
 # -- voice activity

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from antiphon.audio import AudioFrame
 from antiphon.chat import ChatContext, ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
-from antiphon.errors import ProviderConnectionError
+from antiphon.errors import ProviderConnectionError, ProviderError
 from antiphon.llm import FunctionToolCall
 from antiphon.options import ToolChoice
 from antiphon.realtime import (
@@ -36,6 +36,7 @@ from antiphon.realtime import (
 from antiphon.testing.audio import speech
 from antiphon.testing.fakes import Fail, FakeVAD, Hang, Reply, ScriptExhausted
 from antiphon.testing.history import transcript
+from antiphon.testing.outlet import Outlet
 from antiphon.tools.function import Tool
 from antiphon.vad import SpeechEnded
 
@@ -44,8 +45,6 @@ RATE = 24_000
 
 PACE = 15.0
 """Characters a second that it speaks."""
-
-_MAX_EVENTS = 10_000
 
 
 @dataclass(slots=True, frozen=True)
@@ -144,7 +143,7 @@ class FakeRealtimeSession(RealtimeSession):
         self._model = model
         self._can = model.capabilities
         self._vad = FakeVAD(stop_delay=model.silence).stream()
-        self._events: asyncio.Queue[RealtimeEvent | Exception | None] = asyncio.Queue(_MAX_EVENTS)
+        self._events: Outlet[RealtimeEvent] = Outlet()
         self._active: _Answer | None = None
         self._waiting: list[tuple[str | None, str | None, ToolChoice | None]] = []
         self._requests = 0
@@ -269,7 +268,7 @@ class FakeRealtimeSession(RealtimeSession):
                 self._end(answer, ResponseDone(answer.id, "failed", error))
             case Break(error):
                 self._active = None
-                self._events.put_nowait(error)
+                self._events.give(error)
             case _:
                 self._end(answer, ResponseDone(answer.id))
 
@@ -321,7 +320,7 @@ class FakeRealtimeSession(RealtimeSession):
 
     def _give(self, event: RealtimeEvent) -> None:
         if not self.closed:
-            self._events.put_nowait(event)
+            self._events.give(event)
 
     def _later(self, delay: float, event: RealtimeEvent) -> None:
         timer: asyncio.TimerHandle
@@ -333,19 +332,17 @@ class FakeRealtimeSession(RealtimeSession):
         timer = asyncio.get_running_loop().call_later(delay, give)
         self._timers.add(timer)
 
-    def hang_up(self) -> None:
-        """Break the connection."""
-        self._events.put_nowait(ProviderConnectionError("FakeRealtimeModel: the connection broke"))
+    def hang_up(self, error: ProviderError | None = None) -> None:
+        """Break the connection, for this reason: by default one after which another try is worth while."""
+        self._events.give(error or ProviderConnectionError("FakeRealtimeModel: the connection broke"))
 
     async def __aiter__(self) -> AsyncIterator[RealtimeEvent]:
-        while not self.closed:
-            event = await self._events.get()
-            if event is None:
-                return
-            if isinstance(event, Exception):
-                await self.aclose()
-                raise event
-            yield event
+        try:
+            while (event := await self._events.next()) is not None:
+                yield event
+        except Exception:  # the service broke
+            await self.aclose()
+            raise
 
     async def aclose(self) -> None:
         if self.closed:
@@ -358,7 +355,7 @@ class FakeRealtimeSession(RealtimeSession):
         if answer is not None and answer.task is not None and answer.task is not asyncio.current_task():
             answer.task.cancel()
             await asyncio.gather(answer.task, return_exceptions=True)
-        self._events.put_nowait(None)
+        self._events.cut()
 
 
 def _words(text: str) -> list[str]:
