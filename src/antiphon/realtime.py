@@ -49,8 +49,6 @@ class RealtimeCapabilities:
     """`update_tools` works within a session. False: changed tools need a new one."""
     mutable_chat_context: bool = True
     """`add_items` works within a session once it has begun. False: new items need a new one."""
-    per_response_tool_choice: bool = True
-    """`generate_reply` obeys `tool_choice`. False: calls that are not wanted may come, and are turned down."""
 
 
 # -- what it tells

@@ -163,3 +163,10 @@ def test_arguments_that_make_no_sense_are_one_line_and_exit_code_2(
         main(["dev", str(write(tmp_path, ECHO)), *arguments])
     told = capsys.readouterr().err
     assert (left.value.code, says in told, told.count("\n")) == (2, True, 1), told
+
+
+def test_a_file_that_is_not_there_is_refused_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["dev", str(tmp_path / "agnet.py")])
+    assert left.value.code == 2
+    assert "no such agent file" in capsys.readouterr().err

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from antiphon.errors import AntiphonError, UsageError
+from antiphon.errors import AgentFileError, AntiphonError, UsageError
 from antiphon.protocols import ModelKind
 from antiphon.server.server import AgentServer
 
@@ -287,6 +287,8 @@ async def _dev(options: argparse.Namespace, server: AgentServer | None) -> None:
         for voice in (True, False)
     )
     if server is None:
+        if not options.file.is_file():  # a file that breaks is waited for, a name that is wrong is not
+            raise AgentFileError(f"no such agent file: {options.file}. Give the path of a Python file.")
         await file.load()
     await serve(
         file,

@@ -105,8 +105,6 @@ class State:
     suspended: str | None = None
     """The tool to go back to once the goal, which has to come first, is done."""
     asked: frozenset[str] = frozenset()
-    asked_before: frozenset[str] = frozenset()
-    """What the question before that asked: to notice that it was not answered."""
     read_back: ReadBack | None = None
     offer: Offer = Offer.NOTHING
     offered_tool: str | None = None
@@ -144,7 +142,6 @@ class State:
     def adopt(self, step: Step) -> None:
         """Go on as the step says, once it is done."""
         self.goal = step.goal
-        self.asked_before = self.asked
         self.asked = step.asked
         self.read_back = step.read_back
         self.offer = step.offer
