@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from antiphon.chat import ChatContext, ChatRole
 from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice, is_given
-from antiphon.record import record
 
 if TYPE_CHECKING:
     from antiphon.tools.function import Tool
@@ -32,7 +31,7 @@ class FunctionToolCall:
     extra: dict[str, Any] = field(default_factory=dict)
 
 
-@record
+@dataclass(slots=True)
 class ChoiceDelta:
     """What a chunk adds."""
 
@@ -56,9 +55,9 @@ class CompletionUsage:
         return self.prompt_tokens + self.completion_tokens
 
 
-@record
+@dataclass(slots=True)
 class ChatChunk:
-    """A piece of a model's response."""
+    """A piece of a model's response. Not frozen: one is made for each token, and an `llm_node` may change its text."""
 
     id: str
     delta: ChoiceDelta | None = None

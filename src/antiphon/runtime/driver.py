@@ -204,10 +204,10 @@ class Driver:
     # -- time
 
     def _arm(self) -> None:
+        # A timer that fires too early re-arms itself, or stays away: cheaper than one cancelled timer for each fact.
         deadline = None if self._closed.done() else self._conversation.deadline
         if self._timer is not None:
-            # A timer that fires too early re-arms itself; that is cheaper than one cancelled timer for each fact.
-            if deadline is not None and self._timer_due <= deadline:
+            if deadline is None or self._timer_due <= deadline:
                 return
             self._timer.cancel()
             self._timer = None
