@@ -1,6 +1,6 @@
 """The history of a conversation: what was said, called and changed, in order.
 
-Items are slotted dataclasses, cheap to keep by the thousand. A `ChatContext` is an ordered list of them. Three rules:
+Items are slotted objects, cheap to keep by the thousand. A `ChatContext` is an ordered list of them. Three rules:
 
 - A `FunctionCall` and its `FunctionCallOutput` share a `call_id` and stand side by side.
 - An item is not changed once it is part of a context. Providers keep its wire form on it (`wire`), so that a
@@ -16,11 +16,13 @@ import bisect
 import itertools
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NoReturn, Self, TypeAlias
+from typing import Any, ClassVar, Literal, NoReturn, Self, TypeAlias, TypeVar
 
 from antiphon.errors import UsageError
+
+T = TypeVar("T")
 
 ChatRole: TypeAlias = Literal["developer", "system", "user", "assistant"]
 
@@ -60,8 +62,17 @@ ChatContent: TypeAlias = str | ImageContent
 class _Item:
     created_at: float = field(default_factory=time.time)
     """Seconds since the epoch; the order of `ChatContext.insert`."""
-    wire: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """Provider forms by provider format name, kept by the providers. Never part of a dump."""
+    wire: dict[str, Any] | None = field(default=None, init=False, repr=False, compare=False)
+    """What providers keep here, by the name of their format. Never part of a dump."""
+
+    def wired(self, form: str, make: Callable[[Self], T]) -> T:
+        """The item in a provider's form, made once."""
+        if self.wire is None:
+            self.wire = {}
+        if form not in self.wire:
+            self.wire[form] = make(self)
+        made: T = self.wire[form]
+        return made
 
     def model_dump(self) -> dict[str, Any]:
         """A JSON-ready dict, with the item's `type`."""
@@ -86,43 +97,103 @@ def _plain(value: Any) -> Any:
     return value
 
 
-@dataclass(slots=True, init=False)
 class ChatMessage(_Item):
-    """Something said or written. For an assistant it is what was *heard*, not what was planned."""
+    """Something said or written. For an assistant it is what was *heard*, not what was planned.
+
+    `content` may be given as text. Messages are most of a history, so this class is written by hand: it is made in
+    half the time that a dataclass takes, and what few messages are asked for is made when it is.
+    """
+
+    __slots__ = ("_content", "_extra", "_id", "interrupted", "role")
 
     role: ChatRole
-    content: list[ChatContent]
-    id: str
     interrupted: bool
     """True when less was heard than was to be said."""
-    extra: dict[str, Any]
-    """`raw`: the text as the model wrote it, where it differs from what was spoken."""
-    type: Literal["message"]
+    type: ClassVar[Literal["message"]] = "message"
 
-    def __init__(  # by hand: most of a history are messages, and this takes half the time
+    def __init__(
         self,
         role: ChatRole,
-        content: list[ChatContent],
+        content: str | list[ChatContent],
         id: str | None = None,
         interrupted: bool = False,
         extra: dict[str, Any] | None = None,
         created_at: float | None = None,
-        type: Literal["message"] = "message",
     ) -> None:
         self.created_at = time.time() if created_at is None else created_at
-        self.wire = {}
+        self.wire = None
         self.role = role
-        self.content = content
-        self.id = f"item_{next(_ids)}" if id is None else id
+        self._content = content
+        self._id = id
         self.interrupted = interrupted
-        self.extra = {} if extra is None else extra
-        self.type = type
+        self._extra = extra
+
+    @property
+    def content(self) -> list[ChatContent]:
+        """Texts and pictures, in order."""
+        if isinstance(self._content, str):
+            self._content = [self._content]
+        return self._content
+
+    @content.setter
+    def content(self, content: str | list[ChatContent]) -> None:
+        self._content = content
+
+    @property
+    def id(self) -> str:
+        """Unique in the process, unless it was given."""
+        if self._id is None:
+            self._id = new_id("item")
+        return self._id
+
+    @id.setter
+    def id(self, id: str) -> None:
+        self._id = id
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """`raw`: the text as the model wrote it, where it differs from what was spoken."""
+        if self._extra is None:
+            self._extra = {}
+        return self._extra
+
+    @extra.setter
+    def extra(self, extra: dict[str, Any]) -> None:
+        self._extra = extra
 
     @property
     def text_content(self) -> str | None:
         """The text parts joined by newlines, or None if there are none."""
-        parts = [part for part in self.content if isinstance(part, str)]
+        if isinstance(self._content, str):
+            return self._content
+        parts = [part for part in self._content if isinstance(part, str)]
         return "\n".join(parts) if parts else None
+
+    @property
+    def images(self) -> list[ImageContent]:
+        """The pictures in it."""
+        return [] if isinstance(self._content, str) else [p for p in self._content if isinstance(p, ImageContent)]
+
+    def model_dump(self) -> dict[str, Any]:
+        """A JSON-ready dict, with the item's `type`."""
+        return {
+            "created_at": self.created_at,
+            "role": self.role,
+            "content": _plain(self.content),
+            "id": self.id,
+            "interrupted": self.interrupted,
+            "extra": _plain(self._extra or {}),
+            "type": self.type,
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return self.model_dump() == other.model_dump() if isinstance(other, ChatMessage) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # it may be changed until it is in a context
+
+    def __repr__(self) -> str:
+        cut = ", interrupted=True" if self.interrupted else ""
+        return f"ChatMessage(role={self.role!r}, content={self.content!r}, id={self.id!r}{cut})"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -255,12 +326,13 @@ class ChatContext:
         extra: dict[str, Any] | None = None,
     ) -> ChatMessage:
         """Append a message, or insert it in time when `created_at` (seconds since the epoch) is given."""
-        parts: list[ChatContent] = [content] if isinstance(content, str) else list(content)
-        message = ChatMessage(role, parts, id or None, interrupted, extra, created_at)
-        if created_at is not None:
-            self.insert(message)
-        else:
+        message = ChatMessage(
+            role, content if isinstance(content, str) else list(content), id or None, interrupted, extra, created_at
+        )
+        if created_at is None:
             self._items.append(message)
+        else:
+            self.insert(message)
         return message
 
     def append(self, item: ChatItem) -> None:

@@ -83,7 +83,8 @@ def wire_messages(chat_ctx: ChatContext) -> list[Message]:
                     _close_group(group, outputs, messages)
                 group.append(item)
         elif not isinstance(item, FunctionCallOutput):
-            message = item.wire.get(FORMAT) or _wire_message(item)
+            kept = item.wire
+            message = (kept and kept.get(FORMAT)) or item.wired(FORMAT, _made)
             if message:
                 if group:
                     _close_group(group, outputs, messages)
@@ -102,27 +103,20 @@ def _belongs(call: FunctionCall, last: FunctionCall, before: ChatItem | None) ->
 
 
 def _close_group(group: list[FunctionCall], outputs: Mapping[str, FunctionCallOutput], messages: list[Message]) -> None:
-    calls = [_wire_call(call) for call in group]
+    calls = [call.wired(FORMAT, _made_call) for call in group]
     if messages and messages[-1]["role"] == "assistant" and "tool_calls" not in messages[-1]:
         messages[-1] = {**messages[-1], "tool_calls": calls}
     else:
         messages.append({"role": "assistant", "content": None, "tool_calls": calls})
     ends = [outputs[call.call_id] for call in group]
-    messages.extend(_wire_output(output) for output in ends)
+    messages.extend(output.wired(FORMAT, _made_output) for output in ends)
     # All outputs stand directly behind their calls, so pictures wait until after the last one.
-    messages.extend(_wire_images(output) for output in ends if output.images)
+    messages.extend(output.wired(f"{FORMAT}.images", _made_images) for output in ends if output.images)
     group.clear()
 
 
-def _wire_message(item: ChatItem) -> Message | None:
-    """A message or a note; None for what is not shown to a model."""
-    if FORMAT not in item.wire:
-        item.wire[FORMAT] = _made(item)
-    cached: Message | None = item.wire[FORMAT]
-    return cached
-
-
 def _made(item: ChatItem) -> Message | None:
+    """A message or a note; None for what is not shown to a model."""
     if isinstance(item, AgentConfigUpdate):
         return {"role": "system", "content": item.note}
     if not isinstance(item, ChatMessage):
@@ -134,7 +128,7 @@ def _made(item: ChatItem) -> Message | None:
                 content = str(item.extra["raw"])
             return {"role": "assistant", "content": content} if content else None
         case "user":
-            parts = _parts(item.content)
+            parts = _parts(item.content) if item.images else item.text_content
             return {"role": "user", "content": parts} if parts else None
         case _:
             # Notes name calls by id: the model must find the same id in the calls.
@@ -152,32 +146,19 @@ def _wire_image(image: ImageContent) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": image.url, "detail": image.detail}}
 
 
-def _wire_call(call: FunctionCall) -> dict[str, Any]:
-    wire: dict[str, Any] | None = call.wire.get(FORMAT)
-    if wire is None:
-        function = {"name": call.name, "arguments": call.arguments or "{}"}
-        wire = {"id": wire_call_id(call.call_id), "type": "function", "function": function}
-        call.wire[FORMAT] = wire
-    return wire
+def _made_call(call: FunctionCall) -> Message:
+    function = {"name": call.name, "arguments": call.arguments or "{}"}
+    return {"id": wire_call_id(call.call_id), "type": "function", "function": function}
 
 
-def _wire_output(output: FunctionCallOutput) -> Message:
-    wire: Message | None = output.wire.get(FORMAT)
-    if wire is None:
-        text = ERROR_MARK + output.output if output.is_error else output.output
-        wire = {"role": "tool", "tool_call_id": wire_call_id(output.call_id), "content": text}
-        output.wire[FORMAT] = wire
-    return wire
+def _made_output(output: FunctionCallOutput) -> Message:
+    text = ERROR_MARK + output.output if output.is_error else output.output
+    return {"role": "tool", "tool_call_id": wire_call_id(output.call_id), "content": text}
 
 
-def _wire_images(output: FunctionCallOutput) -> Message:
-    key = f"{FORMAT}.images"
-    wire: Message | None = output.wire.get(key)
-    if wire is None:
-        note = f"Images returned by the call {wire_call_id(output.call_id)} of {output.name or 'a tool'}:"
-        wire = {"role": "user", "content": _parts([note, *output.images])}
-        output.wire[key] = wire
-    return wire
+def _made_images(output: FunctionCallOutput) -> Message:
+    note = f"Images returned by the call {wire_call_id(output.call_id)} of {output.name or 'a tool'}:"
+    return {"role": "user", "content": _parts([note, *output.images])}
 
 
 # -- tools

@@ -113,4 +113,4 @@ def bare(command: do.Command) -> Any:
 
 def _item(item: chat.ChatItem) -> tuple[Any, ...]:
     skipped = ("id", "created_at", "wire", "group_id", "extra")
-    return tuple(repr(getattr(item, one.name)) for one in fields(item) if one.name not in skipped)
+    return tuple(repr(value) for name, value in item.model_dump().items() if name not in skipped)

@@ -40,15 +40,15 @@ def replay(items: Sequence[ChatItem], tools: Sequence[ToolView], today: dt.date)
     while body and _is_note(items[body - 1]):
         body -= 1
     for k in range(body - 1, -1, -1):
-        kept = items[k].wire.get(_WIRE)
-        if kept is not None and kept[0] == keys[k]:
-            reader, start = kept[1].copy(by_name), k + 1
-            del items[k].wire[_WIRE]  # one place to go on from is enough
+        wire = items[k].wire
+        if wire and _WIRE in wire and wire[_WIRE][0] == keys[k]:
+            reader, start = wire.pop(_WIRE)[1].copy(by_name), k + 1  # one place to go on from is enough
             break
     for item in items[start:body]:
         reader.read(item)
     if body:
-        items[body - 1].wire[_WIRE] = (keys[body - 1], reader.copy(by_name))
+        last = items[body - 1]
+        last.wire = {**(last.wire or {}), _WIRE: (keys[body - 1], reader.copy(by_name))}
     for item in items[max(start, body) :]:
         reader.read(item)
     return reader.state, reader.due()
