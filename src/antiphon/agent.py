@@ -367,8 +367,8 @@ def dedupe_tools(tools: Iterable[ToolLike]) -> list[ToolLike]:
 
 
 def _names(tools: Sequence[ToolLike]) -> dict[str, object]:
-    """Names of what the model may call, without toolsets whose names clash."""
-    return dict(ToolContext.leaving_out_clashes(tools)[0].function_tools)
+    """Names of what the model may call, without what cannot be offered."""
+    return dict(ToolContext.leaving_out_unusable(tools)[0].function_tools)
 
 
 def _missing(agent: Agent, kind: str, found: Any) -> UsageError:

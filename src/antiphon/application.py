@@ -337,8 +337,8 @@ class Application:
         return known.without_ignored if on_enter else known.table
 
     def _table(self, tools: list[ToolLike], agent_id: str, mocks: Mapping[str, Callable[..., Any]]) -> ToolContext:
-        # Names that clash only now come from a toolset that computes its tools: the later one is left out.
-        table, left_out = ToolContext.leaving_out_clashes(tools)
+        # What clashes or cannot be described only now comes from a toolset that computes its tools: it is left out.
+        table, left_out = ToolContext.leaving_out_unusable(tools)
         for tool, error in left_out:
             if self._is_news(agent_id, tool.id):
                 self.failed(error, tool)
@@ -375,7 +375,7 @@ class Application:
         """Raise `ToolDefinitionError` if an agent with these tools, and the session's, has more than `max_tools`."""
         if self.max_tools is None:
             return
-        number = len(ToolContext.leaving_out_clashes([*tools, *self.tools])[0])
+        number = len(ToolContext.leaving_out_unusable([*tools, *self.tools])[0])
         if number > self.max_tools:
             raise self._too_many(number, agent_id)
 

@@ -135,6 +135,8 @@ class SpeechHandle:
         if self._done:
             return
         run = current_run.get()
+        if run is not None and run.ended:
+            run = None
         if run is not None and run.speech == self.number and not run.in_background and not run.released:
             raise UsageError(
                 f"tool {run.call.name!r} waits for the speech that waits for it ({self.id}). To wait for what was said"
@@ -178,11 +180,15 @@ class SpeechHandle:
         await asyncio.shield(future)
 
     def add_done_callback(self, callback: DoneCallback) -> None:
-        """Call `callback(handle)` when it is done; soon, if it is already."""
-        if self._done:
-            asyncio.get_running_loop().call_soon(self._call, callback)
-        else:
-            self._callbacks.append(callback)
+        """Call `callback(handle)` on the event loop when it is done; soon, if it is already."""
+
+        def add() -> None:
+            if self._done:
+                self._driver.loop.call_soon(self._call, callback)
+            else:
+                self._callbacks.append(callback)
+
+        self._on_loop(add)
 
     def remove_done_callback(self, callback: DoneCallback) -> None:
         """Do not call it. No effect if it is not registered."""

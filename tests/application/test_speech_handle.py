@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -147,6 +148,30 @@ def test_a_thread_may_stop_and_protect_speech() -> None:
             session.submit_user_turn("a")
             await asyncio.sleep(10)
             assert any("three" in (m.text_content or "") for m in session.history.messages())
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+def test_a_thread_may_ask_to_be_called_back(is_done: bool) -> None:
+    called: list[threading.Thread] = []
+
+    class Threaded(Agent):
+        @function_tool
+        def work(self, ctx: RunContext) -> str:
+            """Work."""
+            handle = ctx.session.say(slowly("one", "two"))
+            if is_done:
+                handle.interrupt()
+            handle.add_done_callback(lambda _: called.append(threading.current_thread()))
+            return "worked"
+
+    async def main() -> None:
+        llm = FakeLLM([Reply(calls=[("work", {})]), "Done."])
+        async with AgentSession[Any](llm=llm) as session:
+            await session.start(Threaded())
+            await session.run(user_input="Work.")
+            assert called == [threading.main_thread()]
 
     run_virtual(main())
 

@@ -189,6 +189,30 @@ def test_what_a_synchronous_tool_raises_is_told_alike(error: Exception, line: st
     run_virtual(main())
 
 
+class NoSeats(ToolError):
+    """An author's own error, which keeps what it needs and leaves our constructor alone."""
+
+    def __init__(self, seats: int) -> None:
+        Exception.__init__(self, f"Only {seats} seats.")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"), [(NoSeats(2), "Only 2 seats."), (ToolError(ValueError("closed")), "closed")]
+)
+def test_the_message_of_a_tool_error_is_text_however_it_was_made(error: ToolError, told: str) -> None:
+    @function_tool
+    async def work() -> str:
+        """Work."""
+        raise error
+
+    async def main() -> None:
+        session = await converse(Agent(tools=[work]), "Go.", llm=FakeLLM([Reply(calls=[("work", {})]), "Well."]))
+        assert outputs(session) == [told]
+        assert transcript(session.history)[-1] == "assistant: Well."
+
+    run_virtual(main())
+
+
 def test_every_way_to_make_a_tool_works_in_a_session() -> None:
     class Counter:
         def bump(self, by: int) -> int:
@@ -283,6 +307,48 @@ def test_names_that_clash_after_setup_leave_the_later_toolset_out() -> None:
             await session.run(user_input="Look.")
         assert outputs(session) == ["mine"]
         assert [(event.source.id, "look" in str(event.error)) for event in errors] == [("computed", True)]
+
+    run_virtual(main())
+
+
+class Undescribed(Toolset):
+    """A toolset whose tool nobody can describe to a model, which shows when it has been set up."""
+
+    async def setup(self) -> Undescribed:
+        @function_tool
+        async def find(what) -> str:  # type: ignore[no-untyped-def]
+            """Find."""
+            return "found"
+
+        self._tools = [find]
+        return self
+
+
+def test_tools_that_cannot_be_described_after_setup_leave_their_toolset_out() -> None:
+    @function_tool
+    async def look() -> str:
+        """Look."""
+        return "mine"
+
+    async def main() -> None:
+        errors: list[Any] = []
+        llm = FakeLLM([Reply(calls=[("look", {})]), "Mine."])
+        session = AgentSession[Any](llm=llm)
+        session.on("error", errors.append)
+        async with session:
+            await session.start(Agent(tools=[look, Undescribed(id="undescribed")]))
+            await session.run(user_input="Look.")
+        assert [tool.id for tool in llm.requests[0].tools] == ["look"]
+        assert [(event.source.id, "'what'" in str(event.error)) for event in errors] == [("undescribed", True)]
+
+    run_virtual(main())
+
+
+def test_what_is_no_tool_is_refused_by_update_tools() -> None:
+    async def main() -> None:
+        agent = Agent()
+        with pytest.raises(ToolDefinitionError, match="expected a tool or a toolset, got 'look'"):
+            await agent.update_tools(["look"])  # type: ignore[list-item]
 
     run_virtual(main())
 

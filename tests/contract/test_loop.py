@@ -491,6 +491,7 @@ def test_closing_cancels_children_first() -> None:
         ({"effect": "reads"}, 30.0, "`endless` did not answer within 30 seconds and was stopped."),
         ({"effect": "writes"}, 60.0, "It is unknown whether `endless` happened; do not repeat it."),
         ({"timeout": 2.0}, 2.0, "`endless` did not answer within 2 seconds and was stopped."),
+        ({"timeout": 0.5}, 0.5, "`endless` did not answer within 0.5 seconds and was stopped."),
     ],
 )
 def test_a_call_that_takes_too_long_is_cancelled_and_told(options: dict[str, Any], limit: float, told: str) -> None:

@@ -3,8 +3,9 @@
 import asyncio
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, assert_type
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, assert_type, cast
 
 import pytest
 
@@ -160,6 +161,31 @@ def test_sync_functions_run_in_a_thread_with_the_context_variables_of_the_caller
     here.set("caller")
     assert call(where, {"x": 1}) == "caller"
     assert threads != [threading.get_ident()]
+
+
+def test_sync_functions_that_hang_keep_no_other_waiting() -> None:
+    released = threading.Event()
+
+    @function_tool
+    def hang() -> None:
+        released.wait(10.0)
+
+    @function_tool
+    def quick() -> str:
+        return "quick"
+
+    async def main() -> str:
+        hanging = [asyncio.create_task(hang.call({})) for _ in range(40)]
+        await asyncio.sleep(0)
+        try:
+            return cast("str", await asyncio.wait_for(quick.call({}), 5.0))
+        finally:
+            for task in hanging:
+                task.cancel()
+            await asyncio.wait(hanging)
+            released.set()
+
+    assert asyncio.run(main()) == "quick"
 
 
 def test_wrappers_of_either_colour_run_and_keep_the_signature_of_what_they_wrap() -> None:
@@ -345,6 +371,11 @@ class TestRefusals:
 
         with pytest.raises(ToolDefinitionError, match=r"tool 'book': `\*guests` cannot be described"):
             book.check()
+
+    def test_a_method_without_an_object_is_refused_when_the_tool_is_checked(self) -> None:
+        with pytest.raises(ToolDefinitionError, match="tool 'greet' is a method and has no object"):
+            Desk.greet.check()
+        Desk.greet.bind(Desk("Di")).check()
 
     def test_an_annotation_without_a_schema_is_named_when_the_tool_is_checked(self) -> None:
         @function_tool

@@ -177,7 +177,7 @@ class TestToolContext:
 
     def test_a_toolset_that_clashes_can_be_left_out_whole(self) -> None:
         a, late = tool("a"), Toolset(id="late", tools=[tool("b"), tool("a")])
-        context, left_out = ToolContext.leaving_out_clashes([a, late, tool("c")])
+        context, left_out = ToolContext.leaving_out_unusable([a, late, tool("c")])
         assert list(context.function_tools) == ["a", "c"]
         assert [item for item, _ in left_out] == [late]
         assert "two different tools are named 'a'" in str(left_out[0][1])

@@ -19,7 +19,7 @@ def already_running(name: str) -> str:
 
 def timed_out(name: str, seconds: float) -> str:
     """The output of a call that took too long."""
-    return f"`{name}` did not answer within {seconds:.0f} seconds and was stopped."
+    return f"`{name}` did not answer within {seconds:g} seconds and was stopped."
 
 
 def unknown_outcome(name: str) -> str:

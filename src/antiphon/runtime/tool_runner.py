@@ -152,7 +152,8 @@ class ToolRunner:
         except StopResponse:
             return ToolReturned(run.id, "", reply=False)
         except ToolError as error:
-            return ToolReturned(run.id, error.message, is_error=True)
+            # Subclasses need not call our constructor.
+            return ToolReturned(run.id, str(getattr(error, "message", error)), is_error=True)
         except asyncio.CancelledError:
             if (task := asyncio.current_task()) is not None and task.cancelling():
                 raise

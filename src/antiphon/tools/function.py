@@ -11,7 +11,6 @@ system.
 
 from __future__ import annotations
 
-import asyncio
 import enum
 import functools
 import inspect
@@ -38,6 +37,7 @@ from antiphon.tools.signature import (
     resolve_local,
     takes_owner,
 )
+from antiphon.tools.threads import in_thread
 
 if TYPE_CHECKING:
     from typing import Self
@@ -98,9 +98,9 @@ class ToolFlag(enum.Flag):
 class ToolError(Exception):
     """Raised by a tool to tell the model what went wrong. The message goes to the model as the call's error output."""
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: object) -> None:
         super().__init__(message)
-        self.message = message
+        self.message = str(message)
 
 
 class StopResponse(Exception):
@@ -396,8 +396,14 @@ class _CallableTool(Tool, Generic[R]):
         """Make sure that it can be offered to a model; called when it is first given to an agent.
 
         Raises `ToolDefinitionError` that names function and parameter: an annotation that cannot be resolved or
-        described, no annotation, `*args`. Names that were not defined at first are looked up again each time.
+        described, no annotation, `*args`, a `self` that stands for no object. Names that were not defined at first are
+        looked up again each time.
         """
+        if self.needs_owner and not self.is_stand_in:
+            raise ToolDefinitionError(
+                f"tool {self.name!r} is a method and has no object to run on. Define it in the class of the agent, "
+                f"give the agent `obj.{self.name}` or `tool.bind(obj)`, or leave the first parameter out."
+            )
         self._definition.code.signature(self.name)
         _ = self._definition.spec
 
@@ -411,7 +417,7 @@ class _CallableTool(Tool, Generic[R]):
     async def call(self, kwargs: Mapping[str, Any], ctx: CallContext | None = None) -> Any:
         """Run it with `PreparedCall.kwargs`, the context filled in. Raises what the function raises.
 
-        A sync function runs in a thread, with the caller's context variables; cancelling abandons the thread.
+        A sync function runs in a thread of its own, with the caller's context variables; cancelling abandons it.
         """
         if self._stand_in is not None:
             own_names = {context.name for context in self._contexts}
@@ -780,7 +786,7 @@ async def _in_thread(call: Callable[[], Any]) -> Any:
         except StopIteration as error:  # no future can carry it, and the await would never end
             raise RuntimeError("a tool's function raised StopIteration") from error
 
-    result = await asyncio.to_thread(run)
+    result = await in_thread(run)
     return await result if inspect.isawaitable(result) else result
 
 

@@ -50,7 +50,7 @@ class _Library(Toolset):
         try:
             return self._context.copy()
         except ToolDefinitionError:
-            return ToolContext.leaving_out_clashes(self.tools)[0]
+            return ToolContext.leaving_out_unusable(self.tools)[0]
 
     def by_name(self) -> dict[str, AnyFunctionTool]:
         """The tools that can be found and called."""

@@ -172,24 +172,31 @@ class ToolContext:
         return cls()
 
     @classmethod
-    def leaving_out_clashes(cls, tools: Iterable[ToolLike]) -> tuple[Self, list[tuple[ToolLike, ToolDefinitionError]]]:
-        """The context of as many of `tools` as go together, and what was left out, with the reason.
+    def leaving_out_unusable(cls, tools: Iterable[ToolLike]) -> tuple[Self, list[tuple[ToolLike, ToolDefinitionError]]]:
+        """The context of as many of `tools` as can be offered together, and what was left out, with the reason.
 
-        For names that are known only after `Toolset.setup`: of two that clash, the later is left out, a toolset whole.
+        For tools that are known only after `Toolset.setup`: the later of two names that clash, and what no model can be
+        told of, is left out, a toolset whole.
         """
         tools = list(tools)
         with suppress(ToolDefinitionError):
-            return cls(tools), []
+            return cls._checked(tools), []
         kept: list[ToolLike] = []
         left_out: list[tuple[ToolLike, ToolDefinitionError]] = []
         context = cls()
         for tool in tools:
             try:
-                context = cls([*kept, tool])
+                context = cls._checked([*kept, tool])
                 kept.append(tool)
             except ToolDefinitionError as error:
                 left_out.append((tool, error))
         return context, left_out
+
+    @classmethod
+    def _checked(cls, tools: Iterable[ToolLike]) -> Self:
+        context = cls(tools)
+        context.check()
+        return context
 
     @property
     def function_tools(self) -> dict[str, AnyFunctionTool]:
@@ -262,9 +269,7 @@ class ToolContext:
                 if tool not in self._provider_tools:
                     self._provider_tools.append(tool)
             else:
-                raise ToolDefinitionError(
-                    f"{where}: expected a tool or a toolset, got {tool!r}. Decorate a function with @function_tool."
-                )
+                raise _no_tool(where, tool)
 
     def _add_function_tool(self, tool: AnyFunctionTool, where: str) -> None:
         earlier, there = self._by_name.setdefault(tool.name, (tool, where))
@@ -276,11 +281,22 @@ class ToolContext:
 
 
 def dedupe_by_id(tools: Iterable[ToolLike]) -> list[ToolLike]:
-    """Of tools with equal ids the last one, at the place of the first; toolsets and tools are told apart."""
+    """Of tools with equal ids the last one, at the place of the first; toolsets and tools are told apart.
+
+    Raises `ToolDefinitionError` for things that are no tools.
+    """
     kept: dict[tuple[bool, str], ToolLike] = {}
     for tool in tools:
+        if not isinstance(tool, (Tool, Toolset)):
+            raise _no_tool("update_tools", tool)
         kept[isinstance(tool, Toolset), tool.id] = tool
     return list(kept.values())
+
+
+def _no_tool(where: str, found: object) -> ToolDefinitionError:
+    return ToolDefinitionError(
+        f"{where}: expected a tool or a toolset, got {found!r}. Decorate a function with @function_tool."
+    )
 
 
 def unknown_tool_text(name: str, available: Iterable[str]) -> str:
