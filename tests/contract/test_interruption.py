@@ -289,6 +289,30 @@ def test_neither_a_cough_nor_a_backchannel_interrupts_a_tool(noise: str) -> None
     run_virtual(main())
 
 
+@both
+def test_a_backchannel_while_the_tool_works_in_silence_does_not_interrupt_it(channel: Channel) -> None:
+    log = Log()
+
+    async def main() -> None:
+        llm = FakeLLM([FIND, "There is one."])
+        turns = ["find me a table", "okay"]
+        async with calling(channel, Agent(tools=[finding(log)]), llm, *turns, max_silence=None) as caller:
+            await caller.says(turns[0])
+            await asyncio.sleep(2.0)
+            await caller.says(turns[1])
+            await asyncio.sleep(10.0)
+            assert log.words == ["began", "ended"]
+            assert transcript(caller.session.history) == [
+                "user: find me a table",
+                'call find({"what": "a table"})',
+                "output find: found a table",
+                "user: okay",
+                "assistant: There is one.",
+            ]
+
+    run_virtual(main())
+
+
 @pytest.mark.parametrize(("work", "kept"), [(0.1, True), (3.0, False)])
 def test_words_to_what_the_tool_itself_says_cut_that_and_wait_a_moment_for_the_tool(work: float, kept: bool) -> None:
     cut: list[bool] = []

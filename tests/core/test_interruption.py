@@ -54,6 +54,40 @@ def test_voice_without_words_does_not_interrupt_a_tool() -> None:
     assert not d.all(CancelTool)
 
 
+def test_a_backchannel_while_a_tool_works_in_silence_is_answered_by_the_reply_to_its_result() -> None:
+    for effect in ("reads", "unsaid", "writes"):
+        d = working(effect)
+        d.wait(2)
+        d.says("mm-hmm")
+        assert len(d.all(Generate)) == 1 and not d.all(CancelTool) and not d.all(ReleaseRun), effect
+        d.returns("found")
+        assert d.context()[-3:] == ["call work c1", "output found", "user: mm-hmm"]
+        d.model("There is one.")
+        d.played()
+        assert len(d.all(Generate)) == 2 and d.core.idle
+
+
+def test_words_after_a_backchannel_interrupt_the_tool_and_both_are_kept() -> None:
+    d = working()
+    d.says("okay")
+    d.says("no, something else")
+    assert d.all(ReleaseRun)
+    assert d.context() == ["user: go", "user: okay", "user: no, something else"]
+
+
+def test_a_backchannel_does_not_count_against_a_tool_that_comes_back_from_its_own_speech() -> None:
+    d = working()
+    run = d.last(RunTool).run
+    d.says("okay")
+    d.say(run=run)
+    d.voice("Nearly there.")
+    d.tell(RunSuspended(run))
+    d.played()
+    d.tell(RunResumed(run))
+    d.wait(5)
+    assert not d.all(ReleaseRun)
+
+
 def test_a_reading_tool_is_cancelled_and_leaves_the_history() -> None:
     d = working("reads")
     d.types("something else")

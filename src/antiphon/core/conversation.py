@@ -186,11 +186,11 @@ class Conversation:
                 speech = floor.by_gen(gen)
                 if speech is not None:
                     floor.text_complete(speech, text)
-            case TextStarted(gen):
+            case TextStarted(gen, written):
                 self._out.rearm(gen, floor.options.generation_limit)
                 speech = floor.by_gen(gen)
                 if speech is not None:
-                    floor.text_started(speech)
+                    floor.text_started(speech, written)
             case ToolCalled():
                 tool_loop.called(floor, fact)
             case ToolReturned():
@@ -388,6 +388,8 @@ class Conversation:
         shield = floor.shielding()
         if shield is not None and shield.step is not None and shield.step.calls:
             shield.held.append(turn)
+        elif turn.over is not None and not (turn.over.interrupted or turn.over.finished):
+            turn.over.held.append(turn)
         else:
             floor.commit(turn, floor.top.agent)
 
@@ -469,7 +471,8 @@ class Conversation:
     def _commit(self) -> bool:
         """A turn that is ready, or typed, is taken.
 
-        It interrupts what may be interrupted, and the hook decides on it.
+        It interrupts what may be interrupted, and the hook decides on it. One that only says that the caller listens
+        interrupts no tool: the reply to its result answers both.
         """
         floor = self._floor
         if not floor.accepts_turns or floor.judged is not None:
@@ -489,7 +492,12 @@ class Conversation:
                 self._closing.agree(floor)
                 return True
             self._closing.go_on()
-        self._interrupt_top(fillers=False)
+        if is_backchannel(turn.text):
+            turn.over = floor.at_work()
+        if turn.over is None:
+            self._interrupt_top(fillers=False)
+        elif not floor.turn.speaking:
+            floor.line.clear_doubt()
         floor.judged = turn
         self._out.promise(turn.id, HookReturned(turn.id), floor.options.hook_timeout)
         self._out.send(RunHook(turn.id, "on_user_turn_completed", floor.top.agent, turn.text, heard_as=turn.heard_as))

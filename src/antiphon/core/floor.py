@@ -47,6 +47,8 @@ class Frame:
     """The tool that awaits the task, if one does."""
     parent: Frame | None = None
     """The frame whose code awaits the task."""
+    hook: int | None = None
+    """The hook that awaits the task, if one does: its clock stands meanwhile."""
     pending: Handoff | None = None
     """The agent that is to take over as soon as this one has finished speaking."""
     leaving: int | None = None
@@ -351,14 +353,16 @@ class Floor:
 
     # -- its text
 
-    def text_started(self, speech: Speech) -> None:
-        """Its segment may be played."""
+    def text_started(self, speech: Speech, written: str = "") -> None:
+        """Its segment may be played. `written`: what requests show of it until it is known what is spoken."""
         step = speech.step
         if step is None:
             return
         step.begun = True
         if step.segment.sound is Sound.OPEN and speech.stage is not Stage.HELD:
             self.line.begin(step.segment, speech.agent, record=speech.record)
+            if written and step.segment.slot is not None:
+                self.history.known(step.segment.slot, written)
             if speech.kind is not Kind.FILLER:
                 self._mark_spoken(speech)
 
@@ -551,7 +555,10 @@ class Floor:
 
         A turn that came meanwhile gives it a moment.
         """
-        if run.bond is Bond.ATTACHED and (self.owed or run.speech.held or self.judged is not None):
+        if run.bond is not Bond.ATTACHED:
+            return
+        judged = [self.judged] if self.judged is not None else []
+        if self.owed or any(turn.over is None for turn in (*run.speech.held, *judged)):
             self.shields.raise_until(run.speech, self.out.now + RESUME_GRACE)
 
     def shielding(self) -> Speech | None:
@@ -561,8 +568,16 @@ class Floor:
                 return speech
         return None
 
+    def at_work(self) -> Speech | None:
+        """A speech of the top frame with a call that runs."""
+        for speech in self.top.speeches:
+            if not speech.interrupted and any(c.gate is Gate.RUNNING for c in speech.open_calls()):
+                return speech
+        return None
+
     def commit(self, turn: Turn, agent: str) -> None:
         """A turn enters the history and is owed an answer."""
+        turn.over = None
         self.record_turn(turn, agent)
         self.owed.append(turn)
 

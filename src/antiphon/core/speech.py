@@ -125,6 +125,8 @@ class Turn:
     """The id under which the model itself heard it; None: it has the text only."""
     answer_due: float | None = None
     """When the model that heard it must have begun to answer it unasked; None: it has to be asked."""
+    over: Speech | None = None
+    """A backchannel: the speech with the running call that it was said over and does not interrupt."""
 
 
 @dataclass(slots=True, eq=False)

@@ -66,6 +66,12 @@ def _is_told_apart(text: str) -> bool:
     return any(word[0] == "u" and word[1:].isdigit() for word in text.split())
 
 
+def _only_listens(text: str) -> bool:
+    """The text is one of the world's backchannels, or a few of them."""
+    words = text.split()
+    return 0 < len(words) <= 3 and all(word in ("uh", "huh", "mm", "hmm", "okay") for word in words)
+
+
 class Violation(AssertionError):
     """The conversation broke a promise."""
 
@@ -590,7 +596,9 @@ class Shadow:
         self.may_end = False
         """A goodbye was asked for, and the caller has not gone on since."""
         self.committed_now = False
-        """A turn was taken in this entry."""
+        """A turn was taken in this entry, and it says more than that the caller listens."""
+        self.released_now = False
+        """A call lost its place in this entry."""
         self.was_shielded = False
         """A tool that must not be interrupted ran when the fact came."""
         self.protected: set[Speech] = set()
@@ -674,7 +682,7 @@ class Shadow:
         self.fact = fact
         self.was_idle, self.idle = self.idle, idle
         self.forced = False
-        self.committed_now = False
+        self.committed_now = self.released_now = False
         if self.close_at is not None and self.due is not None and now > self.due:
             self.close_at += now - self.due  # The driver was late, and so is all that follows.
         self.due = deadline
@@ -1668,7 +1676,7 @@ class Shadow:
         if run is None:
             self._fail("adoption", f"{command} of what never ran")
             return
-        run.released = True
+        run.released = self.released_now = True
         if not self._kept(run) and run.made.policy.effect == "unsaid":
             self.orphans.append(run)
             self.counters["orphaned"] += 1
@@ -1726,7 +1734,9 @@ class Shadow:
             self.taken_words.update(command.text.split())
             self.turn_began = self.now if self.speaking else None
             self.tries = 0
-        self.committed_now = True
+        self.committed_now = not _only_listens(command.text)
+        if self.released_now and not self.committed_now and not self.forced:
+            self._fail("barge-in", f"{command} takes a tool its call")
         self.turn_texts.append(command.text)
         if command.heard_as is not None and not command.text:
             self.wordless.add(command.heard_as)
