@@ -20,6 +20,7 @@ from antiphon.chat import (
     FunctionCall,
     FunctionCallOutput,
     ReadOnlyChatContext,
+    calls_of_others,
 )
 from antiphon.errors import UsageError
 from antiphon.llm import LLM, ChatChunk
@@ -208,8 +209,10 @@ class Agent:
         """
         items = list(chat_ctx.items)
         if exclude_invalid_function_calls:
-            names = set(ToolContext(self._tools).function_tools)
-            items = [i for i in items if not isinstance(i, (FunctionCall, FunctionCallOutput)) or i.name in names]
+            invalid = calls_of_others(items, set(ToolContext(self._tools).function_tools))
+            items = [
+                i for i in items if not isinstance(i, (FunctionCall, FunctionCallOutput)) or i.call_id not in invalid
+            ]
         self._items = [item for item in items if item.id != INSTRUCTIONS_ID]
         self._changed(None)
 
@@ -339,7 +342,7 @@ class Agent:
             return list(self._items)
         if self._instructions_item is None:
             self._instructions_item = ChatMessage(
-                role="system", content=[self._instructions], id=INSTRUCTIONS_ID, created_at=0.0
+                role="system", content=self._instructions, id=INSTRUCTIONS_ID, created_at=0.0
             )
         return [self._instructions_item, *self._items]
 

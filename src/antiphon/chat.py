@@ -16,7 +16,7 @@ import bisect
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, NoReturn, Self, TypeAlias, TypeVar
 
@@ -73,6 +73,12 @@ class _Item:
             self.wire[form] = make(self)
         made: T = self.wire[form]
         return made
+
+    def __getstate__(self) -> Any:
+        """For copies: they may be changed, so what providers keep stays behind."""
+        state: Any = object.__getstate__(self)
+        state[1]["wire"] = None
+        return state
 
     def model_dump(self) -> dict[str, Any]:
         """A JSON-ready dict, with the item's `type`."""
@@ -190,6 +196,11 @@ class ChatMessage(_Item):
         return self.model_dump() == other.model_dump() if isinstance(other, ChatMessage) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]  # it may be changed until it is in a context
+
+    def __getstate__(self) -> Any:
+        """For copies: they are the same message, so they need its id."""
+        self._id = self.id
+        return super().__getstate__()
 
     def __repr__(self) -> str:
         cut = ", interrupted=True" if self.interrupted else ""
@@ -342,7 +353,7 @@ class ChatContext:
     def insert(self, item: ChatItem | Iterable[ChatItem]) -> None:
         """Put items where their `created_at` belongs, after items of the same time."""
         for one in [item] if isinstance(item, _Item) else list(item):
-            at = bisect.bisect_right(self._items, one.created_at, key=lambda i: i.created_at)
+            at = self.find_insertion_index(created_at=one.created_at)
             self._items.insert(at, one)
 
     def remove(self, item: ChatItem | str) -> None:
@@ -356,8 +367,8 @@ class ChatContext:
     def truncate(self, *, max_items: int) -> Self:
         """Keep the last `max_items` items, in place.
 
-        The first system or developer message is kept on top of them, and the kept part never begins with a call
-        or an output, whose partner would be missing.
+        The first system or developer message is kept on top of them, and the kept part never begins with calls or
+        outputs: what led to them would be missing.
         """
         if len(self._items) <= max_items:
             return self
@@ -404,10 +415,7 @@ class ChatContext:
 
         `tools` (tools, toolsets or names) keeps only the calls and outputs of those tools.
         """
-        names: set[str] | None = None
-        if tools is not None:
-            names = set(_tool_names(tools))
-        if names is None and not (
+        if tools is None and not (
             exclude_function_call
             or exclude_instructions
             or exclude_empty_message
@@ -415,10 +423,11 @@ class ChatContext:
             or exclude_config_update
         ):
             return ChatContext(self._items)
+        others = set() if tools is None else calls_of_others(self._items, set(_tool_names(tools)))
         kept: list[ChatItem] = []
         for item in self._items:
             if isinstance(item, (FunctionCall, FunctionCallOutput)):
-                if exclude_function_call or (names is not None and item.name not in names):
+                if exclude_function_call or item.call_id in others:
                     continue
             elif isinstance(item, ChatMessage):
                 if exclude_instructions and item.role in ("system", "developer"):
@@ -442,8 +451,17 @@ class ChatContext:
         return next((i for i, item in enumerate(self._items) if item.id == item_id), None)
 
     def find_insertion_index(self, *, created_at: float) -> int:
-        """Where an item of that time would be inserted."""
-        return bisect.bisect_right(self._items, created_at, key=lambda i: i.created_at)
+        """Where an item of that time would be inserted: never between a call and its output."""
+        at = bisect.bisect_right(self._items, created_at, key=lambda i: i.created_at)
+        if 0 < at < len(self._items):
+            before, behind = self._items[at - 1], self._items[at]
+            if (
+                isinstance(before, FunctionCall)
+                and isinstance(behind, FunctionCallOutput)
+                and before.call_id == behind.call_id
+            ):
+                return at + 1
+        return at
 
     def is_equivalent(self, other: ChatContext) -> bool:
         """True if both hold the same items in the same order, times aside."""
@@ -477,6 +495,8 @@ class ChatContext:
         """The context that `to_dict` wrote. Raises `UsageError` on an unknown item type or a missing field."""
         items: list[ChatItem] = []
         for number, dump in enumerate(data.get("items", [])):
+            if not isinstance(dump, Mapping):
+                raise UsageError(f"ChatContext.from_dict: item {number}: expected what to_dict wrote, got {dump!r}")
             item_type = _TYPES.get(dump.get("type", ""))
             if item_type is None:
                 raise UsageError(
@@ -484,11 +504,10 @@ class ChatContext:
                     f" {', '.join(_TYPES)}"
                 )
             values = {k: v for k, v in dump.items() if k != "type"}
-            if "content" in values:
-                values["content"] = [_content(part) for part in values["content"]]
-            if "images" in values:
-                values["images"] = [_content(part) for part in values["images"]]
             try:
+                for name in ("content", "images"):
+                    if isinstance(values.get(name), list):
+                        values[name] = [_content(part) for part in values[name]]
                 items.append(item_type(**values))
             except TypeError as error:
                 raise UsageError(f"ChatContext.from_dict: item {number} ({dump['type']}): {error}") from None
@@ -499,6 +518,17 @@ def _content(part: Any) -> Any:
     if isinstance(part, dict) and part.get("type") == "image":
         return ImageContent(**{k: v for k, v in part.items() if k != "type"})
     return part
+
+
+def calls_of_others(items: Iterable[ChatItem], names: Set[str]) -> set[str]:
+    """The ids of calls of tools that are not among `names`. An output is its call's, whatever name it has itself."""
+    calls = {item.call_id: item.name for item in items if isinstance(item, FunctionCall)}
+    calls.update(
+        (item.call_id, item.name)
+        for item in items
+        if isinstance(item, FunctionCallOutput) and item.call_id not in calls
+    )
+    return {call_id for call_id, name in calls.items() if name not in names}
 
 
 def _tool_names(tools: Iterable[Any]) -> Iterator[str]:
@@ -525,6 +555,10 @@ class ReadOnlyItems(list[ChatItem]):
 
     append = extend = insert = remove = pop = clear = sort = reverse = _refuse
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Copied in depth, or sent elsewhere, it is a list as any other."""
+        return list, (list(self),)
 
 
 class ReadOnlyChatContext(ChatContext):
