@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from antiphon import Agent, AgentSession, CloseEvent, EndCallTool, FunctionTool
+from antiphon.server.room import Room
+from antiphon.server.server import AgentServer
 from antiphon.testing import (
     FakeLLM,
     FakeMicrophone,
@@ -61,6 +63,73 @@ def test_the_session_ends_after_the_goodbye_with_called_and_completed_in_order()
 
     run_virtual(call())
     assert seen == ["called {}", "completed say goodbye to the user", "task_completed"]
+
+
+@pytest.mark.parametrize("slow", ["on_tool_called", "on_tool_completed"])
+def test_a_call_of_it_that_the_caller_spoke_over_ends_nothing_and_the_next_one_does(slow: str) -> None:
+    async def note(_: object) -> None:
+        await asyncio.sleep(2.0)
+
+    async def main() -> None:
+        tool = EndCallTool(on_tool_called=note) if slow == "on_tool_called" else EndCallTool(on_tool_completed=note)
+        session: AgentSession[Any] = AgentSession(llm=FakeLLM([END, "Sure.", END, "Goodbye."]))
+        await session.start(Agent(tools=[tool]))
+        session.submit_user_turn("that's all")
+        await asyncio.sleep(1.0)
+        session.submit_user_turn("wait, one more thing")
+        await asyncio.sleep(10.0)
+        assert session.is_running
+        session.submit_user_turn("now that's all")
+        await asyncio.sleep(3.0)
+        assert not session.is_running
+        assert transcript(session.history)[-1] == "assistant: Goodbye."
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_the_room_is_deleted_with_the_call_unless_the_caller_went_on_after_the_goodbye(goes_on: bool) -> None:
+    deleted: list[str] = []
+
+    async def main() -> None:
+        server = AgentServer()
+        llm = FakeLLM([END, "Goodbye, and thank you.", "Sure."])
+
+        @server.rtc_session()
+        async def entrypoint(session: AgentSession[Any]) -> None:
+            await session.start(agent=Agent(tools=[EndCallTool()]), llm=llm)
+
+        async with server.job(Room()) as job:
+            job.room.on("disconnected", deleted.append)
+            session = await job.wait_for_session()
+            assert session is not None
+            session.submit_user_turn("That's all.")
+            if goes_on:
+                await asyncio.sleep(0.15)
+                session.submit_user_turn("One more thing.")
+                await session.wait_for_idle()
+                assert transcript(session.history)[-1] == "assistant: Sure."
+                await session.aclose()
+            await job.wait_for_shutdown()
+
+    run_virtual(main())
+    assert bool(deleted) is not goes_on
+
+
+def test_one_tool_may_serve_several_sessions() -> None:
+    async def main() -> None:
+        tool = EndCallTool()
+        sessions = [AgentSession[Any](llm=FakeLLM([END, "Goodbye."])) for _ in range(2)]
+        for session in sessions:
+            await session.start(Agent(tools=[tool]))
+        sessions[0].submit_user_turn("bye")
+        await asyncio.sleep(2.0)
+        assert [session.is_running for session in sessions] == [False, True]
+        sessions[1].submit_user_turn("bye")
+        await asyncio.sleep(2.0)
+        assert not sessions[1].is_running
+
+    run_virtual(main())
 
 
 def test_without_instructions_it_ends_after_what_is_being_said() -> None:

@@ -41,7 +41,7 @@ class Closing:
         """When the phase ends whatever is still going on."""
         self._hook: int | None = None
         self._reason = ""
-        self._goodbye = 0
+        self._goodbye: int | None = None
         self._linger = 0.0
 
     @property
@@ -54,18 +54,24 @@ class Closing:
         """A goodbye is being said, or was a moment ago."""
         return self.phase is Phase.ENDING
 
+    @property
+    def said_goodbye(self) -> bool:
+        """The end was asked for with a goodbye, and the caller had nothing more to say."""
+        return self._goodbye is not None
+
     def end_after(self, speech: int, linger: float, reason: str) -> None:
         """End the call when that speech is over, unless the caller goes on."""
+        self._goodbye = speech
         if self.phase in (Phase.OPEN, Phase.ENDING):
             self.phase = Phase.ENDING
             self.deadline = None
-            self._goodbye, self._linger, self._reason = speech, linger, reason
+            self._linger, self._reason = linger, reason
 
     def go_on(self) -> None:
         """The caller has more to say: the call does not end."""
         if self.phase is Phase.ENDING:
             self.phase = Phase.OPEN
-            self.deadline = None
+            self.deadline = self._goodbye = None
 
     def agree(self, floor: Floor) -> None:
         """The caller said goodbye, too."""

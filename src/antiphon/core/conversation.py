@@ -167,6 +167,11 @@ class Conversation:
         return self._floor.is_idle
 
     @property
+    def said_goodbye(self) -> bool:
+        """A goodbye was asked for, and the caller has not gone on since. Also true once it has closed so."""
+        return self._closing.said_goodbye
+
+    @property
     def running(self) -> list[Run]:
         """The runs that go on in the background, oldest first. To be read only."""
         return [run for run in self._floor.runs if run.active and run.bond is Bond.BACKGROUND]

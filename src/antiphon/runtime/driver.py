@@ -141,6 +141,11 @@ class Driver:
         return not self._facts and self._conversation.idle
 
     @property
+    def said_goodbye(self) -> bool:
+        """The call ends, or has ended, with a goodbye that the caller had nothing to add to."""
+        return self._conversation.said_goodbye
+
+    @property
     def has_audio_output(self) -> bool:
         """Somebody hears the agent."""
         return self.playout.has_output

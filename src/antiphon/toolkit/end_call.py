@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from antiphon.core.facts import EndRequested
 from antiphon.events import CloseEvent
 from antiphon.protocols import get_job_context
 from antiphon.run_context import RunContext
-from antiphon.tools.function import Tool, function_tool
+from antiphon.runtime.tool_runner import Run
+from antiphon.tools.function import Tool, ToolError, function_tool
 from antiphon.tools.toolset import Toolset
+
+if TYPE_CHECKING:
+    from antiphon.runtime.driver import Driver
+    from antiphon.session import AgentSession
 
 logger = logging.getLogger("antiphon")
 
@@ -58,6 +65,8 @@ class EndCallTool(Toolset):
         self._end_call_tool = function_tool(
             self._end_call, name="end_call", description=f"{END_CALL_DESCRIPTION}\n{extra_description}"
         )
+        self._sessions: WeakSet[AgentSession[Any]] = WeakSet()
+        """Those in which it was called."""
 
     @property
     def tools(self) -> list[Tool]:
@@ -65,20 +74,23 @@ class EndCallTool(Toolset):
         return [self._end_call_tool]
 
     async def _end_call(self, ctx: RunContext[Any]) -> Any:
-        ctx.session.off("close", self._leave_job)
-        ctx.session.once("close", self._leave_job)
+        run = ctx.run
+        if ctx.session not in self._sessions:
+            self._sessions.add(ctx.session)
+            ctx.session.once("close", partial(self._leave_job, run.driver))
         if self._on_tool_called is not None:
             await self._on_tool_called(Toolset.ToolCalledEvent(ctx=ctx, arguments={}))
+            _give_way(run)
         completed = Toolset.ToolCompletedEvent(ctx=ctx, output=self._end_instructions)
         if self._on_tool_completed is not None:
             await self._on_tool_completed(completed)
-        run = ctx.run
-        if not run.released:  # a caller who spoke over it has called it off
-            linger = LINGER if run.driver.has_audio_output else 0.0
-            run.driver.report(EndRequested(run.speech, linger))
+            _give_way(run)
+        run.driver.report(EndRequested(run.speech, LINGER if run.driver.has_audio_output else 0.0))
         return completed.output
 
-    def _leave_job(self, event: CloseEvent) -> None:
+    def _leave_job(self, driver: Driver, event: CloseEvent) -> None:
+        if not driver.said_goodbye:
+            return  # the caller went on, and the session has ended for a reason of its own
         job = get_job_context(required=False)
         if job is None:
             logger.debug("the call was ended outside of a job: the session is closed, there is no room to leave")
@@ -91,3 +103,9 @@ class EndCallTool(Toolset):
 
             job.add_shutdown_callback(delete_room)
         job.shutdown(reason=event.reason.value)
+
+
+def _give_way(run: Run) -> None:
+    """The caller spoke over the call and has called it off: nothing ends, and an equal call begins anew."""
+    if run.released:
+        raise ToolError("The call was not ended: the caller went on.")
