@@ -64,6 +64,41 @@ def test_parallel_calls_run_together_and_are_recorded_in_call_order_after_what_w
     run_virtual(main())
 
 
+class Shouting(Agent):
+    async def tts_node(self, text: Any, model_settings: Any) -> Any:
+        async def louder() -> Any:
+            async for piece in text:
+                yield piece.upper()
+
+        async for frame in Agent.default.tts_node(self, louder(), model_settings):
+            yield frame
+
+
+def test_what_a_tool_says_stands_before_its_call_also_where_the_voice_words_it_anew() -> None:
+    class Saying(Shouting):
+        @function_tool
+        async def chat(self) -> str:
+            """Chat."""
+            self.session.say("Nearly there.")
+            return "chatted"
+
+    async def main() -> None:
+        llm = FakeLLM([Reply(calls=[("chat", {})]), "Done."])
+        async with VoiceCall(llm, ["go on"]) as call:
+            await call.begin(Saying())
+            await call.microphone.speak(1.0)
+            await asyncio.sleep(10.0)
+            assert llm.histories[1][1:] == ["assistant: Nearly there.", "call chat({})", "output chat: chatted"]
+            assert transcript(call.session.history)[1:] == [
+                "assistant: NEARLY THERE.",
+                "call chat({})",
+                "output chat: chatted",
+                "assistant: DONE.",
+            ]
+
+    run_virtual(main())
+
+
 @pytest.mark.parametrize(("ttft", "gap"), [(0.1, 0.02), (4.0, None)])
 def test_the_follow_up_is_asked_for_while_the_words_before_it_play(ttft: float, gap: float | None) -> None:
     words = "Let me have a look at that."

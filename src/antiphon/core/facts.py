@@ -123,6 +123,8 @@ class TextStarted:
     """The first text of a generation arrived: its segment may be played."""
 
     gen: int
+    written: str = ""
+    """All of it, where it is known at once. What is spoken of it comes with `StepGenerated`."""
 
 
 @record

@@ -172,6 +172,8 @@ class Generation:
             self._close(response, StepGenerated(command.gen, text))
             return
         self._responses[command.gen] = response
+        if isinstance(source, str):
+            self._text(response, source, whole=True)  # now: what a tool says stands before what it returns
         response.task = self._driver.spawn(self._say(response, source), f"say {command.speech}")
 
     def release(self, command: Release) -> None:
@@ -255,9 +257,7 @@ class Generation:
 
     async def _say(self, response: Response, source: str | AsyncIterable[str]) -> None:
         try:
-            if isinstance(source, str):
-                self._text(response, source)
-            else:
+            if not isinstance(source, str):
                 async for piece in source:
                     self._text(response, piece)
             text = await self._whole_text(response)
@@ -312,7 +312,7 @@ class Generation:
                 f"llm_node of agent {response.agent!r}: expected str or ChatChunk, got {type(chunk).__name__}"
             )
 
-    def _text(self, response: Response, piece: str) -> None:
+    def _text(self, response: Response, piece: str, *, whole: bool = False) -> None:
         if response.stopped:
             return
         segment = response.segment
@@ -321,7 +321,7 @@ class Generation:
                 return
             segment = self._open(response)
         segment.push(piece)
-        self._announce(response)
+        self._announce(response, piece if whole else "")
 
     def _open(self, response: Response) -> Segment:
         audio: AsyncIterable[Any] | None = None
@@ -338,10 +338,10 @@ class Generation:
             return sound
         return _awaited(self._host.agent(agent).realtime_audio_output_node(sound, _DEFAULT_SETTINGS))
 
-    def _announce(self, response: Response) -> None:
+    def _announce(self, response: Response, written: str = "") -> None:
         if not response.started:
             response.started = True
-            self._driver.report(TextStarted(response.gen))
+            self._driver.report(TextStarted(response.gen, written))
 
     # -- responses of models that hear and speak
 
