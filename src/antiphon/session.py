@@ -464,7 +464,7 @@ class AgentSession(EventEmitter, Generic[Userdata]):
         self, driver: Driver, request: SpeechRequested, prepare: Callable[[int], None] | None
     ) -> SpeechHandle:
         run, hook = current_run.get(), current_hook.get()
-        if run is not None and run.driver is not driver:
+        if run is not None and (run.driver is not driver or (run.ended and not run.released)):
             run = None
         number = driver.new_id()
         handle = SpeechHandle(driver, number, allow_interruptions=request.interruptible)
@@ -572,7 +572,8 @@ class AgentSession(EventEmitter, Generic[Userdata]):
 
     async def _wait_for_idle(self, method: str) -> None:
         run = current_run.get()
-        if run is not None and run.driver is self._driver and not run.in_background and not run.released:
+        waits_for_it = run is not None and not (run.in_background or run.released or run.ended)
+        if run is not None and run.driver is self._driver and waits_for_it:
             raise UsageError(
                 f"session.{method}: tool {run.call.name!r} waits for the session, which waits for it. To wait for what"
                 " was said before the call, use `await ctx.wait_for_playout()`."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -236,6 +236,92 @@ def test_a_tool_may_wait_for_the_words_before_its_call() -> None:
             await asyncio.sleep(10.0)
             await call.session.wait_for_idle()
             assert waited[0] == pytest.approx(call.speaker.sounds[0].end, abs=0.05)
+
+    run_virtual(main())
+
+
+def test_a_tool_that_was_adopted_waits_for_the_words_before_the_call_it_serves_now() -> None:
+    waited: list[float] = []
+
+    @function_tool
+    async def transfer(ctx: RunContext) -> str:
+        """Transfer."""
+        await asyncio.sleep(4.5)
+        await ctx.wait_for_playout()
+        waited.append(now())
+        return "transferred"
+
+    async def main() -> None:
+        again = Reply("I am still transferring you, please hold the line for a moment.", [("transfer", {})])
+        llm = FakeLLM([Reply(calls=[("transfer", {})]), again, "Bye."])
+        async with VoiceCall(llm, ["transfer me", "hello are you there"], max_silence=None) as call:
+            adopted: list[Any] = []
+            call.session.on("tool_adopted", adopted.append)
+            await call.begin(Agent(tools=[transfer]))
+            await call.microphone.speak(1.0)
+            await asyncio.sleep(2.0)
+            await call.microphone.speak(1.0)
+            await asyncio.sleep(15.0)
+            await call.session.wait_for_idle()
+            assert adopted and waited == [pytest.approx(call.speaker.sounds[0].end, abs=0.05)]
+
+    run_virtual(main())
+
+
+class Leaving(Agent):
+    """Its tool leaves a task behind that does something later."""
+
+    def __init__(self, later: Callable[[RunContext], Awaitable[Any]], delay: float) -> None:
+        super().__init__()
+        self.later, self.delay = later, delay
+        self.left: asyncio.Task[Any] | None = None
+
+    @function_tool
+    async def order(self, ctx: RunContext) -> str:
+        """Order."""
+
+        async def work() -> Any:
+            await asyncio.sleep(self.delay)
+            return await self.later(ctx)
+
+        self.left = asyncio.create_task(work())
+        return "ordered"
+
+
+async def bring(ctx: RunContext) -> bool:
+    handle = await ctx.session.say("Your pizza is here.")
+    return not handle.interrupted
+
+
+async def wait_for_the_speech(ctx: RunContext) -> bool:
+    return (await ctx.speech_handle).done()
+
+
+async def wait_for_the_session(ctx: RunContext) -> bool:
+    await ctx.session.wait_for_idle()
+    return True
+
+
+@pytest.mark.parametrize(
+    ("later", "delay", "said"),
+    [
+        (bring, 0.0, ["Your pizza is here.", "Ordered."]),
+        (bring, 5.0, ["Ordered.", "Your pizza is here."]),
+        (wait_for_the_speech, 0.0, ["Ordered."]),
+        (wait_for_the_session, 0.0, ["Ordered."]),
+    ],
+)
+def test_what_a_tool_leaves_behind_is_not_the_tool_any_more(
+    later: Callable[[RunContext], Awaitable[bool]], delay: float, said: list[str]
+) -> None:
+    async def main() -> None:
+        agent = Leaving(later, delay)
+        async with AgentSession[Any](llm=FakeLLM([Reply(calls=[("order", {})]), "Ordered."])) as session:
+            await session.start(agent)
+            await session.run(user_input="A pizza.")
+            await asyncio.sleep(10.0)
+            assert agent.left is not None and await agent.left
+            assert sorted(m.text_content or "" for m in session.history.messages()[1:]) == sorted(said)
 
     run_virtual(main())
 

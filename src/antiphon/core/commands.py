@@ -178,6 +178,7 @@ class RebindRun:
     run: int
     call: Call
     speech: int
+    gen: int
 
 
 @record

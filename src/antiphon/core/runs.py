@@ -155,14 +155,14 @@ class Runs:
                 return run
         return None
 
-    def adopt(self, run: Run, open_call: OpenCall, speech: Speech) -> None:
-        """The run now serves another call of another speech."""
+    def adopt(self, run: Run, open_call: OpenCall, speech: Speech, gen: int) -> None:
+        """The run now serves another call, made in step `gen` of another speech."""
         run.bond = Bond.ATTACHED
         run.call = open_call.call
         run.speech = speech
         run.frame = speech.frame
         run.open_call = open_call
-        self._out.send(RebindRun(run.id, open_call.call, speech.id))
+        self._out.send(RebindRun(run.id, open_call.call, speech.id, gen))
         self._out.send(Emit("tool_adopted", speech=speech.id, run=run.id))
 
     def duplicates(self, call: Call, policy: ToolPolicy) -> list[Run]:

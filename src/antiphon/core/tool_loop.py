@@ -130,7 +130,7 @@ def _may_start(step: Step, position: int) -> bool:
 def _start(floor: Floor, speech: Speech, step: Step, open_call: OpenCall) -> None:
     orphan = floor.runs.adoptable(open_call.call)
     if orphan is not None:
-        _adopt(floor, speech, open_call, orphan)
+        _adopt(floor, speech, step, open_call, orphan)
         return
     refusal = _duplicate_of(floor, open_call)
     if refusal is not None:
@@ -140,11 +140,11 @@ def _start(floor: Floor, speech: Speech, step: Step, open_call: OpenCall) -> Non
     open_call.run = floor.runs.start(open_call, speech, step.gen, speech.agent)
 
 
-def _adopt(floor: Floor, speech: Speech, open_call: OpenCall, orphan: Run) -> None:
+def _adopt(floor: Floor, speech: Speech, step: Step, open_call: OpenCall, orphan: Run) -> None:
     result = orphan.returned
     open_call.gate = Gate.RUNNING
     open_call.run = orphan
-    floor.runs.adopt(orphan, open_call, speech)
+    floor.runs.adopt(orphan, open_call, speech, step.gen)
     if result is not None:
         _close_with(open_call, result)
         floor.runs.forget(orphan)

@@ -286,7 +286,7 @@ class Driver:
             case CancelTool():
                 self.tools.cancel(command.run)
             case RebindRun():
-                self.tools.rebind(command.run, command.call, command.speech)
+                self.tools.rebind(command.run, command.call, command.speech, command.gen)
             case ReleaseRun():
                 self.tools.release(command.run)
             case PredictEndOfTurn():

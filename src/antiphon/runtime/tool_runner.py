@@ -59,6 +59,8 @@ class Run:
     """How many of its coroutines wait for the caller or for a speech of its own."""
     waited: bool = False
     """It has waited so: what it took says nothing about the next run."""
+    ended: bool = False
+    """The tool has returned. Tasks that it began and left behind are not it any more."""
 
     @contextmanager
     def suspended(self) -> Iterator[None]:
@@ -108,11 +110,11 @@ class ToolRunner:
                 "tool %r did not end within %s s of its cancellation and was abandoned", run.call.name, CANCEL_GRACE
             )
 
-    def rebind(self, run_id: int, call: Call, speech: int) -> None:
+    def rebind(self, run_id: int, call: Call, speech: int, gen: int) -> None:
         """The run serves another call now: it was adopted."""
         run = self._runs.get(run_id)
         if run is not None:
-            run.call, run.speech, run.released = call, speech, False
+            run.call, run.speech, run.gen, run.released = call, speech, gen, False
         self._host.adopted(call)
 
     def release(self, run_id: int) -> None:
@@ -143,6 +145,7 @@ class ToolRunner:
         finally:
             self._driver.report(outcome)
             del self._runs[run.id]
+            run.ended = True
             run.task = None  # its context knows the run, too: nothing is left for the garbage collector to find
 
     async def _outcome(self, run: Run) -> ToolReturned:
