@@ -65,6 +65,7 @@ from antiphon.tts import TTS
 
 if TYPE_CHECKING:
     from antiphon.session import AgentSession
+    from antiphon.tasks.agent_task import AgentTask
 
 logger = logging.getLogger("antiphon")
 
@@ -173,10 +174,8 @@ class Application:
         self._agents: dict[str, Agent] = {}
         self._frames: list[tuple[str, int | None]] = []
         """Ids of the agents on top of one another, each with the number of its `AgentTask`."""
-        self._tasks: dict[int, str] = {}
-        """By number: the agents of `AgentTask`s that are awaited."""
-        self._completions: dict[int, Callable[[], bool]] = {}
-        """By the same number: whether the task has its result."""
+        self._tasks: dict[int, AgentTask[Any]] = {}
+        """By number: those that are awaited."""
         self._tables: dict[str, _Tools] = {}
         self._complaints: set[tuple[str, str]] = set()
         """What was said already about tools that are too many or that clash: agent id, and what about."""
@@ -290,10 +289,9 @@ class Application:
         agent_id = self.enrol(value)
         return Handoff(agent_id, value.label)
 
-    def task_awaited(self, task: int, agent_id: str, is_complete: Callable[[], bool]) -> None:
+    def task_awaited(self, task: int, agent: AgentTask[Any]) -> None:
         """An `AgentTask` is awaited; it takes the floor when the core says so."""
-        self._tasks[task] = agent_id
-        self._completions[task] = is_complete
+        self._tasks[task] = agent
 
     def task_ended(self, task: int) -> None:
         """An `AgentTask` is over: it leaves the floor, and so does whatever stands on it."""
@@ -319,8 +317,13 @@ class Application:
     def _task_began(self, command: Emit) -> None:
         task = int(command.value)
         if task in self._tasks:
-            self._frames.append((self._tasks[task], task))
+            self._frames.append((self._tasks[task].id, task))
             self._listen()
+    def _task_dropped(self, command: Emit) -> None:
+        task = self._tasks.get(int(command.value))
+        if task is not None:
+            task.cancel()
+
 
     # -- tools
 
@@ -676,7 +679,7 @@ class Application:
             self._idle(None)
 
     def _idle(self, command: Emit | None) -> None:
-        if command is not None and any(is_complete() for is_complete in self._completions.values()):
+        if command is not None and any(task.done() for task in self._tasks.values()):
             return  # whoever awaits the task goes on in a moment: `task_ended` has us look again
         if self.recorder is not None:
             recorder, self.recorder = self.recorder, None
@@ -708,6 +711,7 @@ _REACTIONS: dict[EventKind, Callable[[Application, Emit], None]] = {
     "false_interruption": Application._false_interruption,
     "turn_exceeded": Application._turn_exceeded,
     "handoff": Application._handed_off,
+    "task_dropped": Application._task_dropped,
     "task_began": Application._task_began,
     "idle": Application._idle,
     "error": Application._error,

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from antiphon import Agent, AgentSession, AgentTask, RunContext, function_tool
+from antiphon import Agent, AgentSession, AgentTask, RunContext, ToolFlag, UsageError, function_tool
 from antiphon.testing import FakeLLM, Reply, now, run_virtual, transcript
 from antiphon.testing.fakes import Turn
-from tests.calls import VoiceCall
+from tests.calls import VoiceCall, outputs
 
 
 class Ask(AgentTask[str]):
@@ -136,5 +136,114 @@ def test_closing_does_not_hang_while_tasks_are_awaited(kind: type[Agent], at: fl
             await call.session.aclose()
             assert now() - began <= 1.2 and closed == ["user_initiated"]
             speaking.cancel()
+
+    run_virtual(main())
+
+
+# -- how long, and for whom
+
+
+def test_on_enter_is_still_on_enter_after_a_caller_who_takes_their_time() -> None:
+    class Greeter(Agent):
+        async def on_enter(self) -> None:
+            name = await Ask("name")
+            await self.session.generate_reply(instructions=f"Greet {name}.")
+
+        @function_tool(flags=ToolFlag.IGNORE_ON_ENTER)
+        async def hang_up(self) -> None:
+            """Hang up."""
+
+    async def main() -> None:
+        llm = FakeLLM([Reply(calls=[("answer", {"text": "Ada"})]), "Hello Ada."])
+        async with AgentSession[Any](llm=llm) as session:
+            await session.start(Greeter())
+            await asyncio.sleep(60.0)
+            result = await session.run(user_input="Ada.")
+            result.expect.contains_message(role="assistant")
+        assert [[tool.id for tool in request.tools] for request in llm.requests] == [["answer"], []]
+
+    run_virtual(main())
+
+
+class Both(AgentTask[str]):
+    """Asks for two things at a time."""
+
+    @function_tool
+    async def ask(self) -> str:
+        """Ask."""
+        return " ".join(await asyncio.gather(Ask("name"), Ask("age")))
+
+
+class BothInEnter(AgentTask[str]):
+    """The same, by itself."""
+
+    async def on_enter(self) -> None:
+        self.complete(" ".join(await asyncio.gather(Ask("name"), Ask("age"))))
+
+
+@pytest.mark.parametrize("outer", [Both, BothInEnter])
+def test_who_gives_up_waiting_ends_what_was_awaited_inside_too(outer: type[AgentTask[str]]) -> None:
+    class Impatient(Agent):
+        @function_tool
+        async def work(self) -> str:
+            """Work."""
+            try:
+                async with asyncio.timeout(10.0):
+                    return await outer()
+            except TimeoutError:
+                return "gave up"
+
+    async def main() -> None:
+        asks = [Reply(calls=[("ask", {})])] if outer is Both else []
+        llm = FakeLLM([Reply(calls=[("work", {})]), *asks, "Never mind.", "Hello."])
+        async with AgentSession[Any](llm=llm) as session:
+            agent = Impatient()
+            await session.start(agent)
+            await session.run(user_input="Go.")
+            if asks:
+                await session.run(user_input="Ask.")
+            await asyncio.sleep(11.0)
+            assert session.idle and session.current_agent is agent
+            await session.run(user_input="Hello?")
+            said = [m.text_content for m in session.history.messages() if m.role == "assistant"]
+            assert said == ["Your name?", "Never mind.", "Hello."]  # and nobody asks for the age
+
+    run_virtual(main())
+
+
+def test_the_turn_hook_cannot_await_what_needs_the_next_turn() -> None:
+    async def main() -> None:
+        errors: list[Any] = []
+        async with AgentSession[Any](llm=FakeLLM(["I see."])) as session:
+            session.on("error", errors.append)
+            await session.start(InTurnHook())
+            await session.run(user_input="Go")
+            assert now() < 1.0 and transcript(session.history) == ["user: Go", "assistant: I see."]
+        assert [type(event.error) for event in errors] == [UsageError]
+        assert "on_user_turn_completed" in str(errors[0].error)
+
+    run_virtual(main())
+
+
+def test_a_synchronous_tool_completes_a_task_from_its_thread() -> None:
+    class AskInThread(AgentTask[str]):
+        @function_tool
+        def answer(self, text: str) -> None:
+            """Take the answer."""
+            self.complete(text)
+
+    @function_tool
+    async def register() -> str:
+        """Register."""
+        return f"registered {await AskInThread()}"
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_debug(True)  # it notices what is not safe between threads
+        llm = FakeLLM([Reply(calls=[("register", {})]), Reply(calls=[("answer", {"text": "Ada"})]), "Welcome."])
+        async with AgentSession[Any](llm=llm) as session:
+            await session.start(Agent(tools=[register]))
+            await session.run(user_input="Register me.")
+            await session.run(user_input="Ada.")
+            assert "registered Ada" in outputs(session)
 
     run_virtual(main())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from antiphon.core.commands import Generate, Play, RunHook, RunTool, StopPlayout
 from antiphon.core.facts import (
     AgentTaskFinished,
@@ -191,6 +193,29 @@ def test_siblings_that_await_tasks_are_served_one_at_a_time() -> None:
     assert d.last(Generate).agent == "a"
 
 
+def test_of_siblings_that_wait_the_first_in_call_order_is_served_next() -> None:
+    d = Dialogue()
+    d.types("all")
+    d.model("", "one", "two", "three")
+    first, second, third = (run.run for run in d.all(RunTool))
+    d.tell(AgentTaskStarted(903, "t3", run=third), AgentTaskStarted(902, "t2", run=second))
+    d.tell(AgentTaskStarted(901, "t1", run=first), AgentTaskFinished(903), AgentTaskFinished(901))
+    assert [agent for kind, agent in hooks(d) if kind == "on_enter"] == ["a", "t3", "t1", "t2"]
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_what_waits_inside_a_task_that_is_over_is_dropped_unless_it_works_in_the_background(background: bool) -> None:
+    d = in_task()
+    d.types("both")
+    d.model("", "one", "two")
+    first, second = (run.run for run in d.all(RunTool)[1:])
+    if background:
+        d.tell(ToolUpdated(second, "Working."))
+    d.tell(AgentTaskStarted(901, "t1", run=first), AgentTaskStarted(902, "t2", run=second), AgentTaskFinished(900))
+    assert (("on_enter", "t2") in hooks(d)) is background
+    assert [emit.value for emit in d.emitted("task_dropped")] == (["901"] if background else ["901", "902"])
+
+
 def test_tasks_nest() -> None:
     d = in_task()
     d.types("hello")
@@ -201,6 +226,20 @@ def test_tasks_nest() -> None:
     d.tell(AgentTaskFinished(901)).returns(run=d.all(RunTool)[1].run)
     assert d.last(Generate).agent == "t"
     assert d.context()[-2:] == ["output ok", "user: I am here"]
+
+
+@pytest.mark.parametrize("tasks", [1, 2])
+def test_the_clock_of_a_hook_stands_while_it_awaits_a_task(tasks: int) -> None:
+    d = Dialogue(hooks=False)
+    for task in range(tasks):
+        d.tell(AgentTaskStarted(900 + task, f"t{task}", parent="a"))
+    for task in range(tasks):
+        d.wait(60)
+        d.tell(AgentTaskFinished(900 + task))
+    d.wait(4)
+    assert not d.core.idle
+    d.wait(2)
+    assert d.core.idle
 
 
 def test_a_task_awaited_in_on_enter_does_not_wait_for_itself() -> None:

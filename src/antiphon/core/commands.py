@@ -256,6 +256,7 @@ EventKind: TypeAlias = Literal[
     "false_interruption",
     "handoff",  # value: the new agent
     "task_began",  # speech unused, value: the task's number
+    "task_dropped",  # value: the number of a task that nobody will talk to: what it was for is over
     "idle",
     "error",
     "closed",

@@ -13,6 +13,7 @@ from antiphon.chat import AgentHandoff
 from antiphon.core.commands import RunHook
 from antiphon.core.facts import AgentTaskStarted, HookReturned
 from antiphon.core.floor import Floor, Frame
+from antiphon.core.runs import Bond
 from antiphon.core.speech import Kind
 
 
@@ -73,13 +74,17 @@ def _switch(floor: Floor, frame: Frame) -> None:
 
 def task_started(floor: Floor, fact: AgentTaskStarted) -> None:
     """An `AgentTask` is awaited: its agent takes the floor, or waits for a sibling's end."""
-    run = floor.runs.get(fact.run)
+    run, hook = floor.runs.get(fact.run), None
     if run is not None:
         floor.runs.suspend(run)
         parent = floor.home(run)
     else:
         parent = next((f for f in reversed(floor.frames) if f.agent == fact.parent), floor.top)
-    frame = Frame(fact.agent, fact.task, fact.run, parent)
+        if parent.agent == fact.parent:
+            hook = parent.entering if parent.entering is not None else parent.leaving
+        if hook is not None:
+            floor.out.rearm(hook, None)
+    frame = Frame(fact.agent, fact.task, fact.run, parent, hook)
     if parent is floor.top:
         _push(floor, frame)
     else:
@@ -117,17 +122,40 @@ def _pop(floor: Floor, frame: Frame) -> None:
         floor.carry_offers(above, below.agent)
         floor.offers.move(above, below)
         _resume(floor, above)  # nobody will talk to a task that stood above: the clock of its tool must run again
-    for waiting in floor.waiting_frames:
-        if waiting.parent in gone:
-            waiting.parent = below
-    for waiting in list(floor.waiting_frames):
-        if waiting.parent is floor.top:
-            floor.waiting_frames.remove(waiting)
-            _push(floor, waiting)
-            break
+    for above in gone[1:]:
+        floor.emit("task_dropped", value=str(above.task))
+    for waiting in [w for w in floor.waiting_frames if w.parent in gone]:
+        _drop_or_move(floor, waiting, below)
+    siblings = [waiting for waiting in floor.waiting_frames if waiting.parent is floor.top]
+    if siblings:
+        first = min(siblings, key=_call_order)
+        floor.waiting_frames.remove(first)
+        _push(floor, first)
+
+
+def _call_order(frame: Frame) -> int:
+    """Runs are numbered as they start: in call order. Tasks of one run, and of hooks, keep their own order."""
+    return frame.run or 0
+
+
+def _drop_or_move(floor: Floor, waiting: Frame, below: Frame) -> None:
+    """The agent that a task waited for the floor of is gone: what works in the background asks the next one's caller.
+
+    Anything else was for the sake of what is over.
+    """
+    run = floor.runs.get(waiting.run)
+    if run is not None and run.bond is Bond.BACKGROUND:
+        waiting.parent = below
+        return
+    floor.waiting_frames.remove(waiting)
+    _resume(floor, waiting)
+    floor.emit("task_dropped", value=str(waiting.task))
 
 
 def _resume(floor: Floor, frame: Frame) -> None:
+    """Whoever awaits the task goes on, and so does the clock."""
     run = floor.runs.get(frame.run)
     if run is not None and floor.runs.resume(run):
         floor.resumed(run)
+    if frame.hook is not None and all(f.hook != frame.hook for f in (*floor.frames, *floor.waiting_frames)):
+        floor.out.rearm(frame.hook, floor.options.hook_timeout)

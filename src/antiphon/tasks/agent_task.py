@@ -7,7 +7,7 @@ While it is awaited, the caller's turns are its own; the tool that waits for it 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from antiphon.agent import Agent
@@ -21,6 +21,7 @@ from antiphon.vad import VAD
 
 if TYPE_CHECKING:
     from antiphon.application import Application
+    from antiphon.runtime.driver import Driver
 
 T = TypeVar("T")
 
@@ -52,6 +53,7 @@ class AgentTask(Agent, Generic[T]):
         self._completed = False
         self._awaited = False
         self._result: asyncio.Future[None] | None = None
+        self._driver: Driver | None = None
 
     def complete(self, result: T | Exception) -> None:
         """End it: whoever awaits it gets the result, or the exception is raised there.
@@ -64,8 +66,7 @@ class AgentTask(Agent, Generic[T]):
         self._outcome = result
         if self._enrolment is not None:
             self._enrolment.completed(result)
-        if self._result is not None and not self._result.done():
-            self._result.set_result(None)
+        self._settle(lambda result: result.set_result(None))
 
     def done(self) -> bool:
         """True once it is complete."""
@@ -76,9 +77,24 @@ class AgentTask(Agent, Generic[T]):
 
         No effect once it is complete.
         """
-        if self._result is not None and not self._result.done():
+        if self._result is not None and not self._completed:
             self._completed = True
-            self._result.cancel()
+            self._settle(lambda result: result.cancel())
+
+    def _settle(self, end: Callable[[asyncio.Future[None]], object]) -> None:
+        """Let whoever awaits it go on. A synchronous tool says so from its thread."""
+        result, driver = self._result, self._driver
+        if result is None or driver is None:
+            return
+
+        def settle() -> None:
+            if not result.done():
+                end(result)
+
+        if driver.in_loop_thread():
+            settle()
+        else:
+            driver.call_in_loop(settle)
 
     def __await__(self) -> Generator[Any, None, T]:
         return self._run().__await__()
@@ -90,9 +106,9 @@ class AgentTask(Agent, Generic[T]):
         self._awaited = True
         self._result = asyncio.get_running_loop().create_future()
         agent_id = application.enrol(self)
-        driver = application.running
+        driver = self._driver = application.running
         task = driver.new_id()
-        application.task_awaited(task, agent_id, self.done)
+        application.task_awaited(task, self)
         known = {item.id for item in self.context_items()}
         driver.report(AgentTaskStarted(task, agent_id, run=run, parent=None if run is not None else parent.id))
         try:
@@ -113,5 +129,10 @@ class AgentTask(Agent, Generic[T]):
         where = run or hook
         if where is None:
             raise UsageError(f"{self.id} can only be awaited inside a tool or a hook of an agent in a session")
+        if run is None and hook is not None and hook.kind == "on_user_turn_completed":
+            raise UsageError(
+                f"{self.id} cannot be awaited inside on_user_turn_completed: the caller's turn waits for that hook, and"
+                " the task for the caller's next turn; await it in a tool, in on_enter or in on_exit"
+            )
         application: Application = where.driver.host  # type: ignore[assignment]  # the host of a session's driver
-        return application, None if run is None else run.id, application.agent(where.agent)
+        return application, None if run is None or run.ended else run.id, application.agent(where.agent)
