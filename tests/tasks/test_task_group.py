@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -114,6 +115,49 @@ def test_a_task_that_fails_fails_the_group_or_is_a_result(kept: bool) -> None:
         else:
             outputs = [i.output for i in session.history.items if i.type == "function_call_output"]
             assert "failed: refused" in outputs
+
+    run_virtual(call())
+
+
+def test_what_the_callback_raises_ends_the_group_where_it_is_awaited() -> None:
+    def tell(event: TaskCompletedEvent) -> None:
+        raise RuntimeError(f"{event.task_id} is not wanted")
+
+    async def call() -> None:
+        host = Host(group(on_task_completed=tell))
+        llm = FakeLLM([SIGN_UP, record("Ann"), "That did not work."])
+        session = await hold(host, llm, "sign me up", "Ann")
+        outputs = [i.output for i in session.history.items if i.type == "function_call_output"]
+        assert "failed: name is not wanted" in outputs
+
+    run_virtual(call())
+
+
+def test_a_task_that_is_cancelled_cancels_the_group() -> None:
+    class GivesUp(AgentTask[str]):
+        @function_tool
+        async def give_up(self) -> None:
+            """Give up."""
+            self.cancel()
+
+    class Catching(Agent):
+        @function_tool
+        async def sign_up(self) -> str:
+            """Sign up."""
+            try:
+                await TaskGroup().add(GivesUp, id="name", description="The name")
+            except asyncio.CancelledError:
+                return "cancelled"
+            return "signed up"
+
+    async def call() -> None:
+        llm = FakeLLM([SIGN_UP, Reply(calls=[("give_up", {})]), "Another time."])
+        async with AgentSession[Any](llm=llm) as session:
+            await session.start(Catching())
+            await session.run(user_input="sign me up")
+            await session.run(user_input="no")
+            outputs = [i.output for i in session.history.items if i.type == "function_call_output"]
+            assert outputs == ["", "cancelled"]
 
     run_virtual(call())
 

@@ -5,6 +5,7 @@ Above: tools and hooks that await it. Below: `AgentTask`. The group itself says 
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -55,7 +56,8 @@ class TaskGroup(AgentTask[TaskGroupResult]):
     While a later task runs, the caller may go back to an earlier one: each task gets a tool for it. An earlier task
     that is run again replaces its result, and the group goes on where it was. `return_exceptions`: a task that
     fails is a result like others; otherwise its exception is raised where the group is awaited. `on_task_completed`
-    is called (and awaited, if it is a coroutine) after each task.
+    is called (and awaited, if it is a coroutine) after each task; what it raises ends the group in the same way. A
+    task that is cancelled cancels the group.
     """
 
     def __init__(
@@ -92,6 +94,9 @@ class TaskGroup(AgentTask[TaskGroupResult]):
             entry = waiting.popleft()
             try:
                 results[entry.id] = await self._perform(entry, results)
+            except asyncio.CancelledError:
+                self.cancel()
+                raise
             except _GoBack as back:
                 again = [e for e in self._entries if e.id in back.task_ids]
                 waiting.extendleft(reversed([*again, entry]))
@@ -101,7 +106,11 @@ class TaskGroup(AgentTask[TaskGroupResult]):
                     self.complete(error)
                     return
                 results[entry.id] = error
-            await self._tell(TaskCompletedEvent(entry.id, results[entry.id]))
+            try:
+                await self._tell(TaskCompletedEvent(entry.id, results[entry.id]))
+            except Exception as error:  # nobody would end the group any more
+                self.complete(error)
+                return
         ordered = {entry.id: results[entry.id] for entry in self._entries}
         self.complete(TaskGroupResult(ordered))
 
