@@ -154,6 +154,15 @@ def _describe(event: RunEvent) -> str:
             return f"hand-off to {type(event.new_agent).__name__} ({event.item.new_agent_id})"
 
 
+def _arguments(call: FunctionCall) -> Mapping[str, Any]:
+    """By name. None, if the model wrote something else than a JSON object: the call was refused then."""
+    try:
+        given = json.loads(call.arguments or "{}")
+    except ValueError:
+        return {}
+    return given if isinstance(given, dict) else {}
+
+
 def _fail(events: Sequence[RunEvent], at: int | None, message: str) -> NoReturn:
     lines = [f"{'>>>' if number == at else '   '} {number}: {_describe(e)}" for number, e in enumerate(events)]
     raise AssertionError("\n".join([message, "Events:", *(lines or ["    none"])]))
@@ -190,7 +199,7 @@ class EventAssert:
         event = self._expect(FunctionCallEvent)
         if name is not None and event.item.name != name:
             _fail(self._events, self._at, f"expected a call of {name!r}, got {event.item.name!r}")
-        given = json.loads(event.item.arguments or "{}")
+        given = _arguments(event.item)
         for key, value in (arguments or {}).items():
             if key not in given or given[key] != value:
                 found = repr(given[key]) if key in given else "nothing"

@@ -143,6 +143,21 @@ def test_the_next_event_of_a_type_can_be_looked_at_closely() -> None:
     run_virtual(main())
 
 
+def test_arguments_that_no_tool_understood_are_a_call_without_any() -> None:
+    async def main() -> None:
+        llm = FakeLLM([Reply(calls=[("book", "two seats")]), Reply(calls=[("book", "[2]")]), BOOK, "Two seats."])
+        async with AgentSession[Any](llm=llm) as session:
+            await session.start(Booking())
+            result = await session.run(user_input="Two.")
+        for position in (0, 2):
+            call = result.expect[position].is_function_call(name="book", arguments={})
+            with pytest.raises(AssertionError, match="seats=2, got nothing"):
+                call.is_function_call(arguments={"seats": 2})
+        result.expect.contains_function_call(name="book", arguments={"seats": 2})
+
+    run_virtual(main())
+
+
 def test_a_run_is_complete_when_the_background_has_nothing_to_tell_now() -> None:
     class Slow(Agent):
         @function_tool
