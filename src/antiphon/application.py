@@ -296,7 +296,6 @@ class Application:
     def task_ended(self, task: int) -> None:
         """An `AgentTask` is over: it leaves the floor, and so does whatever stands on it."""
         self._tasks.pop(task, None)
-        self._completions.pop(task, None)
         asyncio.get_running_loop().call_soon(self._look_for_idle)
         for position, (_, number) in enumerate(self._frames):
             if number == task:
