@@ -318,11 +318,11 @@ class Application:
         if task in self._tasks:
             self._frames.append((self._tasks[task].id, task))
             self._listen()
+
     def _task_dropped(self, command: Emit) -> None:
         task = self._tasks.get(int(command.value))
         if task is not None:
             task.cancel()
-
 
     # -- tools
 
@@ -710,8 +710,8 @@ _REACTIONS: dict[EventKind, Callable[[Application, Emit], None]] = {
     "false_interruption": Application._false_interruption,
     "turn_exceeded": Application._turn_exceeded,
     "handoff": Application._handed_off,
-    "task_dropped": Application._task_dropped,
     "task_began": Application._task_began,
+    "task_dropped": Application._task_dropped,
     "idle": Application._idle,
     "error": Application._error,
 }
