@@ -236,6 +236,46 @@ def test_an_equal_call_adopts_what_runs_or_has_run(channel: Channel, when: str) 
     run_virtual(main())
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_call_to_the_next_agent_adopts_a_run_of_the_same_tool_and_not_of_its_namesake(shared: bool) -> None:
+    ran: list[str] = []
+
+    def looking(agent: str) -> Any:
+        async def look() -> str:
+            """Look."""
+            ran.append(agent)
+            await asyncio.sleep(3.0)
+            return f"seen by {agent}"
+
+        async def look_again() -> str:
+            """Look."""
+            return await look()
+
+        return function_tool(look if agent == "first" else look_again, name="look")
+
+    @function_tool
+    async def transfer() -> Agent:
+        """Transfer."""
+        return second
+
+    first = looking("first")
+    second = Agent(id="second", tools=[first if shared else looking("second")])
+
+    async def main() -> None:
+        look = Reply(calls=[("look", {})])
+        llm = FakeLLM([look, Reply(calls=[("transfer", {})]), look, "I see."])
+        async with AgentSession[Any](llm=llm) as session:
+            await session.start(Agent(id="first", tools=[first, transfer]))
+            for turn in ("Look.", "Put me through.", "Look!"):
+                session.submit_user_turn(turn)
+                await asyncio.sleep(0.8)
+            await asyncio.sleep(5.0)
+            assert ran == (["first"] if shared else ["first", "second"])
+            assert outputs(session)[-1] == f"seen by {ran[-1]}"
+
+    run_virtual(main())
+
+
 @both
 def test_a_dropped_call_cannot_speak_report_or_hand_over_any_more(channel: Channel) -> None:
     log = Log()

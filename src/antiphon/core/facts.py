@@ -29,6 +29,8 @@ class Call:
     """The validated arguments in a normal form: equal text means an equal call."""
     confirmed: bool = False
     """The model says that the caller confirmed a duplicate."""
+    origin: str = ""
+    """Where the tool is defined: two agents may have different tools of one name."""
 
 
 # -- the caller

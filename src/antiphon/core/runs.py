@@ -151,7 +151,7 @@ class Runs:
     def adoptable(self, call: Call) -> Run | None:
         """An orphan of an equal call."""
         for run in self._runs.values():
-            if run.bond is Bond.ORPHAN and run.call.name == call.name and run.call.canonical == call.canonical:
+            if run.bond is Bond.ORPHAN and _is_of_tool(run, call) and run.call.canonical == call.canonical:
                 return run
         return None
 
@@ -173,7 +173,7 @@ class Runs:
             for run in self._runs.values()
             if run.active
             and run.bond in (Bond.ATTACHED, Bond.BACKGROUND)
-            and run.call.name == call.name
+            and _is_of_tool(run, call)
             and (not by_arguments or run.call.canonical == call.canonical)
         ]
 
@@ -194,3 +194,8 @@ class Runs:
         left = run.time_left if run.time_left is not None else run.policy.timeout
         self._out.rearm(run.id, max(left, 1.0))
         return True
+
+
+def _is_of_tool(run: Run, call: Call) -> bool:
+    """Whether the run is one of the tool that the call is for."""
+    return run.call.name == call.name and run.call.origin == call.origin

@@ -439,7 +439,14 @@ class Generation:
                     if meant is not tool:  # by proxy: it is the other tool's call from here on
                         tool, policy = meant, self._policy(meant)
                     self._prepared.setdefault(response.speech, {})[call_id] = (tool, prepared)
-                    call = Call(call_id, tool.name, prepared.arguments, prepared.canonical, prepared.confirm_duplicate)
+                    call = Call(
+                        call_id,
+                        tool.name,
+                        prepared.arguments,
+                        prepared.canonical,
+                        prepared.confirm_duplicate,
+                        tool.origin,
+                    )
         self._driver.report(ToolCalled(response.gen, call, policy, rejected))
 
     def _policy(self, tool: AnyFunctionTool) -> ToolPolicy:

@@ -354,6 +354,11 @@ class _CallableTool(Tool, Generic[R]):
         return self._definition.code.function
 
     @property
+    def origin(self) -> str:
+        """Where what was decorated is defined. Tells tools of one name apart; the same for all forms of one tool."""
+        return f"{self.__module__}.{getattr(self, '__qualname__', self.name)}"
+
+    @property
     def spec(self) -> ToolSpec:
         """Name, description and JSON schema. Built on first use; the same object ever after.
 
