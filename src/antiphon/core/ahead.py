@@ -102,7 +102,7 @@ class Ahead:
         self._basis = _Basis(floor.history.version, text, frame, frame.agent)
         self._tries += 1
         self._tried = text
-        message = ChatMessage(role="user", content=[text], id=floor.history.item_id(), created_at=floor.history.wall)
+        message = ChatMessage(role="user", content=text, id=floor.history.item_id(), created_at=floor.history.wall)
         self._held = Speech(floor.out.new_id(), Kind.REPLY, frame, 1)
         floor.generate_ahead(self._held, message, tools=floor.options.max_tool_steps > 0)
 

@@ -67,7 +67,7 @@ class History:
 
     def say(self, text: str, agent: str, item_id: str | None = None) -> ChatMessage:
         """Record a message of the caller's, or of the application in the caller's place."""
-        message = ChatMessage(role="user", content=[text], id=item_id or self.item_id(), created_at=self.wall)
+        message = ChatMessage(role="user", content=text, id=item_id or self.item_id(), created_at=self.wall)
         self.record(message, agent)
         return message
 
@@ -105,7 +105,7 @@ class History:
         if heard:
             slot.item = ChatMessage(
                 role="assistant",
-                content=[heard],
+                content=heard,
                 id=message_id(slot.segment),
                 interrupted=interrupted,
                 created_at=slot.created_at,
@@ -123,12 +123,12 @@ class History:
         slot.open = False
         self.version += 1
         if text:
-            slot.item = ChatMessage(role="user", content=[text], id=item_id, created_at=slot.created_at)
+            slot.item = ChatMessage(role="user", content=text, id=item_id, created_at=slot.created_at)
         self._flush()
 
     def carry(self, text: str, agent: str) -> None:
         """Let another agent know of a turn that the history has already."""
-        message = ChatMessage(role="user", content=[text], id=self.item_id(), created_at=self.wall)
+        message = ChatMessage(role="user", content=text, id=self.item_id(), created_at=self.wall)
         self._out.send(Record(message, agent, carried=True))
 
     def _flush(self) -> None:
@@ -151,7 +151,7 @@ class History:
                 items.append(
                     ChatMessage(
                         role="assistant",
-                        content=[slot.text],
+                        content=slot.text,
                         id=message_id(slot.segment),
                         created_at=slot.created_at,
                     )
