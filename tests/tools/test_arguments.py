@@ -253,6 +253,51 @@ class TestNulls:
         assert f.prepare('{"x": null}').kwargs == {"x": None}
 
 
+class TestListsAndObjectsWrittenAsStrings:
+    """Some models put JSON into a string where the schema asks for the value itself."""
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            {"day": "2025-03-31", "passengers": '[{"name": "Ada", "age": 36}]'},
+            {"day": "2025-03-31", "passengers": ['{"name": "Ada", "age": 36}'], "options": "{}"},
+            {"day": "2025-03-31", "passengers": '["{\\"name\\": \\"Ada\\", \\"age\\": 36}"]'},
+        ],
+    )
+    def test_they_are_read(self, arguments: dict[str, Any]) -> None:
+        assert fly.prepare(json.dumps(arguments)).kwargs["passengers"] == [Passenger(name="Ada", age=36)]
+
+    def test_also_in_the_right_shape_of_a_union(self) -> None:
+        pay = '{"kind": "card", "number": "1", "holder": null}'
+        given = {"day": "2025-03-31", "passengers": [], "pay": pay}
+        assert fly.prepare(given).kwargs["pay"] == Card(kind="card", number="1")
+
+    def test_also_for_a_schema_of_the_authors_own(self) -> None:
+        @function_tool(raw_schema={"name": "raw", "parameters": {"properties": {"tags": {"type": ["array", "null"]}}}})
+        async def raw(raw_arguments: dict[str, Any]) -> None: ...
+
+        assert raw.prepare('{"tags": "[1]"}').kwargs == {"raw_arguments": {"tags": [1]}}
+
+    def test_text_stays_text_where_text_is_asked_for(self) -> None:
+        @function_tool
+        async def note(text: str, either: list[int] | str, whatever: Any) -> None: ...
+
+        given = {"text": "[1]", "either": "[1]", "whatever": "[1]"}
+        assert note.prepare(json.dumps(given)).kwargs == given
+
+    def test_text_that_is_none_is_named_as_it_was_given(self) -> None:
+        text = complaint(fly, {"day": "2025-03-31", "passengers": "Ada"})
+        assert text == '`passengers`: expected a list, got "Ada"'
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
+def test_what_is_no_number_is_refused(number: str) -> None:
+    @function_tool
+    async def pay(amount: float) -> None: ...
+
+    assert complaint(pay, f'{{"amount": {number}}}').startswith("`amount`: expected a finite number, got ")
+
+
 def test_defaults_of_the_signature_stay_with_the_function() -> None:
     sentinel = object()
 

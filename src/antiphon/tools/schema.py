@@ -88,7 +88,7 @@ class SignatureValidator:
         """The arguments, converted. Raises `BadArguments`."""
         from pydantic import ValidationError
 
-        arguments = without_nulls(given, self.parameters)
+        arguments = as_meant(given, self.parameters)
         try:
             # As JSON, so that dates, enums and tuples are read from what JSON has for them.
             return self._checked(self._model.__pydantic_validator__.validate_json(json.dumps(arguments)))
@@ -148,7 +148,7 @@ class RawValidator:
 
     def validate(self, given: Mapping[str, Any]) -> Checked:
         """The arguments as one dict. Raises `BadArguments`."""
-        arguments = without_nulls(given, self.parameters, keep_nullable=True)
+        arguments = as_meant(given, self.parameters, keep_nullable=True)
         if self.parameters.get("additionalProperties") is False and "patternProperties" not in self.parameters:
             arguments = {k: v for k, v in arguments.items() if k in self.parameters["properties"]}
         try:
@@ -175,18 +175,21 @@ class RawValidator:
         return cls(self.parameters, registry=referencing.Registry())
 
 
-def without_nulls(value: Mapping[str, Any], schema: Schema, *, keep_nullable: bool = False) -> dict[str, Any]:
-    """`value` without nulls that stand for a default, at any depth. The original is not changed.
+def as_meant(value: Mapping[str, Any], schema: Schema, *, keep_nullable: bool = False) -> dict[str, Any]:
+    """`value` with what models write in the place of what they mean, put right at any depth. The original stays.
 
-    A property that is not required has a default; with `keep_nullable` a null that the schema allows stays.
+    A null for a property that is not required goes: it has a default. With `keep_nullable` it stays where the schema
+    allows it. A list or an object that was written as a string is read, where the schema allows no string.
     """
-    cleaned: dict[str, Any] = _without_nulls(value, schema, schema, keep_nullable)
+    cleaned: dict[str, Any] = _as_meant(value, schema, schema, keep_nullable)
     return cleaned
 
 
-def _without_nulls(value: Any, schema: Any, root: Schema, keep_nullable: bool) -> Any:
+def _as_meant(value: Any, schema: Any, root: Schema, keep_nullable: bool) -> Any:
     if not isinstance(schema, dict):
         return value
+    if isinstance(value, str):
+        value = _read(value, schema, root)
     if isinstance(value, Mapping):
         options = [option for option in _object_schemas(schema, root) if _may_be(value, option, root)]
         if not options:
@@ -199,12 +202,28 @@ def _without_nulls(value: Any, schema: Any, root: Schema, keep_nullable: bool) -
                 option.get("properties", {}).get(name, option.get("additionalProperties")) for option in options
             ]
             # Of several possible shapes, go on with the one there is; without one, leave the value alone.
-            cleaned[name] = _without_nulls(item, properties[0], root, keep_nullable) if len(properties) == 1 else item
+            cleaned[name] = _as_meant(item, properties[0], root, keep_nullable) if len(properties) == 1 else item
         return cleaned
     if isinstance(value, list):
         items = [option["items"] for option in _options(schema, root) if isinstance(option.get("items"), dict)]
-        return [_without_nulls(item, items[0], root, keep_nullable) for item in value] if len(items) == 1 else value
+        return [_as_meant(item, items[0], root, keep_nullable) for item in value] if len(items) == 1 else value
     return value
+
+
+def _read(text: str, schema: Schema, root: Schema) -> Any:
+    """What `text` says if it is JSON, and the schema asks for that and for no text."""
+    kinds: set[Any] = set()
+    for option in _options(schema, root):
+        kind = option.get("type")
+        kinds.update(kind if isinstance(kind, list) else [kind])
+    if not kinds <= {"object", "array", "null"}:
+        return text
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    kind = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else None
+    return value if kind in kinds else text
 
 
 def _has_default(name: str, schema: Schema, keep_nullable: bool) -> bool:
@@ -276,7 +295,7 @@ def _build_model(parameters: Sequence[Parameter], docs: Mapping[str, str], *, na
         "__module__": __name__,
         "__qualname__": "Arguments",
         "__annotations__": {},
-        "model_config": ConfigDict(extra="ignore", arbitrary_types_allowed=False),
+        "model_config": ConfigDict(extra="ignore", arbitrary_types_allowed=False, allow_inf_nan=False),
     }
     for i, parameter in enumerate(parameters):
         namespace["__annotations__"][f"f{i}"] = _annotated(parameter, docs.get(parameter.name))
