@@ -15,6 +15,7 @@ from antiphon.core.commands import (
 from antiphon.core.facts import (
     Call,
     InterruptionsDisallowed,
+    InterruptRequested,
     PlayoutFinished,
     RunResumed,
     RunSuspended,
@@ -219,6 +220,39 @@ def test_an_interrupted_delivery_is_made_again() -> None:
     assert d.last(Generate).delivery
     d.model("It is booked.")
     d.played()
+    assert d.core.idle
+
+
+def delivering() -> Dialogue:
+    """A result from the background is about to be told."""
+    d = working("writes")
+    run = d.last(RunTool).run
+    d.types("and")
+    d.model("Yes?")
+    d.played()
+    d.returns("booked", run=run)
+    return d
+
+
+def test_a_delivery_is_made_again_however_often_the_caller_speaks_over_it() -> None:
+    d = delivering()
+    for _ in range(6):
+        assert d.last(Generate).delivery
+        d.types("wait")
+        d.model("I wait.")
+        d.played()
+    d.model("It is booked.")
+    d.played()
+    d.wait(60)
+    assert len([g for g in d.all(Generate) if g.delivery]) == 7
+    assert d.core.idle
+
+
+def test_a_delivery_that_the_application_stops_again_and_again_is_given_up() -> None:
+    d = delivering()
+    for _ in range(3):
+        assert d.last(Generate).delivery and not d.core.idle
+        d.tell(InterruptRequested(None, False))
     assert d.core.idle
 
 

@@ -369,6 +369,7 @@ class Conversation:
         for speech in wanted:
             if speech is not None and not speech.interrupted and (force or not floor.is_shielded(speech)):
                 speech.turns.clear()  # whoever interrupts wants silence, not the same answer once more
+                floor.offers.silenced(speech)
                 floor.interrupt(speech, force=force)
 
     def _hook_returned(self, fact: HookReturned) -> None:

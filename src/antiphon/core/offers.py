@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from antiphon.core.speech import Speech
 
 TRIES = 3
-"""How often a delivery that was cut or came to nothing is made again."""
+"""How often a delivery is made that comes to nothing, or that the application stops.
+
+One that the caller speaks over does not count: it is made until they have heard it.
+"""
 
 
 @dataclass(slots=True)
@@ -70,6 +73,12 @@ class Offers:
         """Nothing will be told any more."""
         self._owed.clear()
 
+    def silenced(self, speech: Speech) -> None:
+        """The application stops a speech: what it was made to tell may not be wanted."""
+        for offer_id in speech.made_for:
+            if offer_id in self._owed:
+                self._owed[offer_id].tries += 1
+
     def speech_ended(self, speech: Speech) -> list[Handoff]:
         """A speech whose requests carried offers is over. Returns the hand-offs that are due now."""
         due: list[Handoff] = []
@@ -95,5 +104,6 @@ class Offers:
             return False
         if heard or (offer.covered and not cut):
             return True
-        offer.tries += 1
+        if not speech.interrupted:
+            offer.tries += 1
         return offer.tries >= TRIES

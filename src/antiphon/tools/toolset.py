@@ -275,7 +275,7 @@ class ToolContext:
         earlier, there = self._by_name.setdefault(tool.name, (tool, where))
         if earlier != tool:
             raise ToolDefinitionError(
-                f"two different tools are named {tool.name!r}: {_origin(earlier)} in {there}, and {_origin(tool)} in "
+                f"two different tools are named {tool.name!r}: {earlier.origin} in {there}, and {tool.origin} in "
                 f"{where}. Rename one with name=, or give its toolset a prefix: toolset.prefixed('...')."
             )
 
@@ -306,10 +306,6 @@ def unknown_tool_text(name: str, available: Iterable[str]) -> str:
 
 def _nested(toolset: Toolset) -> list[Toolset]:
     return [tool for tool in toolset.tools if isinstance(tool, Toolset)]
-
-
-def _origin(tool: AnyFunctionTool) -> str:
-    return f"{tool.__module__}.{getattr(tool, '__qualname__', tool.name)}"
 
 
 __all__ = ["ProviderTool", "ToolContext", "ToolLike", "Toolset", "dedupe_by_id", "unknown_tool_text"]
