@@ -125,6 +125,45 @@ def test_a_turn_of_the_caller_is_not_lost_in_a_handoff(speaks_at: float) -> None
     run_virtual(main())
 
 
+@pytest.mark.parametrize("types_at", [0.5, 1.15, 1.5, 2.2])
+def test_a_turn_that_is_typed_during_a_handoff_takes_the_place_of_the_greeting(types_at: float) -> None:
+    """The caller types on while the first agent works, says farewell, and leaves."""
+
+    class Greeting(Agent):
+        async def on_enter(self) -> None:
+            await self.session.say("Billing, hello.")
+
+    class Front(Agent):
+        @function_tool(effect="writes")
+        async def transfer(self) -> Any:
+            """Transfer."""
+            await asyncio.sleep(1.0)
+            return Greeting(), "Transferring."
+
+        async def on_exit(self) -> None:
+            await asyncio.sleep(1.0)
+
+    def answer(request: Any) -> Turn:
+        lines = transcript(request.chat_ctx)
+        if "user: Number seven." in lines:
+            return "Number seven it is."
+        return Reply(calls=[("transfer", {})]) if request.tools else "One moment."
+
+    async def main() -> None:
+        async with AgentSession[Any](llm=FakeLLM(answer)) as session:
+            await session.start(Front())
+            session.submit_user_turn("A bill.")
+            await asyncio.sleep(types_at)
+            session.submit_user_turn("Number seven.")
+            await asyncio.sleep(10.0)
+            lines = transcript(session.history)
+            assert lines.count("user: Number seven.") == 1 and "assistant: Number seven it is." in lines
+            if types_at > 1.1:
+                assert lines[-1] == "assistant: Number seven it is." and "assistant: Billing, hello." not in lines
+
+    run_virtual(main())
+
+
 def test_a_tool_added_in_a_turn_may_be_called_in_that_turn() -> None:
     """A tool unlocks another one; the model calls it at once. Tools taken away are unknown at once."""
 

@@ -64,7 +64,8 @@ def _switch(floor: Floor, frame: Frame) -> None:
         floor.carry(turn, new)
     floor.carry_offers(frame, new)
     floor.unasked.agent_left()
-    frame.carries_turn = bool(floor.owed) or bool(floor.turn.text) or floor.turn.ready
+    waiting = floor.owed or floor.typed or floor.unasked.taken
+    frame.carries_turn = bool(waiting) or bool(floor.turn.text) or floor.turn.ready
     floor.emit("handoff", value=new)
     enter(floor, frame, old)
 
