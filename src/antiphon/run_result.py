@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -269,7 +270,7 @@ class ChatMessageAssert(EventAssert):
         )
         question.add_message(role="user", content=f"Intent: {intent}\n\nMessage: {text}")
         answer = (await llm.chat(chat_ctx=question).collect()).text.strip()
-        if not answer.upper().startswith("YES"):
+        if not re.match(r"\W*yes\b", answer, re.IGNORECASE):
             _fail(self._events, self._at, f"the message does not fulfil the intent {intent!r}: {answer}")
         return self
 

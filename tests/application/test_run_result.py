@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -108,6 +109,20 @@ def test_a_model_may_judge_a_message() -> None:
         await message.judge(FakeLLM(["YES\nIt does."]), intent="It says that it looks something up.")
         with pytest.raises(AssertionError, match="It is rude"):
             await message.judge(FakeLLM(["NO\nIt is rude."]), intent="It is polite.")
+
+    run_expect = run()
+    run_virtual(main())
+
+
+@pytest.mark.parametrize(
+    ("answer", "agrees"),
+    [("Yes.", True), ("**YES**\nIt does.", True), ("yes, it does", True), ("Yesterday, no.", False), ("", False)],
+)
+def test_only_a_yes_is_a_yes(answer: str, agrees: bool) -> None:
+    async def main() -> None:
+        message = run_expect[0].is_message()
+        with nullcontext() if agrees else pytest.raises(AssertionError, match="does not fulfil"):
+            await message.judge(FakeLLM([answer]), intent="It is polite.")
 
     run_expect = run()
     run_virtual(main())
