@@ -46,6 +46,7 @@ def test_captions_are_worded_by_the_agents_own_node(by_voice: bool) -> None:
     seen = captions_of(Shouting(), by_voice=by_voice)
     assert seen[-1] == ("ONE TWO THREE FOUR.", True)
     assert [final for _, final in seen].count(True) == 1
+    assert len(set(seen)) == len(seen)  # none is told again
 
 
 def test_the_last_caption_of_a_cut_speech_shows_what_was_heard() -> None:

@@ -27,13 +27,14 @@ _SETTINGS = ModelSettings()
 class Rewording:
     """The captions of one segment, on their way through the agent's `transcription_node`."""
 
-    __slots__ = ("_agent", "_host", "_segment", "_task", "_text", "feed")
+    __slots__ = ("_agent", "_host", "_segment", "_shown", "_task", "_text", "feed")
 
     def __init__(self, driver: Driver, host: Host, segment: int, agent: str) -> None:
         self._host = host
         self._segment = segment
         self._agent = agent
         self._text = ""
+        self._shown: str | None = None
         self.feed = TextFeed()
         """What is to be spoken goes in here."""
         self._task: asyncio.Task[None] = driver.spawn(self._run(), f"captions {segment}")
@@ -56,8 +57,9 @@ class Rewording:
         if final:
             self.feed.close()
             self._task.add_done_callback(lambda _: self._host.spoken(self._segment, self._part(share), True))
-        else:
-            self._host.spoken(self._segment, self._part(share), False)
+        elif (part := self._part(share)) != self._shown:
+            self._shown = part
+            self._host.spoken(self._segment, part, False)
 
     def _part(self, share: float) -> str:
         if share >= 1:
