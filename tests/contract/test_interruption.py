@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import pytest
 
-from antiphon import Agent, AgentSession, RunContext, function_tool
+from antiphon import Agent, AgentSession, AgentTask, RunContext, function_tool
 from antiphon.testing import (
     FakeLLM,
     FakeMicrophone,
@@ -305,6 +305,32 @@ def test_a_dropped_call_cannot_speak_report_or_hand_over_any_more(channel: Chann
             assert caller.session.current_agent is agent
             assert transcript(caller.session.history)[-1] == "assistant: As you like."
             assert len(caller.session.history.items) == 3
+
+    run_virtual(main())
+
+
+@both
+def test_a_dropped_call_takes_the_floor_for_no_task(channel: Channel) -> None:
+    class Ask(AgentTask[str]):
+        async def on_enter(self) -> None:
+            self.session.say("What is your name?")
+
+    @function_tool
+    async def find(what: str) -> str:
+        """Find."""
+        await asyncio.sleep(5.0)
+        return await Ask()
+
+    async def main() -> None:
+        llm = FakeLLM([FIND, "As you like."])
+        agent = Agent(tools=[find])
+        async with calling(channel, agent, llm, "find me a table", "no never mind that") as caller:
+            await caller.says("find me a table")
+            await asyncio.sleep(1.0)
+            await caller.says("no never mind that")
+            await asyncio.sleep(10.0)
+            assert caller.session.current_agent is agent
+            assert transcript(caller.session.history)[-1] == "assistant: As you like."
 
     run_virtual(main())
 

@@ -16,6 +16,7 @@ from antiphon.core.facts import AgentTaskFinished, AgentTaskStarted
 from antiphon.errors import UsageError
 from antiphon.runtime.hooks import current_hook
 from antiphon.runtime.tool_runner import current_run
+from antiphon.tools.function import ToolError
 from antiphon.tools.toolset import ToolLike
 from antiphon.vad import VAD
 
@@ -31,7 +32,7 @@ class AgentTask(Agent, Generic[T]):
 
     It begins with `on_enter` and ends when one of its tools (or anything else) calls `complete`. It begins with its
     own `chat_ctx`; afterwards its messages, without calls and instructions, are in the context of the agent that
-    awaited it.
+    awaited it. In a call that was dropped, because the caller spoke over it, it does not begin: `ToolError` is raised.
     """
 
     def __init__(
@@ -133,6 +134,10 @@ class AgentTask(Agent, Generic[T]):
             raise UsageError(
                 f"{self.id} cannot be awaited inside on_user_turn_completed: the caller's turn waits for that hook, and"
                 " the task for the caller's next turn; await it in a tool, in on_enter or in on_exit"
+            )
+        if run is not None and run.released:
+            raise ToolError(
+                f"{self.id} was not begun: the caller went on, and what the tool was called for is dropped."
             )
         application: Application = where.driver.host  # type: ignore[assignment]  # the host of a session's driver
         return application, None if run is None or run.ended else run.id, application.agent(where.agent)
