@@ -6,10 +6,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import antiphon
+from antiphon import adapters, tasks, testing
 
 IMPORT = "from antiphon import Agent, AgentSession, AgentServer, function_tool, RunContext, ToolError"
 BUDGET = 0.150
@@ -32,9 +34,13 @@ def test_exported_names_are_sorted_and_unique() -> None:
     assert list(antiphon.__all__) == sorted(set(antiphon.__all__))
 
 
-def test_an_unknown_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="no_such_name"):
-        _ = antiphon.no_such_name
+@pytest.mark.parametrize("package", [antiphon, adapters, tasks, testing], ids=lambda package: package.__name__)
+def test_a_misspelt_name_is_an_attribute_error_and_what_there_is_is_listed(package: ModuleType) -> None:
+    misspelt = package.__all__[0] + "s"
+    with pytest.raises(AttributeError, match=misspelt) as caught:
+        getattr(package, misspelt)
+    assert caught.value.obj is package  # so that Python asks whether another name was meant
+    assert dir(package) == sorted(package.__all__)
 
 
 def test_importing_the_framework_imports_nothing_heavy() -> None:

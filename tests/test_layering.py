@@ -12,7 +12,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "antiphon"
 
 LAYERS: dict[int, frozenset[str]] = {
-    0: frozenset({"audio", "chat", "events", "options", "errors", "record", "metrics"}),
+    0: frozenset({"audio", "chat", "events", "options", "errors", "record", "metrics", "exports"}),
     1: frozenset({"core", "text"}),
     2: frozenset(
         {

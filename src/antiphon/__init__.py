@@ -7,8 +7,9 @@ Names are loaded when they are first used, so that importing the package stays c
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from antiphon.exports import on_first_use
 
 if TYPE_CHECKING:
     from antiphon.adapters.cached_tts import CachedTTS
@@ -186,7 +187,6 @@ _HOME = {
     "turn_detector": ("TurnDetector",),
     "vad": ("VAD",),
 }
-_MODULES = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "Agent",
@@ -288,14 +288,5 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "mock_tools",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module 'antiphon' has no attribute {name!r}")
-    value: object = getattr(importlib.import_module(f"antiphon.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_first_use(__name__, _HOME)

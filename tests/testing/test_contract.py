@@ -330,10 +330,7 @@ def test_a_broken_loudspeaker_is_caught(factory: Callable[[], AudioOutput], comp
 # -- the package
 
 
-def test_public_names_are_there_and_a_wrong_one_is_named() -> None:
+def test_public_names_are_there() -> None:
     import antiphon.testing as kit
 
     assert all(getattr(kit, name) is not None for name in kit.__all__)
-    assert dir(kit) == kit.__all__
-    with pytest.raises(AttributeError, match="FakeLLLM"):
-        kit.FakeLLLM  # noqa: B018

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from antiphon.exports import on_first_use
+
 if TYPE_CHECKING:
     from antiphon.adapters.cached_tts import CachedTTS
 
 __all__ = ["CachedTTS"]
 
-
-def __getattr__(name: str) -> object:
-    # Lazily: whoever wants another adapter need not load this one.
-    if name != "CachedTTS":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
-    from antiphon.adapters.cached_tts import CachedTTS
-
-    return CachedTTS
+if not TYPE_CHECKING:  # whoever wants another adapter need not load this one
+    __getattr__, __dir__ = on_first_use(__name__, {"cached_tts": ("CachedTTS",)})

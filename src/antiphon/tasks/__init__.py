@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
+from antiphon.exports import on_first_use
 from antiphon.tasks.agent_task import AgentTask
 from antiphon.tasks.task_group import TaskCompletedEvent, TaskGroup, TaskGroupResult
 
@@ -26,7 +26,6 @@ _HOME = {
     "name": ("GetNameResult", "GetNameTask"),
     "phone": ("GetPhoneNumberResult", "GetPhoneNumberTask"),
 }
-_MODULES = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "AgentTask",
@@ -48,14 +47,5 @@ __all__ = [
     "TaskGroupResult",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
-    value: object = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_first_use(__name__, _HOME)

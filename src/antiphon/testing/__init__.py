@@ -23,8 +23,9 @@ def test_a_caller_gets_a_table() -> None:
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from antiphon.exports import on_first_use
 
 if TYPE_CHECKING:
     from antiphon.testing.audio import FakeMicrophone, FakeSpeaker, Sound, silence, speech, stereo
@@ -110,7 +111,6 @@ _HOME = {
     "simulation": ("SimulatedCall",),
     "timeline": ("Timeline", "overlap"),
 }
-_MODULES = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "Break",
@@ -162,14 +162,5 @@ __all__ = [
     "wait_until",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
-    value: object = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_first_use(__name__, _HOME)
