@@ -16,7 +16,7 @@ from antiphon.core.facts import InterruptionsDisallowed, ToolUpdated
 from antiphon.protocols import Elicited
 from antiphon.runtime.tool_runner import Run
 from antiphon.speech_handle import SpeechHandle
-from antiphon.tools.function import CallContext
+from antiphon.tools.function import CallContext, ToolResult
 from antiphon.tools.results import render_result
 
 if TYPE_CHECKING:
@@ -97,16 +97,20 @@ class RunContext(CallContext, Generic[Userdata]):
         """Report progress; the tool goes on in the background, and the model tells the caller when the line is free.
 
         The first update is the output of the call itself. Text goes through the template, other values are rendered
-        as results are. `silent`: the model knows, and makes no reply for it. Does nothing once the call was dropped.
+        as results are: None is silent, and a `ToolResult` says itself whether a reply is due. `silent`: the model
+        knows, and makes no reply for it. Does nothing once the call was dropped.
         """
         run = self._run
         if run.released:
             return
-        text = (
-            _template.format(function_name=run.call.name, call_id=run.call.call_id, message=message)
-            if isinstance(message, str)
-            else render_result(message, max_chars=run.tool.options.max_result_chars)
-        )
+        if isinstance(message, ToolResult):
+            message, silent = message.output, silent or not message.reply_required
+        if isinstance(message, str):
+            text = _template.format(function_name=run.call.name, call_id=run.call.call_id, message=message)
+        elif message is None:
+            text, silent = "", True
+        else:
+            text = render_result(message, max_chars=run.tool.options.max_result_chars)
         run.in_background = True
         run.driver.report(ToolUpdated(run.id, text, silent))
 

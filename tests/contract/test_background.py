@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 
-from antiphon import Agent, AgentSession, AsyncRunContext, AsyncToolset, FunctionCallOutput, RunContext, function_tool
+from antiphon import (
+    Agent,
+    AgentSession,
+    AsyncRunContext,
+    AsyncToolset,
+    FunctionCallOutput,
+    RunContext,
+    ToolResult,
+    function_tool,
+)
 from antiphon.options import DuplicateMode
 from antiphon.testing import FakeLLM, Reply, run_virtual, transcript
 from antiphon.testing.fakes import Turn
@@ -117,6 +126,21 @@ def test_a_silent_update_is_known_to_the_model_and_not_spoken_of() -> None:
         session, llm = await working(work, ["It is done."])
         assert said(session) == ["It is done."]
         assert any("Half." in line for line in llm.histories[-1])
+
+    run_virtual(main())
+
+
+def test_updates_that_are_no_text_are_told_as_results_are() -> None:
+    async def work(ctx: RunContext) -> None:
+        for value in (None, ToolResult({"at": 1}, reply_required=False), ToolResult([2])):
+            await ctx.update(value)
+            await asyncio.sleep(5.0)
+
+    async def main() -> None:
+        session, llm = await working(work, ["At two."])
+        assert outputs(session) == ["", '{"at": 1}', "[2]", ""]
+        assert said(session) == ["At two."]
+        assert llm.remaining == 0
 
     run_virtual(main())
 
@@ -284,6 +308,19 @@ def test_a_tools_own_mode_wins(own: DuplicateMode, booked: list[str]) -> None:
 
 def test_what_writes_is_not_replaced() -> None:
     toolset = AsyncToolset(id="b", tools=[booking(effect="writes")], on_duplicate_call="replace")
+    run_virtual(_two_bookings(toolset, book("b"), ["a"]))
+
+
+def test_what_disallowed_interruptions_is_not_replaced() -> None:
+    @function_tool(name="book")
+    async def protected(ctx: AsyncRunContext[Any], what: str) -> str:
+        """Book."""
+        ctx.disallow_interruptions()
+        await ctx.update("Booking.", silent=True)
+        await asyncio.sleep(5.0)
+        return f"booked {what}"
+
+    toolset = AsyncToolset(id="b", tools=[protected], on_duplicate_call="replace")
     run_virtual(_two_bookings(toolset, book("b"), ["a"]))
 
 

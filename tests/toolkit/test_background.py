@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from antiphon import Agent, AgentSession, RunContext, ToolError, ToolFlag, function_tool
-from antiphon.options import DuplicateMode
+from antiphon.options import DuplicateMode, Effect
 from antiphon.testing import FakeLLM, Reply, run_virtual, transcript
 from antiphon.toolkit import AsyncRunContext, AsyncToolset
 
@@ -244,6 +244,128 @@ def test_an_agents_toolset_closes_with_it() -> None:
         await asyncio.sleep(1)
         assert cancelled.is_set()
         await session.aclose()
+
+    run_virtual(call())
+
+
+@pytest.mark.parametrize("effect", ["writes", "unsaid"])
+def test_an_agents_toolset_leaves_what_writes_to_the_session_when_it_closes(effect: Effect) -> None:
+    @function_tool(effect=effect)
+    async def book(ctx: AsyncRunContext[Any]) -> str:
+        """Book."""
+        await ctx.update("Booking.", silent=True)
+        await asyncio.sleep(5)
+        return "booked"
+
+    second = Agent(id="second")
+
+    @function_tool
+    async def transfer() -> Agent:
+        """Transfer."""
+        return second
+
+    async def call() -> None:
+        goes_on = effect == "writes"
+        llm = FakeLLM([Reply(calls=[("book", {})]), Reply(calls=[("transfer", {})]), *["It is booked."] * goes_on])
+        async with AgentSession[Any](llm=llm) as session:
+            await session.start(Agent(tools=[AsyncToolset(id="b", tools=[book]), transfer]))
+            await session.run(user_input="Book.")
+            await session.run(user_input="Put me through.")
+            await asyncio.sleep(10)
+            assert llm.remaining == 0
+            assert ("assistant: It is booked." in transcript(second.chat_ctx)) is goes_on
+            assert outputs(session)[-1] == ("booked" if goes_on else "`book` was cancelled.")
+
+    run_virtual(call())
+
+
+def test_what_writes_cannot_be_cancelled_by_the_application_either() -> None:
+    @function_tool(effect="writes")
+    async def pay(ctx: AsyncRunContext[Any]) -> str:
+        """Pay."""
+        await ctx.update("Paying.", silent=True)
+        await asyncio.sleep(5)
+        return "paid"
+
+    async def call() -> None:
+        toolset = AsyncToolset(id="b", tools=[pay])
+        async with AgentSession[Any](llm=FakeLLM([Reply(calls=[("pay", {})]), "Paid."])) as session:
+            await session.start(Agent(tools=[toolset]))
+            await session.run(user_input="Pay.")
+            with pytest.raises(ToolError, match="cannot be cancelled"):
+                await toolset.cancel("call_1")
+            await asyncio.sleep(10)
+            assert outputs(session)[-1] == "paid"
+
+    run_virtual(call())
+
+
+def test_a_toolset_may_serve_several_sessions_and_closes_in_each_by_itself() -> None:
+    @function_tool
+    async def slow(ctx: AsyncRunContext[Any], number: int) -> str:
+        """Slow."""
+        await ctx.update("Working.", silent=True)
+        await asyncio.sleep(5)
+        return f"done {number}"
+
+    async def call() -> None:
+        toolset = AsyncToolset(id="b", tools=[slow])
+        sessions = []
+        for number in range(3):
+            llm = FakeLLM([Reply(calls=[("slow", {"number": number})]), "Done."])
+            session = AgentSession[Any](llm=llm)
+            await session.start(Agent(tools=[toolset]))
+            await session.run(user_input="Go.")
+            sessions.append(session)
+        first, second, third = sessions
+        await second.aclose()
+        await asyncio.sleep(3)
+        await toolset.aclose()  # by the application: everywhere
+        assert not await toolset.cancel("call_1")
+        await asyncio.sleep(10)
+        for session in (first, third):
+            assert outputs(session)[-1] == "`slow` was cancelled."
+            await session.aclose()
+
+    run_virtual(call())
+
+
+def test_a_session_that_ends_leaves_the_calls_of_others_alone() -> None:
+    async def call() -> None:
+        toolset = AsyncToolset(id="b", tools=[book_flight])
+        ending = AgentSession[Any](llm=FakeLLM(["Hello."]))
+        await ending.start(Agent(tools=[toolset]))
+        await ending.run(user_input="Hi.")
+        going = AgentSession[Any](llm=FakeLLM([CALL, "Looking it up.", "Found three.", "All set."]))
+        await going.start(Agent(tools=[toolset]))
+        await going.run(user_input="Fly me to Tokyo")
+        await ending.aclose()
+        await asyncio.sleep(12)
+        assert transcript(going.history)[-1] == "assistant: All set."
+        await going.aclose()
+
+    run_virtual(call())
+
+
+def test_tools_of_the_set_that_do_not_ask_for_its_context_are_its_own_all_the_same() -> None:
+    @function_tool
+    async def plain(ctx: RunContext[Any]) -> str:
+        """Plain."""
+        await ctx.update("Working.", silent=True)
+        await asyncio.sleep(60)
+        return "done"
+
+    async def call() -> None:
+        toolset = AsyncToolset(id="b", tools=[plain])
+        llm = FakeLLM([Reply(calls=[("plain", {})]), Reply(calls=[("plain", {})])])
+        async with AgentSession[Any](llm=llm) as session:
+            await session.start(Agent(tools=[toolset]))
+            await session.run(user_input="Go.")
+            assert await toolset.cancel("call_1")
+            await session.run(user_input="Go.")
+            await toolset.aclose()
+            await session.wait_for_idle()
+            assert outputs(session).count("`plain` was cancelled.") == 2
 
     run_virtual(call())
 

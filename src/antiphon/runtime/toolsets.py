@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable
+from contextvars import ContextVar
 from typing import Any
 
 from antiphon.tools.toolset import Toolset
@@ -111,6 +112,7 @@ class OpenToolsets:
             task.add_done_callback(self._closings.pop)
 
     async def _close_each(self, toolsets: list[Toolset], starting: set[asyncio.Future[None]]) -> None:
+        closing_of.set(self)
         if starting:
             await asyncio.wait(starting)  # what connects only after it was closed would stay open
         for toolset in reversed(toolsets):
@@ -119,6 +121,10 @@ class OpenToolsets:
             except Exception as error:
                 logger.exception("toolset %r could not be closed", toolset.id)
                 self._failed(error, toolset)
+
+
+closing_of: ContextVar[OpenToolsets | None] = ContextVar("antiphon_closing", default=None)
+"""The session that closes a toolset: what the toolset does for other sessions goes on."""
 
 
 def _add(owned: _Owned, tools: Iterable[object]) -> tuple[list[Toolset], asyncio.Future[None]]:

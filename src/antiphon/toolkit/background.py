@@ -9,16 +9,16 @@ Above: agents and sessions that are given a toolset. Below: the runs of the tool
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from antiphon import options
 from antiphon.core.facts import RunCancelRequested
 from antiphon.options import is_given
 from antiphon.run_context import RunContext, Userdata
 from antiphon.runtime.tool_runner import Run
+from antiphon.runtime.toolsets import closing_of
 from antiphon.tools.function import (
     AnyFunctionTool,
     FunctionTool,
@@ -29,7 +29,8 @@ from antiphon.tools.function import (
 )
 from antiphon.tools.toolset import ToolLike, Toolset
 
-logger = logging.getLogger("antiphon")
+if TYPE_CHECKING:
+    from antiphon.application import Application
 
 
 class AsyncRunContext(RunContext[Userdata]):
@@ -71,33 +72,39 @@ class AsyncToolset(Toolset):
     ) -> None:
         super().__init__(id=id, tools=tools)
         self._on_duplicate_call = on_duplicate_call
-        self._running: dict[int, Run] = {}
+        self._running: list[Run] = []
+        """The calls of its tools that run, in every session that has it."""
         self._tools = [self._in_background(tool) for tool in self._tools]
 
     async def cancel(self, call_id: str) -> bool:
         """Stop the running call with this id. False if there is none. Raises `ToolError` if it must not be stopped."""
-        for run in list(self._running.values()):
+        for run in self._running:
             if run.call.call_id == call_id and not run.released:
                 stop(run)
-                self._running.pop(run.id, None)
+                self._running.remove(run)
                 return True
         return False
 
     async def aclose(self) -> None:
-        """Stop what may be stopped. Calls that write go on, and their results reach the agent then in charge."""
+        """Stop what may be stopped. Calls that write go on, and their results reach the agent then in charge.
+
+        Where a session closes it, because its agent or itself has ended, calls of other sessions are left alone.
+        """
         await super().aclose()
-        for run in list(self._running.values()):
-            if may_stop(run):
+        closing = closing_of.get()
+        for run in list(self._running):
+            application: Application = run.driver.host  # type: ignore[assignment]  # the host of a session's driver
+            if may_stop(run) and closing in (None, application.toolsets):
                 stop(run)
+                self._running.remove(run)
 
     def _in_background(self, tool: ToolLike) -> ToolLike:
         if not isinstance(tool, (FunctionTool, RawFunctionTool)):
             return tool
         tool = tool.with_options(flags=tool.flags | ToolFlag.CANCELLABLE)
         wanted = tool.wants_context
-        if wanted is None or not issubclass(wanted, AsyncRunContext):
-            return tool
-        if not is_given(tool.options.on_duplicate):
+        is_background = wanted is not None and issubclass(wanted, AsyncRunContext)
+        if is_background and not is_given(tool.options.on_duplicate):
             tool = tool.with_options(on_duplicate=self._on_duplicate_call)
         return self._with_async_context(tool)
 
@@ -112,11 +119,12 @@ class AsyncToolset(Toolset):
 
     @contextmanager
     def _counted(self, run: Run) -> Iterator[None]:
-        self._running[run.id] = run
+        self._running.append(run)
         try:
             yield
         finally:
-            self._running.pop(run.id, None)
+            if run in self._running:
+                self._running.remove(run)
 
 
 def may_stop(run: Run) -> bool:
