@@ -287,13 +287,8 @@ class _Stream(STTStream):
         if self._pending:
             self._timer = self._loop.call_at(self._pending[0][0], self._give_pending)
 
-    async def __aiter__(self) -> AsyncIterator[SpeechEvent]:
-        try:
-            while (event := await self._events.next()) is not None:
-                yield event
-        except Exception:  # the service broke
-            await self.aclose()
-            raise
+    def __aiter__(self) -> AsyncIterator[SpeechEvent]:
+        return self._events.read(self.aclose)
 
     async def aclose(self) -> None:
         if self._closed:

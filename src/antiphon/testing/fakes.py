@@ -290,7 +290,6 @@ class FakeSTTStream(STTStream):
         self._interims = 0
         """Words given of the utterance."""
         self._events: Outlet[SpeechEvent] = Outlet()
-        self._timers: set[asyncio.TimerHandle] = set()
         self._input_ended = False
 
     def push(self, frame: AudioFrame) -> None:
@@ -322,7 +321,7 @@ class FakeSTTStream(STTStream):
     def _begin(self) -> None:
         entry = next(self._script, "")
         if isinstance(entry, Fail):
-            self._after(entry.after, entry.error)
+            self._events.give(entry.error, after=entry.after)
             return
         self._utterance, self._began, self._interims = entry, self.pushed, 0
 
@@ -336,46 +335,20 @@ class FakeSTTStream(STTStream):
             return
         self._input_ended = True
         self._give_final(self._delay)
-        self._end_if_done()
+        self._events.end()
 
     def _give_final(self, delay: float) -> None:
         utterance, self._utterance = self._utterance, None
         if utterance:
-            self._after(delay, SpeechEvent.final(utterance))
+            self._events.give(SpeechEvent.final(utterance), after=delay)
 
-    def _after(self, delay: float, event: SpeechEvent | Exception) -> None:
-        if delay <= 0:
-            self._events.give(event)
-            return
-        timer: asyncio.TimerHandle
-
-        def give() -> None:
-            self._timers.discard(timer)
-            self._events.give(event)
-            self._end_if_done()
-
-        timer = asyncio.get_running_loop().call_later(delay, give)
-        self._timers.add(timer)
-
-    def _end_if_done(self) -> None:
-        if self._input_ended and not self._timers:
-            self._events.give(None)
-
-    async def __aiter__(self) -> AsyncIterator[SpeechEvent]:
-        try:
-            while (event := await self._events.next()) is not None:
-                yield event
-        except Exception:  # the service broke
-            await self.aclose()
-            raise
+    def __aiter__(self) -> AsyncIterator[SpeechEvent]:
+        return self._events.read(self.aclose)
 
     async def aclose(self) -> None:
         if self.closed:
             return
         self.closed = True
-        for timer in self._timers:
-            timer.cancel()
-        self._timers.clear()
         self._events.cut()
 
 

@@ -152,7 +152,6 @@ class FakeRealtimeSession(RealtimeSession):
         self._items = 0
         self._messages: dict[str, tuple[ChatMessage, str]] = {}
         """By response: what was said in it, and all of its text."""
-        self._timers: set[asyncio.TimerHandle] = set()
 
     # -- the caller
 
@@ -182,7 +181,7 @@ class FakeRealtimeSession(RealtimeSession):
         self.chat_ctx.add_message(role="user", content=f"({words})")
         self._give(InputCommitted(item_id, answered))
         if self._can.user_transcription:
-            self._later(self._model.delay, InputTranscribed(item_id, words))
+            self._events.give(InputTranscribed(item_id, words), after=self._model.delay)
         if answered:
             self._ask(None, None, None)
 
@@ -322,40 +321,22 @@ class FakeRealtimeSession(RealtimeSession):
         if not self.closed:
             self._events.give(event)
 
-    def _later(self, delay: float, event: RealtimeEvent) -> None:
-        timer: asyncio.TimerHandle
-
-        def give() -> None:
-            self._timers.discard(timer)
-            self._give(event)
-
-        timer = asyncio.get_running_loop().call_later(delay, give)
-        self._timers.add(timer)
-
     def hang_up(self, error: ProviderError | None = None) -> None:
         """Break the connection, for this reason: by default one after which another try is worth while."""
         self._events.give(error or ProviderConnectionError("FakeRealtimeModel: the connection broke"))
 
-    async def __aiter__(self) -> AsyncIterator[RealtimeEvent]:
-        try:
-            while (event := await self._events.next()) is not None:
-                yield event
-        except Exception:  # the service broke
-            await self.aclose()
-            raise
+    def __aiter__(self) -> AsyncIterator[RealtimeEvent]:
+        return self._events.read(self.aclose)
 
     async def aclose(self) -> None:
         if self.closed:
             return
         self.closed = True
-        for timer in self._timers:
-            timer.cancel()
-        self._timers.clear()
+        self._events.cut()
         answer, self._active = self._active, None
         if answer is not None and answer.task is not None and answer.task is not asyncio.current_task():
             answer.task.cancel()
             await asyncio.gather(answer.task, return_exceptions=True)
-        self._events.cut()
 
 
 def _words(text: str) -> list[str]:
