@@ -22,11 +22,11 @@ from antiphon.chat import (
     ReadOnlyChatContext,
     calls_of_others,
 )
-from antiphon.errors import UsageError
+from antiphon.errors import ToolDefinitionError, UsageError
 from antiphon.llm import LLM, ChatChunk
 from antiphon.options import NOT_GIVEN, ModelSettings, NotGivenOr
 from antiphon.stt import STT, SpeechEvent
-from antiphon.tools.function import find_function_tools
+from antiphon.tools.function import find_function_tools, is_function_tool, is_raw_function_tool
 from antiphon.tools.toolset import ToolContext, ToolLike, dedupe_by_id
 from antiphon.tts import TTS
 from antiphon.vad import VAD
@@ -68,7 +68,7 @@ class Agent:
 
     `tools` are added to the methods decorated with `@function_tool`. Models that are not given (None, or `...`) are
     the session's. `chat_ctx` is what it knows when it begins. Raises `ToolDefinitionError` if two different tools
-    share a name.
+    share a name, and where a class is defined in which a tool takes the place of a method of ours.
     """
 
     overridden: frozenset[str] = frozenset()
@@ -76,6 +76,7 @@ class Agent:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        _check_method_names(cls)
         cls.overridden = frozenset(name for name in _HOOKS_AND_NODES if getattr(cls, name) is not getattr(Agent, name))
 
     def __init__(
@@ -325,7 +326,7 @@ class Agent:
 
     # -- for the session
 
-    def enrol(self, enrolment: Enrolment | None) -> None:
+    def set_enrolment(self, enrolment: Enrolment | None) -> None:
         """It works in a session from now on, or (None) in none. Raises `UsageError` if it works in another one."""
         held = self._enrolment
         if enrolment is not None and held is not None and held is not enrolment and held.session.is_running:
@@ -346,7 +347,7 @@ class Agent:
             )
         return [self._instructions_item, *self._items]
 
-    def remember(self, item: ChatItem) -> None:
+    def append_item(self, item: ChatItem) -> None:
         """An item of the conversation that it is in charge of."""
         self._items.append(item)
 
@@ -360,6 +361,25 @@ class Agent:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id!r}>"
+
+
+def _check_method_names(cls: type[Agent]) -> None:
+    """Raise `ToolDefinitionError` if a tool that the class defines stands where a method of ours is called."""
+    for name, attribute in vars(cls).items():
+        if not _is_tool(attribute):
+            continue
+        for base in cls.__mro__[1:]:
+            hidden = vars(base).get(name)
+            if hidden is not None and not _is_tool(hidden) and base.__module__.startswith("antiphon."):
+                raise ToolDefinitionError(
+                    f"{cls.__qualname__}: the tool {name!r} takes the place of {base.__name__}.{name}, which the"
+                    " session calls. Name the method differently; what the model calls it may stay:"
+                    f" function_tool(name={name!r})."
+                )
+
+
+def _is_tool(attribute: object) -> bool:
+    return is_function_tool(attribute) or is_raw_function_tool(attribute)
 
 
 def dedupe_tools(tools: Iterable[ToolLike]) -> list[ToolLike]:

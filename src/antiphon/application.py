@@ -239,13 +239,13 @@ class Application:
             number += 1
             agent_id = f"{name}_{number}"
         self.check_number_of(agent.tools, agent_id)
-        agent.enrol(Enrolled(self, agent, agent_id))
+        agent.set_enrolment(Enrolled(self, agent, agent_id))
         self._agents[agent_id] = agent
         try:
             self._check_hearing(agent_id)
         except UsageError:
             del self._agents[agent_id]
-            agent.enrol(None)
+            agent.set_enrolment(None)
             raise
         if not self._frames:
             self._frames.append((agent_id, None))
@@ -534,9 +534,9 @@ class Application:
         item, agent = command.item, self._agents[command.agent]
         if command.carried:
             if not any(known.id == item.id for known in agent.context_items()):  # it may have been given the context
-                agent.remember(item)
+                agent.append_item(item)
             return
-        agent.remember(item)
+        agent.append_item(item)
         self.history.append(item)
         if isinstance(item, ChatMessage):
             if raw is not None:

@@ -33,6 +33,28 @@ def test_an_agent_lists_given_tools_and_methods() -> None:
     assert [tool.id for tool in Mine(tools=[one]).tools] == ["one", "own"]
 
 
+@pytest.mark.parametrize(("kind", "name"), [(Agent, "session"), (Agent, "update_tools"), (AgentTask, "done")])
+def test_a_tool_in_the_place_of_a_method_of_ours_is_refused(kind: type[Agent], name: str) -> None:
+    with pytest.raises(ToolDefinitionError, match=rf"{name}, which the session calls. Name the method"):
+        type("Mine", (kind,), {name: one})
+
+
+def test_a_tool_may_take_the_place_of_a_tool() -> None:
+    class Base(Agent):
+        @function_tool
+        async def own(self) -> str:
+            """Own."""
+            return "base"
+
+    class Mine(Base):
+        @function_tool
+        async def own(self) -> str:
+            """Own."""
+            return "mine"
+
+    assert [tool.id for tool in Mine().tools] == ["own"]
+
+
 def test_two_different_tools_of_one_name_are_refused() -> None:
     @function_tool(name="one")
     async def other() -> str:
