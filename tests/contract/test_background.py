@@ -265,6 +265,26 @@ def test_work_in_the_background_has_ten_minutes(effect: Any, line: str) -> None:
     run_virtual(main())
 
 
+@pytest.mark.parametrize("limit", [5.0, 1200.0])
+def test_a_tool_may_have_more_or_less_time_in_the_background(limit: float) -> None:
+    @function_tool(background_timeout=limit)
+    async def work(ctx: RunContext) -> str:
+        """Work."""
+        await ctx.update("Working.")
+        await asyncio.sleep(1000.0)
+        return "done"
+
+    async def main() -> None:
+        async with AgentSession[Any](llm=FakeLLM([WORK, "I am at it.", "That is that."])) as session:
+            await session.start(Agent(tools=[work]))
+            await session.run(user_input="Go.")
+            await asyncio.sleep(1100.0)
+            cut = "`work` did not answer within 5 seconds and was stopped."
+            assert outputs(session)[-1] == (cut if limit == 5.0 else "done")
+
+    run_virtual(main())
+
+
 # -- duplicates
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from antiphon import Agent, AgentSession, RunContext, ToolError, ToolFlag, function_tool
+from antiphon import Agent, AgentSession, RunContext, ToolDefinitionError, ToolError, ToolFlag, function_tool
 from antiphon.options import DuplicateMode, Effect
 from antiphon.testing import FakeLLM, Reply, run_virtual, transcript
 from antiphon.toolkit import AsyncRunContext, AsyncToolset
@@ -368,6 +368,13 @@ def test_tools_of_the_set_that_do_not_ask_for_its_context_are_its_own_all_the_sa
             assert outputs(session).count("`plain` was cancelled.") == 2
 
     run_virtual(call())
+
+
+def test_a_tool_that_needs_the_set_is_refused_outside_of_one() -> None:
+    with pytest.raises(
+        ToolDefinitionError, match="'ctx' is a AsyncRunContext, which only the tools of an AsyncToolset"
+    ):
+        Agent(tools=[book_flight])
 
 
 def test_cancel_by_the_application() -> None:

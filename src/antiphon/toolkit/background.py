@@ -37,6 +37,7 @@ class AsyncRunContext(RunContext[Userdata]):
     """The context of a tool in an `AsyncToolset`: a parameter annotated with it makes the tool a background tool."""
 
     __slots__ = ("_toolset",)
+    given_by = "AsyncToolset"
 
     def __init__(self, *, run_ctx: RunContext[Userdata], toolset: AsyncToolset) -> None:
         super().__init__(run_ctx.session, run_ctx.run)

@@ -145,6 +145,8 @@ class ToolOptions:
     effect: Effect = "unsaid"
     timeout: float | None = None
     """Seconds; None: by effect."""
+    background_timeout: float | None = None
+    """The same for calls that work in the background."""
     filler: str | None = None
     on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN
     """Not given: as the toolset says, and "allow" where there is none."""
@@ -401,15 +403,20 @@ class _CallableTool(Tool, Generic[R]):
         """Make sure that it can be offered to a model; called when it is first given to an agent.
 
         Raises `ToolDefinitionError` that names function and parameter: an annotation that cannot be resolved or
-        described, no annotation, `*args`, a `self` that stands for no object. Names that were not defined at first are
-        looked up again each time.
+        described, no annotation, `*args`, a `self` that stands for no object, a context that nobody gives it. Names
+        that were not defined at first are looked up again each time.
         """
         if self.needs_owner and not self.is_stand_in:
             raise ToolDefinitionError(
                 f"tool {self.name!r} is a method and has no object to run on. Define it in the class of the agent, "
                 f"give the agent `obj.{self.name}` or `tool.bind(obj)`, or leave the first parameter out."
             )
-        self._definition.code.signature(self.name)
+        for context in self._contexts:
+            if context.type.given_by and not self.is_stand_in:
+                raise ToolDefinitionError(
+                    f"tool {self.name!r}: parameter {context.name!r} is a {context.type.__name__}, which only the tools"
+                    f" of an {context.type.given_by} get. Put the tool into one, or annotate it with RunContext."
+                )
         _ = self._definition.spec
 
     def prepare(self, arguments: str | Mapping[str, Any] | None) -> PreparedCall:
@@ -542,6 +549,7 @@ def function_tool(
     flags: ToolFlag = ToolFlag.NONE,
     effect: Effect = "unsaid",
     timeout: float | None = None,
+    background_timeout: float | None = None,
     filler: str | None = None,
     on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
     duplicate_scope: DuplicateScope = "name",
@@ -557,6 +565,7 @@ def function_tool(
     flags: ToolFlag = ToolFlag.NONE,
     effect: Effect = "unsaid",
     timeout: float | None = None,
+    background_timeout: float | None = None,
     filler: str | None = None,
     on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
     duplicate_scope: DuplicateScope = "name",
@@ -572,6 +581,7 @@ def function_tool(
     flags: ToolFlag = ToolFlag.NONE,
     effect: Effect = "unsaid",
     timeout: float | None = None,
+    background_timeout: float | None = None,
     filler: str | None = None,
     on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
     duplicate_scope: DuplicateScope = "name",
@@ -587,6 +597,7 @@ def function_tool(
     flags: ToolFlag = ToolFlag.NONE,
     effect: Effect = "unsaid",
     timeout: float | None = None,
+    background_timeout: float | None = None,
     filler: str | None = None,
     on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
     duplicate_scope: DuplicateScope = "name",
@@ -601,6 +612,7 @@ def function_tool(
     flags: ToolFlag = ToolFlag.NONE,
     effect: Effect = "unsaid",
     timeout: float | None = None,
+    background_timeout: float | None = None,
     filler: str | None = None,
     on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
     duplicate_scope: DuplicateScope = "name",
@@ -614,7 +626,8 @@ def function_tool(
     `raw_arguments: dict`.
 
     `effect` says what a call does to the world, "reads" or "writes"; how a call is interrupted, timed out and run
-    beside others follows from it. `timeout` is in seconds. `filler` is said when a call takes long. `on_duplicate` and
+    beside others follows from it. `timeout` is in seconds: 30, or 60 for what writes, and `background_timeout`, 600,
+    once it works in the background. `filler` is said when a call takes long. `on_duplicate` and
     `duplicate_scope` decide about a call while an earlier one still runs. Results over `max_result_chars` are cut.
 
     Raises `ToolDefinitionError` (a `TypeError`) for options that cannot be right. Annotations are looked at later, by
@@ -625,6 +638,7 @@ def function_tool(
         flags=flags,
         effect=effect,
         timeout=timeout,
+        background_timeout=background_timeout,
         filler=filler,
         on_duplicate=on_duplicate,
         duplicate_scope=duplicate_scope,
@@ -710,10 +724,9 @@ def _check_options(options: ToolOptions) -> None:
     _one_of("duplicate_scope", options.duplicate_scope, _DUPLICATE_SCOPES)
     if is_given(options.on_duplicate):
         _one_of("on_duplicate", options.on_duplicate, _DUPLICATE_MODES)
-    if options.timeout is not None and not options.timeout > 0:
-        raise ToolDefinitionError(
-            f"function_tool(timeout=) must be a positive number of seconds, got {options.timeout!r}."
-        )
+    for name, seconds in (("timeout", options.timeout), ("background_timeout", options.background_timeout)):
+        if seconds is not None and not seconds > 0:
+            raise ToolDefinitionError(f"function_tool({name}=) must be a positive number of seconds, got {seconds!r}.")
     if options.max_result_chars < 1:
         raise ToolDefinitionError(
             f"function_tool(max_result_chars=) must be positive, got {options.max_result_chars!r}."

@@ -14,6 +14,9 @@ from antiphon.tools.function import AnyFunctionTool, ToolFlag, ToolOptions
 _TIMEOUTS: Final[dict[Effect, float]] = {"reads": 30.0, "unsaid": 30.0, "writes": 60.0}
 """Seconds. A write gets longer: abandoning it leaves its outcome unknown."""
 
+_BACKGROUND_TIMEOUT: Final = 600.0
+"""Seconds that a call gets once it works in the background."""
+
 
 def policy_of(tool: AnyFunctionTool, expected: float | None = None) -> ToolPolicy:
     """How calls of `tool` are treated, and how many seconds they are expected to take.
@@ -28,6 +31,7 @@ def _policy(options: ToolOptions, expected: float | None) -> ToolPolicy:
     return ToolPolicy(
         effect=options.effect,
         timeout=_TIMEOUTS[options.effect] if options.timeout is None else options.timeout,
+        background_timeout=_BACKGROUND_TIMEOUT if options.background_timeout is None else options.background_timeout,
         # Writes of one step happen in the order in which the model asked for them.
         parallel=options.effect != "writes",
         cancellable=ToolFlag.CANCELLABLE in options.flags,

@@ -17,7 +17,7 @@ import typing
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from antiphon.errors import ToolDefinitionError
 
@@ -36,6 +36,9 @@ class CallContext:
     """
 
     __slots__ = ()
+
+    given_by: ClassVar[str] = ""
+    """The toolset that alone hands it to its tools; empty: every session does."""
 
 
 @dataclass(slots=True, frozen=True)
