@@ -19,8 +19,6 @@ from antiphon.realtime import (
     FunctionCallDone,
     InputCommitted,
     InputTranscribed,
-    RealtimeEvent,
-    RealtimeSession,
     RealtimeSetup,
     ResponseDone,
     ResponseStarted,
@@ -29,6 +27,7 @@ from antiphon.realtime import (
     TextDelta,
 )
 from antiphon.testing import FakeMicrophone, FakeSpeaker, Reply, silence, speech, transcript
+from antiphon.testing.realtime_contract import Listener
 from tests.providers.openai_realtime_double import RealtimeDouble
 from tests.providers.websocket_double import WebSocketDouble, cut, garble, hang
 
@@ -39,53 +38,18 @@ def model(server: WebSocketDouble, **options: Any) -> openai.realtime.RealtimeMo
     return openai.realtime.RealtimeModel(api_key="k", base_url=server.url, timeout=1.0, **options)
 
 
-class Talk:
-    """A session with the service, and the events that came."""
-
-    def __init__(self, session: RealtimeSession) -> None:
-        self.session = session
-        self.events: list[RealtimeEvent] = []
-        self._came = asyncio.Event()
-        self._task = asyncio.create_task(self._listen())
-
-    async def _listen(self) -> None:
-        try:
-            async for event in self.session:
-                self.events.append(event)
-                self._came.set()
-        finally:
-            self._came.set()
-
-    def of(self, kind: type[Any]) -> list[Any]:
-        return [event for event in self.events if isinstance(event, kind)]
-
-    async def until(self, kind: type[Any], count: int = 1) -> Any:
-        async with asyncio.timeout(5.0):
-            while len(self.of(kind)) < count:
-                if self._task.done():
-                    self._task.result()
-                    raise AssertionError(f"the session ended with {self.events}")
-                self._came.clear()
-                await self._came.wait()
-        return self.of(kind)[count - 1]
-
-    async def ended(self) -> None:
-        async with asyncio.timeout(5.0):
-            await self._task
-
-
 @asynccontextmanager
 async def talking(
     service: RealtimeDouble, setup: RealtimeSetup | None = None, **options: Any
-) -> AsyncIterator[tuple[Talk, WebSocketDouble]]:
+) -> AsyncIterator[tuple[Listener, WebSocketDouble]]:
     async with (
         WebSocketDouble(service) as server,
         model(server, **options).session(setup or RealtimeSetup()) as session,
     ):
-        talk = Talk(session)
+        talk = Listener(session, timeout=5.0)
         yield talk, server
         await session.aclose()
-        await talk.ended()
+        await talk.end()
 
 
 def test_the_session_is_set_up_as_asked() -> None:
@@ -103,7 +67,7 @@ def test_the_session_is_set_up_as_asked() -> None:
         setup = RealtimeSetup("Be brief.", [book], ChatContext.empty().items)
         async with talking(service, setup, voice="cedar", model="gpt-realtime-mini") as (talk, server):
             talk.session.generate_reply()
-            await talk.until(ResponseDone)
+            await talk.given(ResponseDone)
             assert server.query == {"model": "gpt-realtime-mini"}
             assert server.attempts[0].headers["Authorization"] == "Bearer k"
             session = service.lines[0].session
@@ -119,7 +83,7 @@ def test_a_response_is_text_and_sound_under_its_request() -> None:
     async def main() -> None:
         async with talking(RealtimeDouble(["It is noon."])) as (talk, _):
             request = talk.session.generate_reply()
-            done = await talk.until(ResponseDone)
+            done = await talk.given(ResponseDone)
             assert talk.of(ResponseStarted) == [ResponseStarted(done.response_id, request)]
             assert "".join(event.text for event in talk.of(TextDelta)) == "It is noon."
             assert {event.frame.sample_rate for event in talk.of(AudioDelta)} == {24_000}
@@ -133,8 +97,8 @@ def test_the_services_detector_ends_turns_and_it_answers_them_unasked() -> None:
         async with talking(RealtimeDouble(["Noon."], hears=["what time is it"])) as (talk, _):
             talk.session.push_audio(speech(0.5))
             talk.session.push_audio(silence(0.5))
-            done = await talk.until(ResponseDone)
-            await talk.until(InputTranscribed, 5)
+            done = await talk.given(ResponseDone)
+            await talk.given(InputTranscribed, count=5)
             kinds = [type(event) for event in talk.events if not isinstance(event, (TextDelta, AudioDelta))]
             assert kinds[:4] == [SpeechStarted, SpeechStopped, InputCommitted, ResponseStarted]
             committed = talk.of(InputCommitted)[0]
@@ -151,8 +115,8 @@ def test_a_turn_that_we_end_is_not_answered_unasked() -> None:
         async with talking(RealtimeDouble(hears=["hello"]), turn_detection=None) as (talk, _):
             talk.session.push_audio(speech(0.5))
             talk.session.commit_audio()
-            assert not (await talk.until(InputCommitted)).answered
-            assert (await talk.until(InputTranscribed, 2)).text == "hello"
+            assert not (await talk.given(InputCommitted)).answered
+            assert (await talk.given(InputTranscribed, count=2)).text == "hello"
 
     asyncio.run(main())
 
@@ -161,10 +125,10 @@ def test_a_commit_of_nothing_is_refused_and_the_next_turn_counts_as_the_services
     async def main() -> None:
         async with talking(RealtimeDouble(["Hi."], hears=["hello"])) as (talk, _):
             talk.session.commit_audio()
-            await talk.until(Failed)
+            await talk.given(Failed)
             talk.session.push_audio(speech(0.5))
             talk.session.push_audio(silence(0.5))
-            assert (await talk.until(InputCommitted)).answered
+            assert (await talk.given(InputCommitted)).answered
 
     asyncio.run(main())
 
@@ -174,14 +138,14 @@ def test_calls_come_whole_and_take_their_outputs() -> None:
         service = RealtimeDouble([Reply("", [("time", {"place": "here"}), ("time", {})]), "Noon."])
         async with talking(service) as (talk, _):
             talk.session.generate_reply()
-            await talk.until(ResponseDone)
+            await talk.given(ResponseDone)
             first, second = talk.of(FunctionCallDone)
             assert (first.name, first.arguments, first.call_id) == ("time", '{"place": "here"}', "call_1")
             talk.session.submit_outputs(
                 [FunctionCallOutput(call_id=call.call_id, output="noon") for call in (first, second)]
             )
             talk.session.generate_reply()
-            await talk.until(ResponseDone, 2)
+            await talk.given(ResponseDone, count=2)
             assert not talk.of(Failed)
             kinds = [event["type"] for event in service.received]
             assert kinds[-3:] == ["conversation.item.create", "conversation.item.create", "response.create"]
@@ -199,7 +163,7 @@ def test_the_conversation_so_far_is_told_in_the_services_form() -> None:
         service = RealtimeDouble(["Bye."])
         async with talking(service, RealtimeSetup(items=context.items)) as (talk, _):
             talk.session.generate_reply()
-            await talk.until(ResponseDone)
+            await talk.given(ResponseDone)
             items = service.lines[0].items[:4]
             assert [item["type"] for item in items] == [
                 "message",
@@ -218,7 +182,7 @@ def test_instructions_for_one_response_do_not_replace_the_agents() -> None:
         service = RealtimeDouble(["Hi."])
         async with talking(service, RealtimeSetup("Be brief.")) as (talk, _):
             talk.session.generate_reply(instructions="Greet.", tool_choice="none")
-            await talk.until(ResponseDone)
+            await talk.given(ResponseDone)
             (create,) = service.of("response.create")
             assert create["response"]["instructions"] == "Be brief.\n\nGreet."
             assert create["response"]["tool_choice"] == "none"
@@ -230,7 +194,7 @@ def test_a_response_asked_for_while_another_goes_on_comes_after_it() -> None:
     async def main() -> None:
         async with talking(RealtimeDouble(["One.", "Two."])) as (talk, _):
             requests = [talk.session.generate_reply(), talk.session.generate_reply()]
-            await talk.until(ResponseDone, 2)
+            await talk.given(ResponseDone, count=2)
             assert [event.request for event in talk.of(ResponseStarted)] == requests
             assert not talk.of(Failed)
 
@@ -244,7 +208,7 @@ def test_a_response_that_the_service_began_first_does_not_lose_ours() -> None:
             talk.session.push_audio(speech(0.5))
             talk.session.push_audio(silence(0.5))
             request = talk.session.generate_reply()  # before anything has arrived
-            await talk.until(ResponseDone, 2)
+            await talk.given(ResponseDone, count=2)
             assert [event.request for event in talk.of(ResponseStarted)] == [None, request]
             assert not talk.of(Failed)
             assert len(service.of("response.create")) == 2
@@ -257,14 +221,14 @@ def test_an_interrupted_response_is_cancelled_and_truncated_at_what_was_heard() 
         service = RealtimeDouble([LONG], pause=0.02)
         async with talking(service) as (talk, _):
             talk.session.generate_reply()
-            started = await talk.until(ResponseStarted)
-            await talk.until(AudioDelta, 4)
+            started = await talk.given(ResponseStarted)
+            await talk.given(AudioDelta, count=4)
             talk.session.interrupt()
             talk.session.truncate(started.response_id, 0.25)
-            assert (await talk.until(ResponseDone)).status == "cancelled"
+            assert (await talk.given(ResponseDone)).status == "cancelled"
             talk.session.interrupt()
             talk.session.generate_reply()
-            await talk.until(ResponseDone, 2)
+            await talk.given(ResponseDone, count=2)
             assert [item["cut_at"] for item in service.lines[0].items if "cut_at" in item] == [250]
             assert not talk.of(Failed)
 
@@ -276,7 +240,7 @@ def test_truncation_past_the_end_is_not_even_asked_for() -> None:
         service = RealtimeDouble(["Short."])
         async with talking(service) as (talk, _):
             talk.session.generate_reply()
-            done = await talk.until(ResponseDone)
+            done = await talk.given(ResponseDone)
             talk.session.truncate(done.response_id, 60.0)
             talk.session.truncate("no such response", 0.0)
             talk.session.update_instructions("x")
@@ -290,7 +254,7 @@ def test_a_model_may_give_text_only() -> None:
     async def main() -> None:
         async with talking(RealtimeDouble(["Hi there."]), modalities=["text"]) as (talk, _):
             talk.session.generate_reply()
-            await talk.until(ResponseDone)
+            await talk.given(ResponseDone)
             assert "".join(event.text for event in talk.of(TextDelta)) == "Hi there." and not talk.of(AudioDelta)
 
     asyncio.run(main())
@@ -300,11 +264,11 @@ def test_a_failed_response_says_why_and_the_session_goes_on() -> None:
     async def main() -> None:
         async with talking(RealtimeDouble(["Well,", "Noon."], fails="Well,")) as (talk, _):
             talk.session.generate_reply()
-            done = await talk.until(ResponseDone)
+            done = await talk.given(ResponseDone)
             assert done.status == "failed" and isinstance(done.error, ProviderError)
             assert "the model fell over" in str(done.error)
             talk.session.generate_reply()
-            assert (await talk.until(ResponseDone, 2)).status == "completed"
+            assert (await talk.given(ResponseDone, count=2)).status == "completed"
 
     asyncio.run(main())
 
@@ -313,7 +277,7 @@ def test_a_refused_request_is_named() -> None:
     async def main() -> None:
         async with talking(RealtimeDouble()) as (talk, _):
             talk.session.submit_outputs([FunctionCallOutput(call_id="never", output="x")])
-            failed = await talk.until(Failed)
+            failed = await talk.given(Failed)
             assert failed.request is None and "no call never" in str(failed.error)
 
     asyncio.run(main())
@@ -323,9 +287,9 @@ async def _fails(*services: Callable[[Any], Awaitable[None]], refuse: int | None
     async with WebSocketDouble(*services, refuse=[] if refuse is None else [refuse]) as server:
         async with model(server).session(RealtimeSetup()) as session:
             session.generate_reply()
-            talk = Talk(session)
+            talk = Listener(session, timeout=5.0)
             try:
-                await talk.ended()
+                await talk.end()
             except Exception as error:
                 return error
     raise AssertionError("it went well")

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import TypeVar
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from antiphon.audio import AudioFrame
 from antiphon.chat import ChatContext
 from antiphon.llm import LLM, ChatChunk, LLMStream
 from antiphon.stt import STT, SpeechEvent, SpeechEventType, STTStream
 from antiphon.testing.audio import silence, speech
+from antiphon.testing.checks import close_twice, require, within
 from antiphon.testing.fakes import FakeVAD
 from antiphon.testing.realtime_contract import check_realtime
 from antiphon.testing.transport_contract import Heard, TransportUnderTest, check_transport, utterance
@@ -44,26 +44,6 @@ __all__ = [
     "utterance",
 ]
 
-T = TypeVar("T")
-
-
-def _require(kept: object, promise: str) -> None:
-    if not kept:
-        raise AssertionError(promise)
-
-
-async def _within(timeout: float, what: str, awaitable: Awaitable[T]) -> T:
-    try:
-        async with asyncio.timeout(timeout):
-            return await awaitable
-    except TimeoutError:
-        raise AssertionError(f"{what} took more than {timeout:g} s") from None
-
-
-async def _close_twice(what: str, aclose: Callable[[], Awaitable[None]], timeout: float) -> None:
-    await _within(timeout, f"{what}.aclose()", aclose())
-    await _within(timeout, f"the second {what}.aclose()", aclose())
-
 
 # -- language models
 
@@ -72,19 +52,19 @@ async def check_llm(factory: Callable[[], LLM], *, prompt: str = "Say hello.", t
     """A model answers in chunks, can be collected, stopped at any point, cancelled, and shared between calls."""
     llm = factory()
     try:
-        await _within(timeout, "prewarm()", llm.prewarm())
-        _check_chunks(await _within(timeout, "a response", _all_chunks(_ask(llm, prompt))))
-        collected = await _within(timeout, "collect()", _ask(llm, prompt).collect())
-        _require(collected.text or collected.tool_calls, "collect() gave neither text nor calls")
-        await _close_twice("a stream that was never iterated: LLMStream", _ask(llm, prompt).aclose, timeout)
-        await _within(timeout, "stopping after the first chunk", _check_stop(_ask(llm, prompt), timeout))
+        await within(timeout, "prewarm()", llm.prewarm())
+        _check_chunks(await within(timeout, "a response", _all_chunks(_ask(llm, prompt))))
+        collected = await within(timeout, "collect()", _ask(llm, prompt).collect())
+        require(collected.text or collected.tool_calls, "collect() gave neither text nor calls")
+        await close_twice("a stream that was never iterated: LLMStream", _ask(llm, prompt).aclose, timeout)
+        await within(timeout, "stopping after the first chunk", _check_stop(_ask(llm, prompt), timeout))
         await _check_cancel(_ask(llm, prompt), timeout)
-        both = await _within(
+        both = await within(
             timeout, "two responses at once", asyncio.gather(*(_all_chunks(_ask(llm, prompt)) for _ in range(2)))
         )
-        _require(both[0][0].id != both[1][0].id, f"two responses have the same chunk id {both[0][0].id!r}")
+        require(both[0][0].id != both[1][0].id, f"two responses have the same chunk id {both[0][0].id!r}")
     finally:
-        await _within(timeout, "LLM.aclose()", llm.aclose())
+        await within(timeout, "LLM.aclose()", llm.aclose())
 
 
 def _ask(llm: LLM, prompt: str) -> LLMStream:
@@ -99,21 +79,21 @@ async def _all_chunks(stream: LLMStream) -> list[ChatChunk]:
 
 
 def _check_chunks(chunks: Sequence[ChatChunk]) -> None:
-    _require(chunks, "a response has no chunks")
+    require(chunks, "a response has no chunks")
     ids = {chunk.id for chunk in chunks}
-    _require(len(ids) == 1 and ids != {""}, f"the chunks of one response must share one id, got {sorted(ids)}")
+    require(len(ids) == 1 and ids != {""}, f"the chunks of one response must share one id, got {sorted(ids)}")
     deltas = [chunk.delta for chunk in chunks if chunk.delta is not None]
     calls = [call for delta in deltas for call in delta.tool_calls]
-    _require(calls or any(delta.content for delta in deltas), "a response has neither text nor calls")
-    _require(all(delta.role == "assistant" for delta in deltas), "a delta's role is not 'assistant'")
+    require(calls or any(delta.content for delta in deltas), "a response has neither text nor calls")
+    require(all(delta.role == "assistant" for delta in deltas), "a delta's role is not 'assistant'")
     call_ids = [call.call_id for call in calls]
-    _require(all(call_ids) and len(set(call_ids)) == len(call_ids), f"call ids must be unique, got {call_ids}")
+    require(all(call_ids) and len(set(call_ids)) == len(call_ids), f"call ids must be unique, got {call_ids}")
     for call in calls:
-        _require(call.name, "a call has no name")
-        _require(_is_json(call.arguments), f"a call came with incomplete arguments {call.arguments!r}")
+        require(call.name, "a call has no name")
+        require(_is_json(call.arguments), f"a call came with incomplete arguments {call.arguments!r}")
     usages = [chunk.usage for chunk in chunks if chunk.usage is not None]
-    _require(len(usages) <= 1, f"usage must be given once, got it {len(usages)} times")
-    _require(all(u.prompt_tokens >= 0 and u.completion_tokens >= 0 for u in usages), "usage counts below zero")
+    require(len(usages) <= 1, f"usage must be given once, got it {len(usages)} times")
+    require(all(u.prompt_tokens >= 0 and u.completion_tokens >= 0 for u in usages), "usage counts below zero")
 
 
 def _is_json(text: str) -> bool:
@@ -128,9 +108,9 @@ async def _check_stop(stream: LLMStream, timeout: float) -> None:
     async with stream:
         async for _ in stream:
             break
-        await _close_twice("an LLMStream stopped after its first chunk", stream.aclose, timeout)
+        await close_twice("an LLMStream stopped after its first chunk", stream.aclose, timeout)
         rest = [chunk async for chunk in stream]
-        _require(not rest, f"a closed LLMStream still gave {len(rest)} chunks")
+        require(not rest, f"a closed LLMStream still gave {len(rest)} chunks")
 
 
 async def _check_cancel(stream: LLMStream, timeout: float) -> None:
@@ -138,8 +118,8 @@ async def _check_cancel(stream: LLMStream, timeout: float) -> None:
     await asyncio.sleep(0)
     task.cancel()
     done, _ = await asyncio.wait({task}, timeout=timeout)
-    _require(done, f"a cancelled response did not end within {timeout:g} s")
-    _require(task.cancelled(), "a response swallowed its cancellation")
+    require(done, f"a cancelled response did not end within {timeout:g} s")
+    require(task.cancelled(), "a response swallowed its cancellation")
 
 
 # -- speech to text
@@ -160,23 +140,23 @@ async def check_stt(
     sound = audio or _joined(speech(1.0), silence(1.0))
     stt = factory()
     try:
-        await _within(timeout, "prewarm()", stt.prewarm())
-        events = await _within(timeout, "a recognition, after end_input()", _recognise(stt.stream(), sound))
+        await within(timeout, "prewarm()", stt.prewarm())
+        events = await within(timeout, "a recognition, after end_input()", _recognise(stt.stream(), sound))
         _check_events(events)
         if expect is not None:
             _check_heard(events, expect)
         for rate in (8_000, 48_000):
             stream = stt.stream()
             stream.push(silence(0.1, rate))
-            await _close_twice(f"an STTStream that took {rate} Hz", stream.aclose, timeout)
+            await close_twice(f"an STTStream that took {rate} Hz", stream.aclose, timeout)
         await _check_stt_close(stt.stream(), timeout)
         stream = stt.stream()
         stream.end_input()
-        nothing = await _within(timeout, "iterating a stream without audio", _events(stream))
-        _require(not any(event.text for event in nothing), "a stream without audio gave a transcript")
-        await _close_twice("an STTStream", stream.aclose, timeout)
+        nothing = await within(timeout, "iterating a stream without audio", _events(stream))
+        require(not any(event.text for event in nothing), "a stream without audio gave a transcript")
+        await close_twice("an STTStream", stream.aclose, timeout)
     finally:
-        await _within(timeout, "STT.aclose()", stt.aclose())
+        await within(timeout, "STT.aclose()", stt.aclose())
 
 
 async def _recognise(stream: STTStream, sound: AudioFrame) -> list[SpeechEvent]:
@@ -203,13 +183,13 @@ def _check_events(events: Sequence[SpeechEvent]) -> None:
     transcripts = (SpeechEventType.INTERIM_TRANSCRIPT, SpeechEventType.FINAL_TRANSCRIPT)
     heard = [event for event in events if event.type in transcripts]
     for event in heard:
-        _require(event.alternatives, f"a {event.type} has no alternatives")
-        _require(
+        require(event.alternatives, f"a {event.type} has no alternatives")
+        require(
             all(0.0 <= data.confidence <= 1.0 for data in event.alternatives),
             f"a confidence is not between 0 and 1: {event.alternatives}",
         )
     if any(event.text for event in heard):
-        _require(
+        require(
             heard[-1].type is SpeechEventType.FINAL_TRANSCRIPT,
             f"the input has ended, and {heard[-1].text!r} is still an interim transcript",
         )
@@ -218,22 +198,22 @@ def _check_events(events: Sequence[SpeechEvent]) -> None:
 def _check_heard(events: Sequence[SpeechEvent], expect: str) -> None:
     final = " ".join(event.text for event in events if event.type is SpeechEventType.FINAL_TRANSCRIPT)
     rest = iter(words(final.casefold()))
-    _require(all(word in rest for word in words(expect.casefold())), f"expected {expect!r}, got {final!r}")
+    require(all(word in rest for word in words(expect.casefold())), f"expected {expect!r}, got {final!r}")
 
 
 async def _check_stt_close(stream: STTStream, timeout: float) -> None:
     listening = asyncio.create_task(_events(stream), name="check_stt: listening to a stream that is closed")
     await asyncio.sleep(0)
     stream.push(silence(0.1))
-    await _close_twice("an STTStream", stream.aclose, timeout)
+    await close_twice("an STTStream", stream.aclose, timeout)
     done, _ = await asyncio.wait({listening}, timeout=timeout)
     if not done:
         listening.cancel()
-    _require(done, "the iterator of a closed STTStream did not end")
+    require(done, "the iterator of a closed STTStream did not end")
     listening.result()
     stream.push(silence(0.1))
-    late = await _within(timeout, "iterating a closed STTStream", _events(stream))
-    _require(not late, f"a closed STTStream still gave {late}")
+    late = await within(timeout, "iterating a closed STTStream", _events(stream))
+    require(not late, f"a closed STTStream still gave {late}")
 
 
 # -- text to speech
@@ -245,20 +225,20 @@ async def check_tts(factory: Callable[[], TTS], *, text: str = _LINE, timeout: f
     """A voice says all it is given and nothing else, at the rate it names, and can be stopped at any point."""
     tts = factory()
     try:
-        await _within(timeout, "prewarm()", tts.prewarm())
-        whole = await _within(timeout, "synthesize()", _audio(tts.synthesize(text)))
+        await within(timeout, "prewarm()", tts.prewarm())
+        whole = await within(timeout, "synthesize()", _audio(tts.synthesize(text)))
         _check_audio("synthesize()", whole, tts, text)
         pieces = [text[at : at + 5] for at in range(0, len(text), 5)]
-        streamed = await _within(timeout, "stream()", _audio(tts.stream(_given(pieces))))
+        streamed = await within(timeout, "stream()", _audio(tts.stream(_given(pieces))))
         _check_audio("stream()", streamed, tts, text)
-        nothing = await _within(timeout, "stream() of no text", _audio(tts.stream(_given([]))))
-        _require(not any(piece.frame.data for piece in nothing), "stream() of no text made a sound")
+        nothing = await within(timeout, "stream() of no text", _audio(tts.stream(_given([]))))
+        require(not any(piece.frame.data for piece in nothing), "stream() of no text made a sound")
         await _check_tts_stop(tts.synthesize(text), timeout)
-        await _within(
+        await within(
             timeout, "two syntheses at once", asyncio.gather(*(_audio(tts.synthesize(text)) for _ in range(2)))
         )
     finally:
-        await _within(timeout, "TTS.aclose()", tts.aclose())
+        await within(timeout, "TTS.aclose()", tts.aclose())
 
 
 async def _given(pieces: Sequence[str]) -> AsyncIterator[str]:
@@ -271,32 +251,32 @@ async def _audio(synthesis: AsyncIterator[SynthesizedAudio]) -> list[Synthesized
 
 
 def _check_audio(what: str, audio: Sequence[SynthesizedAudio], tts: TTS, text: str) -> None:
-    _require(audio, f"{what} gave no audio")
+    require(audio, f"{what} gave no audio")
     for piece in audio:
         rate, channels = piece.frame.sample_rate, piece.frame.num_channels
-        _require(rate == tts.sample_rate, f"{what} gave a frame of {rate} Hz, but sample_rate is {tts.sample_rate}")
-        _require(channels == 1, f"{what} gave a frame of {channels} channels instead of one")
-    _require(audio[0].text, f"{what}: the first frame does not carry the text that it says")
+        require(rate == tts.sample_rate, f"{what} gave a frame of {rate} Hz, but sample_rate is {tts.sample_rate}")
+        require(channels == 1, f"{what} gave a frame of {channels} channels instead of one")
+    require(audio[0].text, f"{what}: the first frame does not carry the text that it says")
     said = "".join(piece.text for piece in audio)
-    _require("".join(said.split()) == "".join(text.split()), f"{what}: expected the text {text!r}, got {said!r}")
+    require("".join(said.split()) == "".join(text.split()), f"{what}: expected the text {text!r}, got {said!r}")
     duration = sum(piece.frame.duration for piece in audio)
     least = 0.02 * len(words(text))
-    _require(duration >= least, f"{what}: {duration:.3f} s of audio cannot be {len(words(text))} words")
+    require(duration >= least, f"{what}: {duration:.3f} s of audio cannot be {len(words(text))} words")
     for piece in audio:
         last = 0.0
         for word in piece.words:
-            _require(last - 1e-6 <= word.start <= word.end <= duration + 1e-6, f"{what}: {word} lies outside its audio")
+            require(last - 1e-6 <= word.start <= word.end <= duration + 1e-6, f"{what}: {word} lies outside its audio")
             last = word.start
 
 
 async def _check_tts_stop(synthesis: AsyncIterator[SynthesizedAudio], timeout: float) -> None:
     aclose = getattr(synthesis, "aclose", None)
-    _require(aclose is not None, "synthesize() is not an async generator: it cannot be closed")
-    await _within(timeout, "the first frame", anext(synthesis))
+    require(aclose is not None, "synthesize() is not an async generator: it cannot be closed")
+    await within(timeout, "the first frame", anext(synthesis))
     assert aclose is not None
-    await _close_twice("a synthesis after its first frame: the generator", aclose, timeout)
-    rest = await _within(timeout, "iterating a closed synthesis", _audio(synthesis))
-    _require(not rest, f"a closed synthesis still gave {len(rest)} frames")
+    await close_twice("a synthesis after its first frame: the generator", aclose, timeout)
+    rest = await within(timeout, "iterating a closed synthesis", _audio(synthesis))
+    require(not rest, f"a closed synthesis still gave {len(rest)} frames")
 
 
 # -- voice activity
@@ -312,20 +292,20 @@ async def check_vad(factory: Callable[[], VAD], *, audio: AudioFrame | None = No
     vad = factory()
     try:
         events = _transitions(vad.stream(), sound, 0.02)
-        _require(events, "nobody was heard to speak in the audio; pass audio= with a voice in it")
+        require(events, "nobody was heard to speak in the audio; pass audio= with a voice in it")
         _check_transitions(events, sound.duration)
         quiet = silence(2.0, sound.sample_rate)
-        _require(not _transitions(vad.stream(), quiet, 0.02), "silence was taken for speech")
+        require(not _transitions(vad.stream(), quiet, 0.02), "silence was taken for speech")
         for length in (0.007, 0.1, sound.duration):
             other = _transitions(vad.stream(), sound, length)
-            _require(
+            require(
                 [type(event) for event in other] == [type(event) for event in events],
                 f"frames of {length:g} s gave {other}, frames of 0.02 s gave {events}",
             )
         _check_separate(vad, sound, events)
         _check_end(vad.stream(), sound, events[0])
     finally:
-        await _within(timeout, "VAD.aclose()", vad.aclose())
+        await within(timeout, "VAD.aclose()", vad.aclose())
 
 
 def _transitions(stream: VADStream, sound: AudioFrame, length: float) -> list[VADEvent]:
@@ -337,10 +317,10 @@ def _check_transitions(events: Sequence[VADEvent], duration: float) -> None:
     last = 0.0
     for number, event in enumerate(events):
         expected = SpeechEnded if number % 2 else SpeechStarted
-        _require(isinstance(event, expected), f"transitions must alternate, beginning with a start; got {events}")
-        _require(last - 1e-6 <= event.at <= duration + 1e-6, f"{event} lies before the one before it, or in the future")
+        require(isinstance(event, expected), f"transitions must alternate, beginning with a start; got {events}")
+        require(last - 1e-6 <= event.at <= duration + 1e-6, f"{event} lies before the one before it, or in the future")
         last = event.at
-    _require(len(events) % 2 == 0, f"the input has ended, and somebody still speaks: {events}")
+    require(len(events) % 2 == 0, f"the input has ended, and somebody still speaks: {events}")
 
 
 def _check_separate(vad: VAD, sound: AudioFrame, alone: Sequence[VADEvent]) -> None:
@@ -351,7 +331,7 @@ def _check_separate(vad: VAD, sound: AudioFrame, alone: Sequence[VADEvent]) -> N
         heard += loud.push(frame)
         misheard += quiet.push(silence(frame.duration, sound.sample_rate))
     heard += loud.end()
-    _require(
+    require(
         heard == list(alone) and not misheard,
         f"two streams of one VAD are not independent: beside a silent one, {heard} instead of {alone};"
         f" the silent one heard {misheard}",
@@ -365,11 +345,11 @@ def _check_end(stream: VADStream, sound: AudioFrame, start: VADEvent) -> None:
         if any(isinstance(event, SpeechStarted) for event in stream.push(frame)):
             break
     ended = list(stream.end())
-    _require(
+    require(
         [type(event) for event in ended] == [SpeechEnded],
         f"end() within a speech that began at {start.at:g} s must give SpeechEnded, got {ended}",
     )
-    _require(ended[0].at <= pushed + 1e-6, f"end(): {ended[0]} lies in the future; {pushed:g} s were pushed")
+    require(ended[0].at <= pushed + 1e-6, f"end(): {ended[0]} lies in the future; {pushed:g} s were pushed")
 
 
 # -- loudspeakers
@@ -382,19 +362,19 @@ async def check_output(factory: Callable[[], AudioOutput], *, tolerance: float =
     loop. `tolerance`: seconds by which the count may be off.
     """
     output = factory()
-    _require(output.sample_rate > 0, f"sample_rate must be positive, got {output.sample_rate}")
+    require(output.sample_rate > 0, f"sample_rate must be positive, got {output.sample_rate}")
     output.start()
     try:
         await _check_output(output, tolerance)
     finally:
-        await _within(10.0, "AudioOutput.aclose()", output.aclose())
+        await within(10.0, "AudioOutput.aclose()", output.aclose())
 
 
 async def _check_output(output: AudioOutput, tolerance: float) -> None:
     def near(what: str, seconds: float, expected: float) -> None:
-        _require(abs(seconds - expected) <= tolerance, f"{what}: expected about {expected:.3f} s, got {seconds:.3f} s")
+        require(abs(seconds - expected) <= tolerance, f"{what}: expected about {expected:.3f} s, got {seconds:.3f} s")
 
-    _require(output.played == 0, f"played must be 0 before anything was written, got {output.played}")
+    require(output.played == 0, f"played must be 0 before anything was written, got {output.played}")
     output.write(speech(0.4, output.sample_rate))
     await _rising(output, 0.6)
     near("played, after 0.4 s were written and had time to sound", output.played, 0.4)
@@ -417,7 +397,7 @@ async def _check_output(output: AudioOutput, tolerance: float) -> None:
     before = output.played
     dropped = output.clear()
     near("clear()", dropped, 1.4 - before)
-    _require(output.clear() <= tolerance, "a second clear() still found something to throw away")
+    require(output.clear() <= tolerance, "a second clear() still found something to throw away")
     near("played, after clear(), which throws away and does not play", output.played, before)
     output.write(speech(0.2, output.sample_rate))
     await _rising(output, 0.4)
@@ -430,7 +410,7 @@ async def _rising(output: AudioOutput, duration: float) -> None:
     for _ in range(round(duration / 0.02)):
         await asyncio.sleep(0.02)
         played = output.played
-        _require(played >= last - 1e-6, f"played decreased from {last:.3f} s to {played:.3f} s")
+        require(played >= last - 1e-6, f"played decreased from {last:.3f} s to {played:.3f} s")
         last = played
 
 

@@ -17,16 +17,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from antiphon.audio import AudioFrame
+from antiphon.testing.checks import require, within
 from antiphon.transport import AudioInput, AudioOutput
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-T = TypeVar("T")
 
 _SWEEP = 6.0
 """Seconds in the sweep."""
@@ -117,7 +116,7 @@ async def check_transport(
         _check_microphone,
         _check_close,
     ):
-        transport = await _within(timeout, "making the transport", make())
+        transport = await within(timeout, "making the transport", make())
         line = _Line(transport, exact=exact, tolerance=max(tolerance, 2 * _BLOCK), latency=latency, timeout=timeout)
         try:
             line.start()
@@ -126,20 +125,7 @@ async def check_transport(
             try:
                 await line.close()
             finally:
-                await _within(timeout, "TransportUnderTest.aclose()", transport.aclose())
-
-
-def _require(kept: object, promise: str) -> None:
-    if not kept:
-        raise AssertionError(promise)
-
-
-async def _within(timeout: float, what: str, awaitable: Awaitable[T]) -> T:
-    try:
-        async with asyncio.timeout(timeout):
-            return await awaitable
-    except TimeoutError:
-        raise AssertionError(f"{what} took more than {timeout:g} s") from None
+                await within(timeout, "TransportUnderTest.aclose()", transport.aclose())
 
 
 # -- the sweep, and the ear that knows it
@@ -191,7 +177,7 @@ class _Ear:
 
         pieces = [piece for piece in pieces if piece.frame.data]
         rates = {piece.frame.sample_rate for piece in pieces}
-        _require(len(rates) <= 1, f"heard() must keep one rate, got {sorted(rates)} Hz")
+        require(len(rates) <= 1, f"heard() must keep one rate, got {sorted(rates)} Hz")
         self.rate = rates.pop() if rates else 24_000
         samples: list[NDArray[np.int16]] = [np.zeros(0, np.int16)]
         times: list[NDArray[np.float64]] = [np.zeros(0)]
@@ -294,13 +280,11 @@ class _Line:
 
     def start(self) -> None:
         lead = self.output.lead
-        _require(self.rate > 0, f"sample_rate must be positive, got {self.rate}")
-        _require(
-            lead > 2 * _TICK, f"lead must be more than {2 * _TICK:g} s, got {lead:g}: a session writes every 20 ms"
-        )
+        require(self.rate > 0, f"sample_rate must be positive, got {self.rate}")
+        require(lead > 2 * _TICK, f"lead must be more than {2 * _TICK:g} s, got {lead:g}: a session writes every 20 ms")
         self.transport.input.start(self._on_frame, self._on_end)
         self.output.start()
-        _require(self.output.played == 0, f"played must be 0 before anything was written, got {self.output.played}")
+        require(self.output.played == 0, f"played must be 0 before anything was written, got {self.output.played}")
 
     def _on_frame(self, frame: AudioFrame) -> None:
         self.microphone.frames.append((self.now(), frame))
@@ -313,7 +297,7 @@ class _Line:
         for half, name in ((self.transport.input, "AudioInput"), (self.output, "AudioOutput")):
             for which in ("", "the second "):
                 try:
-                    await _within(self.timeout, f"{which}{name}.aclose()", half.aclose())
+                    await within(self.timeout, f"{which}{name}.aclose()", half.aclose())
                 except AssertionError:
                     raise
                 except Exception as error:
@@ -330,7 +314,7 @@ class _Line:
         """`played`, which never decreases."""
         played = self.output.played
         last = self._looks[-1][1] if self._looks else 0.0
-        _require(played >= last - 1e-9, f"played decreased from {last:.4f} s to {played:.4f} s")
+        require(played >= last - 1e-9, f"played decreased from {last:.4f} s to {played:.4f} s")
         self._looks.append((self.now(), played))
         return played
 
@@ -356,7 +340,7 @@ class _Line:
         patience = self.now() + until + self.latency + self.timeout
         expected = until - 0.5 / self.rate
         while self.look() < expected:
-            _require(
+            require(
                 self.now() < patience,
                 f"{self.written:.3f} s were written, {self.dropped:.3f} s of it thrown away, and played stays at"
                 f" {self.output.played:.4f} s instead of {until:.4f}",
@@ -371,7 +355,7 @@ class _Line:
         dropped = self.output.clear()
         self.near("clear(), which returns the length of what it threw away,", dropped, queued)
         again = self.output.clear()
-        _require(abs(again) < 0.5 / self.rate, f"a second clear() threw away another {again:.4f} s")
+        require(abs(again) < 0.5 / self.rate, f"a second clear() threw away another {again:.4f} s")
         self.dropped += dropped
         return self.written - dropped
 
@@ -379,7 +363,7 @@ class _Line:
         """What was written was played or thrown away, to the sample: sessions rely on it to find their place."""
         played = self.look()
         difference = self.written - self.dropped - played
-        _require(
+        require(
             abs(difference) <= 0.5 / self.rate + 1e-9,
             f"{when}: {self.written:.4f} s were written and {self.dropped:.4f} s of it thrown away, so that played must"
             f" be {self.written - self.dropped:.4f} s, to the sample; got {played:.4f} s",
@@ -387,7 +371,7 @@ class _Line:
 
     def near(self, what: str, seconds: float, expected: float, allowed: float | None = None) -> None:
         allowed = self.tolerance if allowed is None else allowed
-        _require(
+        require(
             abs(seconds - expected) <= allowed,
             f"{what}: expected {expected:.3f} s, give or take {allowed:.3f}, got {seconds:.3f} s",
         )
@@ -402,7 +386,7 @@ class _Line:
     def silent(self, ear: _Ear, start: float, end: float, when: str) -> None:
         """Nothing was heard between two times, but for what was on its way."""
         sound = ear.sounding(start + self.latency + self.tolerance, end)
-        _require(sound < 2 * _BLOCK, f"{sound:.3f} s of sound were heard {when}")
+        require(sound < 2 * _BLOCK, f"{sound:.3f} s of sound were heard {when}")
 
     def in_order(self, ear: _Ear, *stretches: tuple[float, float]) -> None:
         """These stretches of the sweep were heard, one after the other, and nothing else."""
@@ -415,19 +399,19 @@ class _Line:
         self.near("what the far ear heard, without its silences,", sounded, total, self._slack(len(stretches) - 1))
         last = -slack
         for point in points:
-            _require(
+            require(
                 point.position >= last - slack,
                 f"what was written must be heard in order: the instant {point.position:.3f} s of it came after"
                 f" {last:.3f} s",
             )
             last = point.position
-            _require(
+            require(
                 any(start - slack <= point.position <= end + slack + self.latency for start, end in stretches),
                 f"the instant {point.position:.3f} s of what was written was heard; only {_named(stretches)} should be",
             )
         for start, end in stretches:
             for instant in np.arange(start + 2 * _WINDOW, end - 2 * _WINDOW, _WINDOW):
-                _require(
+                require(
                     any(abs(point.position - instant) <= _WINDOW + slack for point in points),
                     f"the instant {instant:.3f} s of what was written was not heard; all of {_named(stretches)}"
                     " should be",
@@ -437,7 +421,7 @@ class _Line:
 
     def _same_samples(self, ear: _Ear, stretches: Sequence[tuple[float, float]]) -> None:
         """As `in_order`, sample by sample. Where a clear cut a stretch short, the far ear says how long it was."""
-        _require(ear.rate == self.rate, f"the far ear is exact, so its rate is {self.rate} Hz; got {ear.rate} Hz")
+        require(ear.rate == self.rate, f"the far ear is exact, so its rate is {self.rate} Hz; got {ear.rate} Hz")
         sound, sweep = ear.sound(), _sweep(self.rate)
         wrong = f"the samples heard are not those of {_named(stretches)}, in order"
         *cut, whole = [[round(second * self.rate) for second in stretch] for stretch in stretches]
@@ -445,10 +429,10 @@ class _Line:
         for start, end in cut:
             heard = len(sound) - length
             off = (heard - (end - start)) / self.rate
-            _require(-self.tolerance <= off <= self.tolerance + self.latency, f"{wrong}: {off:+.4f} s at the cut")
-            _require((sound[:heard] == sweep[start : start + heard]).all(), wrong)
+            require(-self.tolerance <= off <= self.tolerance + self.latency, f"{wrong}: {off:+.4f} s at the cut")
+            require((sound[:heard] == sweep[start : start + heard]).all(), wrong)
             sound = sound[heard:]
-        _require(len(sound) == length and (sound == sweep[whole[0] : whole[1]]).all(), wrong)
+        require(len(sound) == length and (sound == sweep[whole[0] : whole[1]]).all(), wrong)
 
     @property
     def hurry(self) -> float:
@@ -464,11 +448,11 @@ class _Line:
         slack = self._slack(cuts)
         for at, played in self._looks:
             sounded = ear.sounded(at)
-            _require(
+            require(
                 played <= sounded + slack + self.latency,
                 f"played was {played:.3f} s when the far ear had heard {sounded:.3f} s: it counts what did not sound",
             )
-            _require(
+            require(
                 played >= sounded - slack - self.latency,
                 f"played was {played:.3f} s when the far ear had heard {sounded:.3f} s: it lags behind",
             )
@@ -564,27 +548,27 @@ async def _check_microphone(line: _Line) -> None:
     rate = line.transport.microphone_rate
     frames = line.microphone.frames
     begun = line.now()
-    await _within(line.timeout, "speak()", line.transport.speak(utterance(rate)))
+    await within(line.timeout, "speak()", line.transport.speak(utterance(rate)))
     while _Ear(_joined(frames)).sounded(line.now()) < _UTTERANCE - line.tolerance or line.now() < begun + 1.0:
         if line.now() > begun + _UTTERANCE + line.latency + line.timeout:
             break
         await line.watch(0.1)
     await line.watch(0.2)
-    _require(frames, "the microphone gave no frames")
+    require(frames, "the microphone gave no frames")
     _check_pace(line)
     _check_words(line)
-    _require(not line.microphone.ended, "on_end was called, and nobody had hung up")
-    await _within(line.timeout, "hang_up()", line.transport.hang_up())
+    require(not line.microphone.ended, "on_end was called, and nobody had hung up")
+    await within(line.timeout, "hang_up()", line.transport.hang_up())
     deadline = line.now() + line.timeout
     while not line.microphone.ended:
-        _require(line.now() < deadline, f"on_end was not called within {line.timeout:g} s after the far end hung up")
+        require(line.now() < deadline, f"on_end was not called within {line.timeout:g} s after the far end hung up")
         await line.watch(_TICK)
     given = len(frames)
     await line.watch(0.2)
     await line.close()
     await line.watch(0.1)
-    _require(len(frames) == given, f"{len(frames) - given} frames came after on_end")
-    _require(len(line.microphone.ended) == 1, f"on_end must be called once, got {len(line.microphone.ended)} calls")
+    require(len(frames) == given, f"{len(frames) - given} frames came after on_end")
+    require(len(line.microphone.ended) == 1, f"on_end must be called once, got {len(line.microphone.ended)} calls")
 
 
 def _joined(frames: Sequence[tuple[float, AudioFrame]]) -> list[Heard]:
@@ -602,7 +586,7 @@ def _joined(frames: Sequence[tuple[float, AudioFrame]]) -> list[Heard]:
 def _check_pace(line: _Line) -> None:
     frames = line.microphone.frames
     for _, frame in frames:
-        _require(
+        require(
             0 < frame.duration <= 0.1,
             f"a microphone's frame must be short, at most 0.1 s: turns are taken by it; got {frame.duration:.3f} s",
         )
@@ -611,13 +595,13 @@ def _check_pace(line: _Line) -> None:
     allowed = line.tolerance + line.latency + _TICK
     for at, frame in frames[1:]:
         audio += frame.duration
-        _require(
+        require(
             abs(audio - (at - start)) <= allowed,
             f"the microphone must keep the pace of real time without holes: {at - start:.3f} s after its first frame"
             f" it had given {audio:.3f} s, and {allowed:.3f} s are allowed between them",
         )
     behind = line.now() - frames[-1][0]
-    _require(behind <= allowed + _TICK, f"the microphone fell silent: its last frame came {behind:.3f} s ago")
+    require(behind <= allowed + _TICK, f"the microphone fell silent: its last frame came {behind:.3f} s ago")
 
 
 def _check_words(line: _Line) -> None:
@@ -628,21 +612,21 @@ def _check_words(line: _Line) -> None:
     sounded = ear.sounded(line.now() + _UTTERANCE)
     line.near("what the microphone picked up of an utterance", sounded, _UTTERANCE, line.tolerance + 2 * _BLOCK)
     if line.exact:
-        _require(ear.rate == rate, f"the microphone is exact, so its rate is {rate} Hz; got {ear.rate} Hz")
-        _require(
+        require(ear.rate == rate, f"the microphone is exact, so its rate is {rate} Hz; got {ear.rate} Hz")
+        require(
             np.array_equal(ear.sound(), _sweep(rate)[: round(_UTTERANCE * rate)]),
             "the samples that the microphone picked up are not those that were spoken",
         )
     points = ear.points()
     wanted = np.arange(2 * _WINDOW, _UTTERANCE - 2 * _WINDOW, _WINDOW)
     found = [any(abs(point.position - instant) <= 1.5 * _WINDOW for point in points) for instant in wanted]
-    _require(
+    require(
         sum(found) >= _LEAST_COVERED * len(found),
         f"of the utterance, {sum(found)} of {len(found)} pieces can be recognised in what the microphone picked up",
     )
     last = 0.0
     for point in points:
-        _require(
+        require(
             point.position >= last - 2 * _WINDOW,
             f"the microphone must give in order what is spoken: {point.position:.3f} s of it came after {last:.3f} s",
         )
@@ -653,7 +637,7 @@ def _check_words(line: _Line) -> None:
 
 
 async def _check_close(line: _Line) -> None:
-    await _within(line.timeout, "speak()", line.transport.speak(utterance(line.transport.microphone_rate)))
+    await within(line.timeout, "speak()", line.transport.speak(utterance(line.transport.microphone_rate)))
     await line.play(0.4, written_to=1.2)
     await line.close()
     at, given, played = line.now(), len(line.microphone.frames), line.look()
@@ -666,10 +650,10 @@ async def _check_close(line: _Line) -> None:
     except Exception as error:
         raise AssertionError(f"after AudioOutput.aclose() the output must be deaf, not raise; got {error!r}") from error
     await line.watch(0.5)
-    _require(
+    require(
         len(line.microphone.frames) == given,
         f"{len(line.microphone.frames) - given} frames came after AudioInput.aclose()",
     )
-    _require(not line.microphone.ended, "on_end was called after AudioInput.aclose(), or before, by nobody")
+    require(not line.microphone.ended, "on_end was called after AudioInput.aclose(), or before, by nobody")
     line.near("played, after AudioOutput.aclose(),", line.look(), played)
     line.silent(_Ear(line.transport.heard()), at, line.now(), "after AudioOutput.aclose()")
