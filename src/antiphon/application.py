@@ -465,12 +465,12 @@ class Application:
         """A response of a speech is about to be generated."""
         handle = self.current_speech = self.handle(command.speech)
         handle.steps += 1
-        self._by_item[message_id(command.segment)] = self._by_item[f"gen_{command.gen}"] = handle
+        self._by_item[message_id(command.segment, self.running.mark)] = self._by_item[f"gen_{command.gen}"] = handle
 
     def speaking(self, command: Speak) -> str:
         """A text of a speech is about to be said. Returns the id of the agent that says it."""
         self.current_speech = handle = self.handle(command.speech)
-        self._by_item[message_id(command.segment)] = handle
+        self._by_item[message_id(command.segment, self.running.mark)] = handle
         return self._frames[-1][0]
 
     def _speech_interrupted(self, command: Emit) -> None:
@@ -638,7 +638,9 @@ class Application:
 
     def spoken(self, segment: int, text: str, final: bool) -> None:
         """The agent's words, as they are heard."""
-        event = AgentOutputTranscribedEvent(transcript=text, is_final=final, segment_id=message_id(segment))
+        event = AgentOutputTranscribedEvent(
+            transcript=text, is_final=final, segment_id=message_id(segment, self.running.mark)
+        )
         self.events.emit("agent_output_transcribed", event)
 
     def _agent_state(self, command: Emit) -> None:

@@ -15,6 +15,7 @@ import base64
 import bisect
 import itertools
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields
@@ -27,11 +28,12 @@ T = TypeVar("T")
 ChatRole: TypeAlias = Literal["developer", "system", "user", "assistant"]
 
 _ids = itertools.count(1)
+_process = os.urandom(4).hex()
 
 
 def new_id(prefix: str) -> str:
-    """An identifier that is unique in this process, for example "item_17"."""
-    return f"{prefix}_{next(_ids)}"
+    """An identifier that no other process gives either, for example "item_5f0c2e91_17": histories are stored."""
+    return f"{prefix}_{_process}_{next(_ids)}"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -147,7 +149,7 @@ class ChatMessage(_Item):
 
     @property
     def id(self) -> str:
-        """Unique in the process, unless it was given."""
+        """Unique, unless it was given."""
         if self._id is None:
             self._id = new_id("item")
         return self._id

@@ -218,7 +218,7 @@ class PredictEndOfTurn:
 class Record:
     """The item is settled: append it to the session's history, and to the context of `agent`.
 
-    The id of an assistant message is `message_id(segment)`, so that the runtime can put the raw text beside it.
+    The id of an assistant message is `message_id(segment, mark)`, so that the runtime can put the raw text beside it.
     """
 
     item: ChatItem
@@ -227,14 +227,14 @@ class Record:
     """True: the session's history has it already; only the agent's context gets it (a turn carried over a hand-off)."""
 
 
-def message_id(segment: int) -> str:
-    """The id of the message that holds what was heard of a segment."""
-    return f"msg_{segment}"
+def message_id(segment: int, mark: str) -> str:
+    """The id of the message that holds what was heard of a segment, in the conversation of that mark."""
+    return f"msg_{mark}{segment}"
 
 
-def turn_id(turn: int) -> str:
+def turn_id(turn: int, mark: str) -> str:
     """The id of the message that holds the words of a turn that the model itself heard."""
-    return f"turn_{turn}"
+    return f"turn_{mark}{turn}"
 
 
 EventKind: TypeAlias = Literal[

@@ -88,11 +88,12 @@ class Conversation:
     """The pure core of one session.
 
     `agent` is the id of the first agent. `epoch` is what must be added to `now` to get seconds since the Unix
-    epoch, for the `created_at` of history items. All calls must come from one thread, with `now` never going back.
+    epoch, for the `created_at` of history items. `mark` is in the ids of its history items: contexts may hold items of
+    several conversations. All calls must come from one thread, with `now` never going back.
     """
 
-    def __init__(self, options: SessionOptions, agent: str, epoch: float = 0.0) -> None:
-        self._floor = Floor(options, agent, epoch)
+    def __init__(self, options: SessionOptions, agent: str, epoch: float = 0.0, mark: str = "") -> None:
+        self._floor = Floor(options, agent, epoch, mark)
         self._out = self._floor.out
         self._closing = Closing()
         preemptive = options.turns.preemptive_generation

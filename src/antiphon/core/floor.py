@@ -110,10 +110,10 @@ class Shields:
 class Floor:
     """The state that the rules share."""
 
-    def __init__(self, options: SessionOptions, agent: str, epoch: float) -> None:
+    def __init__(self, options: SessionOptions, agent: str, epoch: float, mark: str) -> None:
         self.options = options
         self.out = Outbox()
-        self.history = History(self.out, epoch)
+        self.history = History(self.out, epoch, mark)
         self.line = Line(self.out, self.history, options)
         self.runs = Runs(self.out)
         self.offers = Offers()

@@ -39,11 +39,13 @@ class Note:
 class History:
     """The end of the history that is not settled yet."""
 
-    __slots__ = ("_epoch", "_out", "_tail", "version")
+    __slots__ = ("_epoch", "_out", "_tail", "mark", "version")
 
-    def __init__(self, out: Outbox, epoch: float) -> None:
+    def __init__(self, out: Outbox, epoch: float, mark: str) -> None:
         self._out = out
         self._epoch = epoch
+        self.mark = mark
+        """Is in the ids of its items, so that they differ from those of other conversations."""
         self._tail: list[Slot] = []
         self.version = 0
         """Grows with every change, also of open slots. Equal versions mean equal contexts."""
@@ -55,7 +57,7 @@ class History:
 
     def item_id(self) -> str:
         """An id for an item, the same on every replay. Never one of those that `chat.new_id` gives."""
-        return f"entry_{self._out.new_id()}"
+        return f"entry_{self.mark}{self._out.new_id()}"
 
     def record(self, item: ChatItem, agent: str) -> None:
         """Append a settled item to the conversation, for `agent` to see."""
@@ -106,7 +108,7 @@ class History:
             slot.item = ChatMessage(
                 role="assistant",
                 content=heard,
-                id=message_id(slot.segment),
+                id=message_id(slot.segment, self.mark),
                 interrupted=interrupted,
                 created_at=slot.created_at,
             )
@@ -152,7 +154,7 @@ class History:
                     ChatMessage(
                         role="assistant",
                         content=slot.text,
-                        id=message_id(slot.segment),
+                        id=message_id(slot.segment, self.mark),
                         created_at=slot.created_at,
                     )
                 )

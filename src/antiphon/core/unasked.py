@@ -78,7 +78,7 @@ class Unasked:
         if committed is None or slot is None:
             return
         committed.text = text
-        self._history.words_known(slot, text, turn_id(turn))
+        self._history.words_known(slot, text, turn_id(turn, self._history.mark))
         if committed.agent != slot.agent and text:
             self._history.carry(text, committed.agent)
 
@@ -94,7 +94,7 @@ class Unasked:
         if turn.text or not self._out.is_open(turn.heard_as):
             self._out.withdraw(turn.heard_as)
             if turn.text:
-                self._history.say(turn.text, agent, turn_id(turn.heard_as))
+                self._history.say(turn.text, agent, turn_id(turn.heard_as, self._history.mark))
         else:
             self._places[turn.heard_as] = turn, self._history.keep_place(agent)
 
@@ -131,5 +131,5 @@ class Unasked:
         """The session ends: words that did not come never will."""
         for turn, (_, slot) in list(self._places.items()):
             self._out.withdraw(turn)
-            self._history.words_known(slot, "", turn_id(turn))
+            self._history.words_known(slot, "", turn_id(turn, self._history.mark))
         self._places.clear()

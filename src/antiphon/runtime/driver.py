@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+import os
 import threading
 import time
 from collections import deque
@@ -89,11 +90,13 @@ class Driver:
         self.host = host
         self._thread = threading.get_ident()
         self._context = _clean_context()
+        self.mark = f"{os.urandom(4).hex()}_"
+        """Is in the ids of the call's items, which may end up among those of other calls."""
         epoch = time.time() - self.loop.time()
         self._conversation = (
-            Conversation(options, agent, epoch)
+            Conversation(options, agent, epoch, self.mark)
             if journal is None
-            else JournaledConversation(journal, options, agent, epoch)
+            else JournaledConversation(journal, options, agent, epoch, self.mark)
         )
         self._facts: deque[Fact] = deque()
         self._performing = False

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
 from antiphon.audio import AudioFrame
-from antiphon.chat import NOTE_ID, ChatContext, ChatItem, ChatMessage, new_id
+from antiphon.chat import NOTE_ID, ChatContext, ChatItem, ChatMessage, FunctionCall, new_id
 from antiphon.core.commands import Adopt, Discard, Generate, Release, Speak
 from antiphon.core.facts import Call, GenerationFailed, StepGenerated, TextStarted, ToolCalled
 from antiphon.errors import UsageError
@@ -97,6 +97,8 @@ class Generation:
         """By speech and call id: calls that were prepared and may be run."""
         self._call_ids: set[str] = set()
         """Of the whole session. Models repeat them; the history must not."""
+        self._contexts: dict[str, list[ChatItem]] = {}
+        """By agent: the context whose call ids are among them. It may hold calls of earlier sessions."""
         self._for_turn: dict[str, list[ChatItem]] = {}
         """By agent: what `on_user_turn_completed` added for the next reply."""
         self._for_speech: dict[int, list[ChatItem]] = {}
@@ -363,9 +365,9 @@ class Generation:
         """It makes this call, which has an id from `call_id`."""
         self._made(response, wanted, wanted.call_id, response.tools)
 
-    def call_id(self, wanted: str) -> str:
-        """An id for a call that the session has not seen yet: the model's own if it can be."""
-        return self._unique(wanted)
+    def call_id(self, wanted: str, agent: str) -> str:
+        """An id for a call of `agent` that the session has not seen yet: the model's own if it can be."""
+        return self._unique(wanted, agent)
 
     def complete(self, response: Response) -> None:
         """Nothing more comes of it."""
@@ -416,7 +418,7 @@ class Generation:
 
     def _call(self, response: Response, wanted: FunctionToolCall, tools: list[Any]) -> None:
         if not response.stopped:
-            self._made(response, wanted, self._unique(wanted.call_id), tools)
+            self._made(response, wanted, self._unique(wanted.call_id, response.agent), tools)
 
     def _made(self, response: Response, wanted: FunctionToolCall, call_id: str, tools: list[Any]) -> None:
         response.calls += 1
@@ -454,15 +456,15 @@ class Generation:
             return policy_of(tool)  # nobody is told how long it takes
         return policy_of(tool, latencies.expected(tool.name))
 
-    def _unique(self, call_id: str) -> str:
-        if call_id in self._call_ids or not call_id:
-            number = len(self._call_ids) + 1
-            call_id = f"{call_id}_{number}" if call_id else f"call_{number}"
-            return self._unique(call_id) if call_id in self._call_ids else self._keep(call_id)
-        return self._keep(call_id)
-
-    def _keep(self, call_id: str) -> str:
-        self._call_ids.add(call_id)
+    def _unique(self, call_id: str, agent: str) -> str:
+        known = self._call_ids
+        context = self._host.agent(agent).context_items()
+        if self._contexts.get(agent) is not context:
+            self._contexts[agent] = context
+            known.update(item.call_id for item in context if isinstance(item, FunctionCall))
+        while not call_id or call_id in known:
+            call_id = f"{call_id or 'call'}_{len(known) + 1}"
+        known.add(call_id)
         return call_id
 
     # -- the request

@@ -20,8 +20,8 @@ Tell: TypeAlias = Callable[[float, Fact | NewId | None], None]
 class JournaledConversation(Conversation):
     """The core, with its journal kept by `tell`."""
 
-    def __init__(self, tell: Tell, options: SessionOptions, agent: str, epoch: float) -> None:
-        super().__init__(options, agent, epoch)
+    def __init__(self, tell: Tell, options: SessionOptions, agent: str, epoch: float, mark: str) -> None:
+        super().__init__(options, agent, epoch, mark)
         self._tell = tell
         self._now = 0.0
 

@@ -239,7 +239,7 @@ class Playout:
                 segment.when_cut(position / segment.rate)
             heard = segment.ledger.heard(position)
             if heard:
-                self._raw[message_id(segment.id)] = segment.raw  # for those who ask what was cut
+                self._raw[message_id(segment.id, self._driver.mark)] = segment.raw  # for those who ask what was cut
             self._queue.remove(segment)
             self._release_ticker()
         else:
@@ -390,7 +390,7 @@ class Playout:
 
     def _keep_raw(self, segment: Voiced) -> None:
         if not segment.failed and segment.spoken and segment.raw.strip() != segment.spoken:
-            self._raw[message_id(segment.id)] = segment.raw
+            self._raw[message_id(segment.id, self._driver.mark)] = segment.raw
 
     def _release_ticker(self) -> None:
         if not self._queue:

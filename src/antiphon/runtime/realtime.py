@@ -342,7 +342,7 @@ class Link:
         if self._session is None:  # what was said is lost with the session that heard it
             self._driver.report(TurnTranscribed(turn, ""))
             return
-        self._known.add(turn_id(turn))
+        self._known.add(turn_id(turn, self._driver.mark))
         self._committed.append(turn)
         self._session.commit_audio()
 
@@ -363,7 +363,7 @@ class Link:
             turn = self._committed.popleft()
         else:
             turn = self._driver.new_id()
-            self._known.add(turn_id(turn))
+            self._known.add(turn_id(turn, self._driver.mark))
             self._driver.report(TurnTaken(turn, words, event.answered))
         if event.answered:
             self._answered_next = turn
@@ -408,7 +408,7 @@ class Link:
             self.tell(lambda session: session.submit_outputs(outputs, reply=answers_by_itself))
             self._gave_silently = False
         if answers_by_itself:
-            self._known.add(message_id(command.segment))
+            self._known.add(message_id(command.segment, self._driver.mark))
             self._expected = response
             self._patience = self._driver.loop.call_later(OWN_REPLY_TIMEOUT, self._give_up)
             return
@@ -423,7 +423,7 @@ class Link:
     def _ask(self, response: Response, instructions: str | None, choice: ToolChoice | None) -> None:
         def ask(session: RealtimeSession) -> None:
             if not response.stopped:
-                self._known.add(message_id(response.segment_id))
+                self._known.add(message_id(response.segment_id, self._driver.mark))
                 self._asked[session.generate_reply(instructions=instructions, tool_choice=choice)] = response
 
         self.tell(ask)
@@ -547,7 +547,7 @@ class Link:
         if reply is None or reply.unwanted:
             self._generation.fail(response, ProviderConnectionError("the model's session ended"))
             return
-        self._known.add(message_id(response.segment_id))
+        self._known.add(message_id(response.segment_id, self._driver.mark))
         kept, reply.kept = reply.kept, []
         self._bind(reply, response)
         for piece in kept:
@@ -643,7 +643,7 @@ class Link:
                 self._generation.sound(response, frame)
             case FunctionCallDone(_, call_id, name, arguments):
                 call = _Call(call_id, name, response.speech)
-                known_as = self._generation.call_id(call_id)
+                known_as = self._generation.call_id(call_id, self._agent)
                 self._calls[known_as] = call
                 self._generation.call(response, FunctionToolCall(name, arguments, known_as))
             case ResponseDone(_, status, error):
