@@ -17,6 +17,7 @@ import contextlib
 import json
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from antiphon import tts
@@ -129,27 +130,17 @@ class TTS(RemoteProvider, tts.TTS):
             if not await script.has_begun():
                 await writing
                 return
-            for attempt in (1, 2):
-                given = False
-                try:
-                    async with contextlib.aclosing(self._perform(script, writing, fresh=attempt > 1)) as sound:
-                        async for audio in sound:
-                            given = True
-                            yield audio
-                    return
-                except ProviderConnectionError:
-                    # One that had waited may have died meanwhile. Only then, and once.
-                    if given or attempt > 1:
-                        raise
+            async with contextlib.aclosing(self._pool.perform(partial(self._perform, script, writing))) as sound:
+                async for audio in sound:
+                    yield audio
         finally:
             writing.cancel()
             await asyncio.gather(writing, return_exceptions=True)
 
     async def _perform(
-        self, script: _Script, writing: asyncio.Task[None], *, fresh: bool
+        self, script: _Script, writing: asyncio.Task[None], connection: ClientConnection
     ) -> AsyncGenerator[tts.SynthesizedAudio, None]:
         """Speak the script on one connection."""
-        connection = await self._pool.take(fresh=fresh)
         context = _Context(self, script)
         sending = asyncio.create_task(context.send(connection), name="cartesia.TTS sending")
         try:

@@ -17,6 +17,7 @@ import logging
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -441,21 +442,11 @@ class TTS(_Vendor, tts.TTS):
         self.require()
         if not text.strip():
             return
-        for attempt in (1, 2):
-            given = False
-            try:
-                async with aclosing(self._speak(text, fresh=attempt > 1)) as sound:
-                    async for audio in sound:
-                        given = True
-                        yield audio
-                return
-            except ProviderConnectionError:
-                # One that had waited may have died meanwhile. Only then, and once.
-                if given or attempt > 1:
-                    raise
+        async with aclosing(self._pool.perform(partial(self._speak, text))) as sound:
+            async for audio in sound:
+                yield audio
 
-    async def _speak(self, text: str, *, fresh: bool) -> AsyncGenerator[tts.SynthesizedAudio, None]:
-        connection = await self._pool.take(fresh=fresh)
+    async def _speak(self, text: str, connection: ClientConnection) -> AsyncGenerator[tts.SynthesizedAudio, None]:
         said = text
         whole = False
         try:

@@ -1,20 +1,22 @@
 """WebSockets to a vendor's service: opening one, and what goes wrong with it, in our errors.
 
-Above: `deepgram`, `cartesia`. Below: the `websockets` package, imported at first use.
+Above: `deepgram`, `cartesia`, `openai_realtime`. Below: the `websockets` package, imported at first use.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from contextlib import aclosing, contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from antiphon.errors import ProviderConnectionError, ProviderStatusError, ProviderTimeout
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
+
+T = TypeVar("T")
 
 _PING = 5.0
 """Seconds between two pings, and for which a pong is awaited: a dead line must be noticed within a sentence."""
@@ -107,6 +109,23 @@ class WebSocketPool:
             if is_open(connection):
                 return connection
         return await self._connect()
+
+    async def perform(self, request: Callable[[ClientConnection], AsyncGenerator[T, None]]) -> AsyncGenerator[T, None]:
+        """What `request` gives with a connection; if that proves dead before it gave anything, with a new one.
+
+        One that had waited may have died meanwhile. So there is a second try, and no third.
+        """
+        for fresh in (False, True):
+            given = False
+            try:
+                async with aclosing(request(await self.take(fresh=fresh))) as answer:
+                    async for piece in answer:
+                        given = True
+                        yield piece
+                return
+            except ProviderConnectionError:
+                if given or fresh:
+                    raise
 
     async def give_back(self, connection: ClientConnection) -> None:
         """Keep it for the next; close it if there are enough."""
