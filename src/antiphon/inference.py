@@ -6,13 +6,15 @@ vendor is OpenAI's for language models, Deepgram's for recognition, Cartesia's f
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Mapping
-from typing import Any
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
+from typing import Any, Generic, TypeVar
 
 from antiphon import stt, tts
 from antiphon.errors import ProviderError
 from antiphon.providers import cartesia, deepgram, openai
 from antiphon.providers.remote import RemoteProvider
+
+Model = TypeVar("Model", bound=deepgram.STT | openai.STT | cartesia.TTS | deepgram.TTS | openai.TTS)
 
 
 class LLM(openai.LLM):
@@ -46,31 +48,27 @@ class LLM(openai.LLM):
         return super().require()
 
 
-class STT(RemoteProvider, stt.STT):
-    """A recogniser: "deepgram/nova-3", "openai/gpt-4o-mini-transcribe". "nova-3:de" names the language, too.
+class _Chosen(RemoteProvider, Generic[Model]):
+    """A model of one of these vendors under its full name, and of none of them if the name has another."""
 
-    Options are those of the vendor's class.
-    """
-
-    def __init__(self, model: str = "deepgram/nova-3", *, language: str | None = None, **options: Any) -> None:
+    def __init__(
+        self, model: str, vendor: str, vendors: Mapping[str, Callable[..., Model]], options: Mapping[str, Any]
+    ) -> None:
         self.model = model
-        vendor, name, suffix = _parts(model, "deepgram")
-        if language := language or suffix:
-            options["language"] = language
-        self._behind: deepgram.STT | openai.STT | None = None
-        match vendor:
-            case "deepgram":
-                self._behind = deepgram.STT(model=name, **options)
-            case "openai":
-                self._behind = openai.STT(model=name, **options)
+        self._vendors = tuple(vendors)
+        self._behind = vendors[vendor](**options) if vendor in vendors else None
         if self._behind is not None:
             self.key_variable = self._behind.key_variable
 
     @property
-    def behind(self) -> deepgram.STT | openai.STT:
-        """The vendor's recogniser. Raises `ProviderError` if nothing here speaks to that vendor."""
+    def behind(self) -> Model:
+        """The vendor's model. Raises `ProviderError` if nothing here speaks to that vendor."""
         if self._behind is None:
-            raise _absent(self.label, self.model, "deepgram, openai")
+            raise ProviderError(
+                f"{self.label}: {_reason(self.model)}. Use one of {', '.join(self._vendors)}.",
+                provider=self.label,
+                retryable=False,
+            )
         return self._behind
 
     def unusable(self) -> str | None:
@@ -79,19 +77,35 @@ class STT(RemoteProvider, stt.STT):
     def require(self) -> str:
         return self.behind.require()
 
-    def stream(self) -> stt.STTStream:
-        return self.behind.stream()
-
     async def prewarm(self) -> None:
+        """As the vendor's model does; nothing without one."""
         if self._behind is not None:
             await self._behind.prewarm()
 
     async def aclose(self) -> None:
+        """Release what the vendor's model holds."""
         if self._behind is not None:
             await self._behind.aclose()
 
 
-class TTS(RemoteProvider, tts.TTS):
+class STT(_Chosen[deepgram.STT | openai.STT], stt.STT):
+    """A recogniser: "deepgram/nova-3", "openai/gpt-4o-mini-transcribe". "nova-3:de" names the language, too.
+
+    Options are those of the vendor's class.
+    """
+
+    def __init__(self, model: str = "deepgram/nova-3", *, language: str | None = None, **options: Any) -> None:
+        vendor, name, suffix = _parts(model, "deepgram")
+        if language := language or suffix:
+            options["language"] = language
+        vendors = {"deepgram": deepgram.STT, "openai": openai.STT}
+        super().__init__(model, vendor, vendors, {"model": name, **options})
+
+    def stream(self) -> stt.STTStream:
+        return self.behind.stream()
+
+
+class TTS(_Chosen[cartesia.TTS | deepgram.TTS | openai.TTS], tts.TTS):
     """A voice: "cartesia/sonic-3", "deepgram/aura-2-andromeda-en", "openai/tts-1". "sonic-3:<id>" names the voice.
 
     Options are those of the vendor's class.
@@ -100,49 +114,20 @@ class TTS(RemoteProvider, tts.TTS):
     sample_rate = 24_000
 
     def __init__(self, model: str = "cartesia/sonic-3", *, voice: str | None = None, **options: Any) -> None:
-        self.model = model
         vendor, name, suffix = _parts(model, "cartesia")
         if vendor != "deepgram" and (voice := voice or suffix):  # whose models are its voices
             options["voice"] = voice
-        self._behind: cartesia.TTS | deepgram.TTS | openai.TTS | None = None
-        match vendor:
-            case "cartesia":
-                self._behind = cartesia.TTS(model=name, **options)
-            case "openai":
-                self._behind = openai.TTS(model=name, **options)
-            case "deepgram":
-                self._behind = deepgram.TTS(model=name, **options)
+        vendors = {"cartesia": cartesia.TTS, "deepgram": deepgram.TTS, "openai": openai.TTS}
+        super().__init__(model, vendor, vendors, {"model": name, **options})
         if self._behind is not None:
-            self.key_variable = self._behind.key_variable
             self.sample_rate = self._behind.sample_rate
             self.streaming = self._behind.streaming
-
-    @property
-    def behind(self) -> cartesia.TTS | deepgram.TTS | openai.TTS:
-        """The vendor's voice. Raises `ProviderError` if nothing here speaks to that vendor."""
-        if self._behind is None:
-            raise _absent(self.label, self.model, "cartesia, deepgram, openai")
-        return self._behind
-
-    def unusable(self) -> str | None:
-        return self._behind.unusable() if self._behind is not None else _reason(self.model)
-
-    def require(self) -> str:
-        return self.behind.require()
 
     def synthesize(self, text: str) -> AsyncIterator[tts.SynthesizedAudio]:
         return self.behind.synthesize(text)
 
     def stream(self, text: AsyncIterable[str]) -> AsyncIterator[tts.SynthesizedAudio]:
         return self.behind.stream(text)
-
-    async def prewarm(self) -> None:
-        if self._behind is not None:
-            await self._behind.prewarm()
-
-    async def aclose(self) -> None:
-        if self._behind is not None:
-            await self._behind.aclose()
 
 
 def _parts(model: str, default: str) -> tuple[str, str, str | None]:
@@ -154,8 +139,3 @@ def _parts(model: str, default: str) -> tuple[str, str, str | None]:
 
 def _reason(model: str) -> str:
     return f"no provider for {model!r}"
-
-
-def _absent(label: str, model: str, known: str) -> ProviderError:
-    text = f"{label}: {_reason(model)}. Use one of {known}."
-    return ProviderError(text, provider=label, retryable=False)
