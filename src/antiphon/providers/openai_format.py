@@ -72,27 +72,41 @@ def own_call_id(call_id: str) -> str:
 
 def wire_messages(chat_ctx: ChatContext) -> list[Message]:
     """The messages of a request. The dicts are shared with later requests: do not change them."""
-    outputs = {item.call_id: item for item in chat_ctx.items if isinstance(item, FunctionCallOutput)}
+    items = chat_ctx.items
     messages: list[Message] = []
-    group: list[FunctionCall] = []
+    group: list[tuple[FunctionCall, FunctionCallOutput]] = []
     before: ChatItem | None = None
-    for item in chat_ctx.items:
+    for at, item in enumerate(items):
         if isinstance(item, FunctionCall):
-            if item.call_id in outputs:
-                if group and not _belongs(item, group[-1], before):
-                    _close_group(group, outputs, messages)
-                group.append(item)
+            output = _output_of(item, items, at + 1)
+            if output is not None:
+                if group and not _belongs(item, group[-1][0], before):
+                    _close_group(group, messages)
+                group.append((item, output))
         elif not isinstance(item, FunctionCallOutput):
             kept = item.wire
             message = (kept and kept.get(FORMAT)) or item.wired(FORMAT, _made)
             if message:
                 if group:
-                    _close_group(group, outputs, messages)
+                    _close_group(group, messages)
                 messages.append(message)
         before = item
     if group:
-        _close_group(group, outputs, messages)
+        _close_group(group, messages)
     return messages
+
+
+def _output_of(call: FunctionCall, items: Sequence[ChatItem], start: int) -> FunctionCallOutput | None:
+    """The next output of a call's id: of several calls of one id, which merged histories may have, each has its own."""
+    call_id = call.call_id
+    for at in range(start, len(items)):  # in histories of ours it is the first
+        item = items[at]
+        if isinstance(item, FunctionCallOutput):
+            if item.call_id == call_id:
+                return item
+        elif isinstance(item, FunctionCall) and item.call_id == call_id:
+            break
+    return None
 
 
 def _belongs(call: FunctionCall, last: FunctionCall, before: ChatItem | None) -> bool:
@@ -102,13 +116,13 @@ def _belongs(call: FunctionCall, last: FunctionCall, before: ChatItem | None) ->
     return before is last
 
 
-def _close_group(group: list[FunctionCall], outputs: Mapping[str, FunctionCallOutput], messages: list[Message]) -> None:
-    calls = [call.wired(FORMAT, _made_call) for call in group]
+def _close_group(group: list[tuple[FunctionCall, FunctionCallOutput]], messages: list[Message]) -> None:
+    calls = [call.wired(FORMAT, _made_call) for call, _ in group]
     if messages and messages[-1]["role"] == "assistant" and "tool_calls" not in messages[-1]:
         messages[-1] = {**messages[-1], "tool_calls": calls}
     else:
         messages.append({"role": "assistant", "content": None, "tool_calls": calls})
-    ends = [outputs[call.call_id] for call in group]
+    ends = [output for _, output in group]
     messages.extend(output.wired(FORMAT, _made_output) for output in ends)
     # All outputs stand directly behind their calls, so pictures wait until after the last one.
     messages.extend(output.wired(f"{FORMAT}.images", _made_images) for output in ends if output.images)
@@ -285,7 +299,7 @@ class ToolCallAssembler:
         if arguments:
             call.arguments.append(arguments if isinstance(arguments, str) else json.dumps(arguments))
         for earlier in self._calls[: self._calls.index(call)]:
-            if not earlier.given and _is_json("".join(earlier.arguments)):
+            if not earlier.given and is_json("".join(earlier.arguments)):
                 yield self._give(earlier)
 
     def finish(self) -> Iterator[FunctionToolCall]:
@@ -297,7 +311,7 @@ class ToolCallAssembler:
     def unfinished(self) -> str | None:
         """The name of a call that is cut off in its arguments, or None."""
         for call in self._calls:
-            if not call.given and call.arguments and not _is_json("".join(call.arguments)):
+            if not call.given and call.arguments and not is_json("".join(call.arguments)):
                 return call.name
         return None
 
@@ -310,7 +324,8 @@ class ToolCallAssembler:
         return FunctionToolCall(name=call.name, arguments="".join(call.arguments) or "{}", call_id=call_id)
 
 
-def _is_json(text: str) -> bool:
+def is_json(text: str) -> bool:
+    """Whether arguments are complete: cut ones are no JSON."""
     try:
         json.loads(text)
     except ValueError:

@@ -7,7 +7,6 @@ on the items.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,7 +23,7 @@ from antiphon.errors import (
     UsageError,
 )
 from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice, is_given
-from antiphon.providers.openai_format import own_call_id, wire_messages, wire_response_format, wire_tools
+from antiphon.providers.openai_format import is_json, own_call_id, wire_messages, wire_response_format, wire_tools
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponsePart, UserContent
@@ -80,7 +79,7 @@ class LLM(llm.LLM):
                         yield llm.ChatChunk(response.id, delta)
             finish_reason, usage = stream.get().finish_reason, stream.usage
         for call in response.calls:
-            if finish_reason == "length" and not _is_json(call.arguments):
+            if finish_reason == "length" and not is_json(call.arguments):
                 raise ProviderError(
                     f"{self.label}: the response was cut inside a call of {call.name!r}: it reached the limit of"
                     " tokens. Raise max_tokens in settings.",
@@ -285,11 +284,3 @@ class _Response:
         # As the model wrote it: the tool layer knows how to repair text, and must know what there was to repair.
         arguments = part.args if isinstance(part.args, str) else part.args_as_json_str()
         return llm.FunctionToolCall(part.tool_name, arguments or "{}", call_id)
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True
