@@ -2,9 +2,12 @@
 
 Facts and commands are made by the hundred in every turn, and there are fifty kinds of them. A plain frozen
 dataclass generates six methods for each kind by `exec`, which adds up to a third of the time that importing the
-framework takes, and sets its fields by name. A record generates its `__init__` only, which sets the slots directly;
-the other methods are shared. In everything else it is a dataclass: `fields()`, `replace()`, `match` and equality
-work as usual. Fields with factories are not supported.
+framework takes, and takes three times as long to make. A record generates its `__init__` only; the other methods are
+shared. In everything else it is a dataclass: `fields()`, `replace()`, `match` and equality work as usual. Fields with
+factories are not supported.
+
+The type checker refuses changes to records. Python does so only after `guard()`, because looking at every assignment
+costs a twentieth of a turn: the tests run guarded.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ from dataclasses import MISSING, FrozenInstanceError, dataclass, fields
 from typing import Any, NoReturn, TypeVar, dataclass_transform
 
 T = TypeVar("T")
+
+_kinds: list[Any] = []
 
 
 @dataclass_transform(frozen_default=True)
@@ -23,9 +28,16 @@ def record(cls: type[T]) -> type[T]:
     made.__repr__ = _repr
     made.__eq__ = _eq
     made.__hash__ = _hash
-    made.__setattr__ = made.__delattr__ = _refuse
+    _kinds.append(made)
     result: type[T] = made
     return result
+
+
+def guard() -> None:
+    """Have Python refuse changes to the records of all modules that are loaded by now. For tests."""
+    for kind in _kinds:
+        kind.__setattr__ = _set_once
+        kind.__delattr__ = _refuse
 
 
 def _make_init(cls: type[Any]) -> Any:
@@ -38,8 +50,7 @@ def _make_init(cls: type[Any]) -> Any:
         elif field.default_factory is not MISSING:
             raise TypeError(f"{cls.__name__}.{field.name}: a record has no fields with factories; use a plain default")
         names.append(f"{field.name}{default}")
-        namespace[f"set_{field.name}"] = getattr(cls, field.name).__set__
-    body = "".join(f" set_{field.name}(self, {field.name})\n" for field in fields(cls)) or " pass\n"
+    body = "".join(f" self.{field.name} = {field.name}\n" for field in fields(cls)) or " pass\n"
     exec(f"def __init__(self, {', '.join(names)}):\n{body}", namespace)
     return namespace["__init__"]
 
@@ -61,5 +72,11 @@ def _hash(self: Any) -> int:
     return hash((type(self), _values(self)))
 
 
-def _refuse(self: Any, name: str, *_: Any) -> NoReturn:
+def _set_once(self: Any, name: str, value: Any) -> None:
+    if name not in self.__match_args__ or hasattr(self, name):
+        _refuse(self, name)
+    object.__setattr__(self, name, value)
+
+
+def _refuse(self: Any, name: str) -> NoReturn:
     raise FrozenInstanceError(f"cannot change {name!r} of a {type(self).__name__}: records are frozen")
