@@ -409,6 +409,48 @@ def test_an_stt_node_of_the_agent_hears_the_frames() -> None:
     run_virtual(main())
 
 
+class Filtering(Agent):
+    """Changes every frame on its way to the built-in node."""
+
+    async def stt_node(self, audio: AsyncIterable[AudioFrame], model_settings: ModelSettings) -> Any:
+        async def filtered() -> AsyncIterator[AudioFrame]:
+            async for frame in audio:
+                yield frame
+
+        return Agent.default.stt_node(self, filtered(), model_settings)
+
+
+class Passing(Agent):
+    def stt_node(self, audio: AsyncIterable[AudioFrame], model_settings: ModelSettings) -> Any:
+        return Agent.default.stt_node(self, audio, model_settings)
+
+
+@pytest.mark.parametrize("agent", [Filtering, Passing])
+def test_a_recogniser_behind_an_stt_node_knows_where_the_voice_detector_heard_speech(agent: type[Agent]) -> None:
+    async def main() -> None:
+        async with Call(FakeLLM(["It is noon.", "It is five."]), ["what time is it", "and in Oslo"]) as call:
+            await call.session.start(agent(), input=call.microphone, output=call.speaker)
+            for _ in range(2):
+                await call.microphone.speak(1.0)
+                await asyncio.sleep(4.0)
+            assert call.said == ["what time is it", "It is noon.", "and in Oslo", "It is five."]
+
+    run_virtual(main())
+
+
+def test_push_to_talk_reaches_a_recogniser_behind_an_stt_node() -> None:
+    async def main() -> None:
+        stt = FakeSTT(["what time is it"], delay=5.0)
+        async with Call(FakeLLM(["It is noon."]), [], turn_detection="manual") as call:
+            await call.session.start(Passing(), input=call.microphone, output=call.speaker, stt=stt)
+            await call.microphone.speak(1.0)
+            call.session.commit_user_turn()
+            await asyncio.sleep(3.0)
+            assert call.said == ["what time is it", "It is noon."]
+
+    run_virtual(main())
+
+
 def test_a_caller_who_hangs_up_in_mid_word_is_not_speaking_any_more() -> None:
     async def main() -> None:
         async with Call(FakeLLM(["Bye."]), ["good bye then"]) as call:

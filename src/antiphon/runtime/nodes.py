@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterable, AsyncIterator
 
 from antiphon.audio import AudioFrame
+from antiphon.runtime.recognition import heard_frames
 from antiphon.runtime.synthesis import speak
 from antiphon.stt import STT, SpeechEvent
 
@@ -16,12 +17,24 @@ __all__ = ["recognise", "speak"]
 
 
 async def recognise(stt: STT, audio: AsyncIterable[AudioFrame]) -> AsyncIterator[SpeechEvent]:
-    """The transcripts of `audio`, as they come."""
+    """The transcripts of `audio`, as they come.
+
+    Inside a session's `stt_node` the recogniser is told what the session's voice detector hears in the frames.
+    """
+    frames = heard_frames.get()
     async with stt.stream() as stream:
+        if frames is not None:
+            frames.stream = stream
+
+        def mark() -> None:
+            for event in frames.marks() if frames is not None else ():
+                stream.mark(event)
 
         async def feed() -> None:
             async for frame in audio:
                 stream.push(frame)
+                mark()
+            mark()
             stream.end_input()
 
         feeding = asyncio.create_task(feed(), name="stt_node audio")
@@ -29,5 +42,7 @@ async def recognise(stt: STT, audio: AsyncIterable[AudioFrame]) -> AsyncIterator
             async for event in stream:
                 yield event
         finally:
+            if frames is not None:
+                frames.stream = None
             feeding.cancel()
             await asyncio.gather(feeding, return_exceptions=True)

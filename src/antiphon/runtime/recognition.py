@@ -11,6 +11,8 @@ import asyncio
 import inspect
 import logging
 from collections import deque
+from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from antiphon.audio import AudioFrame
@@ -42,13 +44,21 @@ _SETTINGS = ModelSettings()
 
 
 class FrameQueue(Feed[AudioFrame]):
-    """Frames on their way to an agent's own `stt_node`. Bounded: when full, the oldest frame is dropped."""
+    """Frames on their way to an agent's own `stt_node`. Bounded: when full, the oldest frame is dropped.
 
-    __slots__ = ("dropped",)
+    What the voice detector heard in them goes along: the node gets frames only, and hands them on as it likes, but the
+    built-in node inside it must know where speech begins and ends.
+    """
+
+    __slots__ = ("_marks", "_pushed", "dropped", "stream")
 
     def __init__(self) -> None:
         super().__init__(QUEUED_FRAMES)
         self.dropped = 0
+        self.stream: STTStream | None = None
+        """What the built-in node has the frames recognised by, if the agent's own calls it."""
+        self._pushed = 0
+        self._marks: deque[tuple[int, VADEvent]] = deque(maxlen=QUEUED_FRAMES)
 
     def push(self, item: AudioFrame) -> None:
         """Add a frame. Never blocks."""
@@ -56,7 +66,21 @@ class FrameQueue(Feed[AudioFrame]):
             self.dropped += 1
             if self.dropped == 1:
                 logger.warning("stt_node is %s frames behind; the oldest are dropped", QUEUED_FRAMES)
+        self._pushed += 1
         super().push(item)
+
+    def mark(self, event: VADEvent) -> None:
+        """The detector heard this in the frame that was pushed last."""
+        self._marks.append((self._pushed, event))
+
+    def marks(self) -> Iterator[VADEvent]:
+        """Take what the detector heard in the frames that the node has taken."""
+        while self._marks and self._marks[0][0] <= self._pushed - len(self.items):
+            yield self._marks.popleft()[1]
+
+
+heard_frames: ContextVar[FrameQueue | None] = ContextVar("antiphon_heard_frames", default=None)
+"""The frames that the running `stt_node` is fed with."""
 
 
 class AudioMemory:
@@ -158,8 +182,9 @@ class Recognition:
 
     def flush(self) -> None:
         """Have the recogniser give what it has, without waiting for silence."""
-        if self._stream is not None:
-            self._stream.flush()
+        stream = self._stream if self._queue is None else self._queue.stream
+        if stream is not None:
+            stream.flush()
 
     # -- frames
 
@@ -181,6 +206,8 @@ class Recognition:
                 self._stream.mark(event)
         elif self._queue is not None:
             self._queue.push(frame)
+            for event in events:
+                self._queue.mark(event)
 
     def _on_end(self) -> None:
         if self._ended:
@@ -190,6 +217,8 @@ class Recognition:
                 self._voice(event)
                 if self._stream is not None:
                     self._stream.mark(event)
+                elif self._queue is not None:
+                    self._queue.mark(event)
             self._vad_stream = None
         self._set_speaking(False)
         if self._stream is not None:
@@ -232,6 +261,7 @@ class Recognition:
             await asyncio.sleep(RESTART_DELAY)
 
     async def _run_node(self, agent: str, frames: FrameQueue) -> None:
+        heard_frames.set(frames)
         while not self._ended:
             try:
                 result: Any = self._host.agent(agent).stt_node(frames, _SETTINGS)
