@@ -516,7 +516,10 @@ class AgentSession(EventEmitter, Generic[Userdata]):
         self._in_loop("submit_user_turn", lambda driver: driver.report(UserTurnSubmitted(text)))
 
     def commit_user_turn(self) -> None:
-        """The caller's turn ends now, whatever the silence (push-to-talk)."""
+        """The caller's turn ends now, whatever the silence (push-to-talk).
+
+        It is answered as soon as the recogniser has settled its last words, or has not in `transcript_timeout` seconds.
+        """
 
         def commit(driver: Driver) -> None:
             driver.recognition.flush()

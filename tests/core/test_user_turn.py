@@ -118,6 +118,24 @@ def test_words_without_a_voice_detector_end_by_the_silence_after_them() -> None:
     assert committed(d) == ["hello there"]
 
 
+def test_a_turn_that_the_application_ends_is_taken_with_its_last_words() -> None:
+    d = Dialogue(turns=TurnHandling(detection="manual"))
+    d.tell(UserSpeechStarted(), Transcribed("what time", False)).wait(1.0)
+    d.tell(UserTurnCommitRequested(), UserSpeechEnded()).wait(0.2)
+    assert committed(d) == []
+    d.tell(Transcribed("what time is it", True))
+    assert committed(d) == ["what time is it"] and d.last(Generate)
+
+
+def test_last_words_that_do_not_come_hold_a_turn_that_the_application_ended_for_two_seconds() -> None:
+    d = Dialogue(turns=TurnHandling(detection="manual"))
+    d.tell(UserSpeechStarted(), Transcribed("what time", False), UserSpeechEnded(), UserTurnCommitRequested())
+    d.wait(1.99)
+    assert committed(d) == []
+    d.wait(0.02)
+    assert committed(d) == ["what time"]
+
+
 def test_manual_turns_end_when_the_application_says_so() -> None:
     d = Dialogue(turns=TurnHandling(detection="manual"))
     d.tell(UserSpeechStarted(), Transcribed("push", True), UserSpeechEnded()).wait(10)

@@ -233,7 +233,7 @@ class Conversation:
             case EndOfTurnPredicted(version, probability):
                 floor.turn.predicted(version, probability)
             case UserTurnCommitRequested():
-                floor.turn.commit()
+                floor.turn.commit(self._out.now)
             case UserTurnCleared():
                 floor.turn.clear()
             case TurnTaken():

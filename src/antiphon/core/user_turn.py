@@ -26,7 +26,9 @@ class UserTurn:
         "_ended_at",
         "_finals",
         "_interim",
+        "_model_hears",
         "_options",
+        "_over_by",
         "_pauses",
         "_prediction_timeout",
         "_probability",
@@ -52,6 +54,7 @@ class UserTurn:
         self._options = options.turns
         self._transcript_timeout = options.transcript_timeout
         self._prediction_timeout = options.prediction_timeout
+        self._model_hears = options.model_hears
         self._sound_is_a_turn = options.model_hears and not options.has_stt
         """Nobody but the model turns it into words, and later."""
         self.speaking = False
@@ -80,6 +83,8 @@ class UserTurn:
         self._transcripts_due = 0
         """Stretches of voice whose words have not come yet."""
         self._voiced = False
+        self._over_by: float | None = None
+        """When a turn that the application ended is taken at the latest: its last words are still to come."""
         self._probability: float | None = None
         self._pauses = Pauses(self._options.endpointing) if self._options.endpointing.mode == "dynamic" else None
         self._began_at: float | None = None
@@ -189,6 +194,8 @@ class UserTurn:
             self._worded_at = now
             self._probability = None
             self.ready = self.ready and (self.overruled or not self.speaking)
+        if final and self._over_by is not None and not self._transcripts_due:
+            self._end()
         if text and not self._voiced:  # no voice detector tells where silence is: it begins after the latest words
             self._silent_since = now
 
@@ -245,6 +252,8 @@ class UserTurn:
     @property
     def deadline(self) -> float | None:
         """When silence will have lasted long enough, or the transcript will be given up."""
+        if self._over_by is not None:
+            return self._over_by
         if self.ready or self.speaking or self._silent_since is None or self._options.detection == "manual":
             return None
         if self._options.detection == "realtime_llm":  # the model takes turns; words that it leaves are none
@@ -260,6 +269,10 @@ class UserTurn:
 
     def advance(self, now: float) -> None:
         """Time passed: the turn may have become ready, or turned out to be noise."""
+        if self._over_by is not None:
+            if now < self._over_by:
+                return
+            self._end()
         if self._silent_since is None:
             return
         deadline = self.deadline
@@ -275,8 +288,15 @@ class UserTurn:
             self.clear()
             self.unheard = unheard
 
-    def commit(self) -> None:
-        """The application says that the turn is over."""
+    def commit(self, now: float) -> None:
+        """The application says that the turn is over. It is, as soon as its last words are settled."""
+        if not self._model_hears and (self._interim or self._transcripts_due):
+            self._over_by = now + self._transcript_timeout
+        else:
+            self._end()
+
+    def _end(self) -> None:
+        self._over_by = None
         self.ready = bool(self.text) or (self._sound_is_a_turn and self._voiced)
 
     def take(self) -> str:
@@ -296,7 +316,7 @@ class UserTurn:
         self.over_agent = False
         self.unheard = False
         self.voiced_for = 0.0
-        self._began_at = None
+        self._began_at = self._over_by = None
         self._finals = []
         self._interim = ""
         self._probability = None
