@@ -290,8 +290,10 @@ class UserTurn:
 
     def commit(self, now: float) -> None:
         """The application says that the turn is over. It is, as soon as its last words are settled."""
-        if not self._model_hears and (self._interim or self._transcripts_due):
-            self._over_by = now + self._transcript_timeout
+        silent_since = now if self.speaking or self._silent_since is None else self._silent_since
+        words_by = silent_since + self._transcript_timeout
+        if not self._model_hears and (self._interim or self._transcripts_due) and words_by > now:
+            self._over_by = words_by
         else:
             self._end()
 
