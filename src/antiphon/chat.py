@@ -533,6 +533,15 @@ def calls_of_others(items: Iterable[ChatItem], names: Set[str]) -> set[str]:
     return {call_id for call_id, name in calls.items() if name not in names}
 
 
+def paired(items: Iterable[ChatItem]) -> list[ChatItem]:
+    """The items without calls that have no output and outputs that have no call, which no provider takes."""
+    items = list(items)
+    calls = {item.call_id for item in items if isinstance(item, FunctionCall)}
+    outputs = {item.call_id for item in items if isinstance(item, FunctionCallOutput)}
+    whole = calls & outputs
+    return [item for item in items if not isinstance(item, (FunctionCall, FunctionCallOutput)) or item.call_id in whole]
+
+
 def _tool_names(tools: Iterable[Any]) -> Iterator[str]:
     for tool in tools:
         if isinstance(tool, str):

@@ -138,6 +138,16 @@ def test_calls_without_output_and_outputs_without_call_are_left_out() -> None:
     assert wire(said("user", "?"), call, output) == [{"role": "user", "content": "?"}]
 
 
+def test_of_several_calls_of_one_id_each_has_its_own_output() -> None:
+    messages = wire(*pair("c1", "First."), said("user", "Again."), *pair("c1", "Second."))
+    assert [message["content"] for message in messages if message["role"] == "tool"] == ["First.", "Second."]
+
+
+def test_a_call_and_its_output_find_each_other_over_what_stands_between() -> None:
+    call, output = pair("c1")
+    assert shape(wire(call, said("user", "?"), output)) == ["assistant c1", "tool c1", "user"]
+
+
 def test_the_output_of_a_failed_call_says_so() -> None:
     assert wire(*pair("c1", "No table.", is_error=True))[1]["content"] == "[error] No table."
 

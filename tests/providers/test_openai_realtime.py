@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from antiphon import Agent, AgentSession, function_tool
-from antiphon.chat import ChatContext, FunctionCall, FunctionCallOutput
+from antiphon.chat import ChatContext, ChatItem, FunctionCall, FunctionCallOutput
 from antiphon.errors import MissingKey, ProviderConnectionError, ProviderError, ProviderStatusError, ProviderTimeout
 from antiphon.plugins import openai
 from antiphon.realtime import (
@@ -173,6 +173,20 @@ def test_the_conversation_so_far_is_told_in_the_services_form() -> None:
             ]
             assert items[1]["call_id"] == items[2]["call_id"] == "c--finished"
             assert items[3]["content"] == [{"type": "output_text", "text": "Done."}]
+
+    asyncio.run(main())
+
+
+def test_the_output_of_a_failed_call_says_so() -> None:
+    failed = FunctionCallOutput(call_id="c", name="book", output="Full.", is_error=True)
+
+    async def main() -> None:
+        service = RealtimeDouble(["Bye."])
+        items: list[ChatItem] = [FunctionCall(call_id="c", name="book", arguments="{}"), failed]
+        async with talking(service, RealtimeSetup(items=items)) as (talk, _):
+            talk.session.generate_reply()
+            await talk.given(ResponseDone)
+            assert service.lines[0].items[1]["output"] == "[error] Full."
 
     asyncio.run(main())
 

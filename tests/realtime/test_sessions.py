@@ -19,7 +19,7 @@ from antiphon import (
     StopResponse,
     function_tool,
 )
-from antiphon.chat import ChatContext, ChatMessage, FunctionCallOutput
+from antiphon.chat import ChatContext, ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.errors import ProviderConnectionError, ProviderError, UsageError
 from antiphon.realtime import RealtimeCapabilities, RealtimeSetup
 from antiphon.testing import (
@@ -359,6 +359,28 @@ def test_a_text_to_say_is_spoken_by_the_model_where_there_is_no_other_voice() ->
             await call.session.say("Welcome to the bank.")
             assert call.lines == ["assistant: Welcome to the bank."]
             assert "Welcome to the bank." in (model.requests[0].instructions or "")
+
+    run_virtual(main())
+
+
+def test_a_context_given_at_first_is_told_without_torn_pairs() -> None:
+    earlier = ChatContext(
+        [
+            FunctionCallOutput(call_id="a", name="look", output="Its call was cut off."),
+            ChatMessage("user", "Look."),
+            FunctionCall(call_id="b", name="look", arguments="{}"),
+            FunctionCallOutput(call_id="b", name="look", output="Seen."),
+            FunctionCall(call_id="c", name="look", arguments="{}"),
+        ]
+    )
+
+    async def main() -> None:
+        model = FakeRealtimeModel(["Hello."])
+        async with Call(model) as call:
+            await call.begin(Agent(chat_ctx=earlier))
+            await call.session.generate_reply()
+            assert transcript(model.sessions[0].chat_ctx)[:3] == ["user: Look.", "call look({})", "output look: Seen."]
+            check_pairs(model.sessions[0].chat_ctx)
 
     run_virtual(main())
 

@@ -166,8 +166,12 @@ def _made_call(call: FunctionCall) -> Message:
 
 
 def _made_output(output: FunctionCallOutput) -> Message:
-    text = ERROR_MARK + output.output if output.is_error else output.output
-    return {"role": "tool", "tool_call_id": wire_call_id(output.call_id), "content": text}
+    return {"role": "tool", "tool_call_id": wire_call_id(output.call_id), "content": output_text(output)}
+
+
+def output_text(output: FunctionCallOutput) -> str:
+    """What a call returned, as the format can say it."""
+    return ERROR_MARK + output.output if output.is_error else output.output
 
 
 def _made_images(output: FunctionCallOutput) -> Message:

@@ -29,7 +29,7 @@ from antiphon.audio import AudioFrame, Resampler
 from antiphon.chat import ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.errors import ProviderConnectionError, ProviderError
 from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice, is_given
-from antiphon.providers.openai_format import wire_call_id, wire_tools
+from antiphon.providers.openai_format import output_text, wire_call_id, wire_tools
 from antiphon.providers.remote import RemoteProvider
 from antiphon.providers.websocket import open_websocket, parsed, translated_errors
 from antiphon.realtime import RealtimeCapabilities, RealtimeEvent, RealtimeSetup, ResponseStatus
@@ -265,7 +265,7 @@ class _Session(realtime.RealtimeSession):
 
     def submit_outputs(self, outputs: Sequence[FunctionCallOutput], *, reply: bool = True) -> None:
         for output in outputs:
-            item = {"type": "function_call_output", "call_id": output.call_id, "output": output.output}
+            item = {"type": "function_call_output", "call_id": output.call_id, "output": output_text(output)}
             self._send({"type": "conversation.item.create", "item": item})
 
     # -- responses
@@ -479,6 +479,6 @@ def _item(item: ChatItem) -> dict[str, Any] | None:
                 "arguments": item.arguments,
             }
         case FunctionCallOutput():
-            return {"type": "function_call_output", "call_id": wire_call_id(item.call_id), "output": item.output}
+            return {"type": "function_call_output", "call_id": wire_call_id(item.call_id), "output": output_text(item)}
         case _:
             return None

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 from antiphon.audio import AudioFrame
-from antiphon.chat import ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
+from antiphon.chat import ChatItem, ChatMessage, FunctionCall, FunctionCallOutput, paired
 from antiphon.core.commands import Adopt, Generate, Record, message_id, turn_id
 from antiphon.core.facts import CloseRequested, ResponseBegan, Transcribed, TurnTaken, TurnTranscribed
 from antiphon.errors import ProviderConnectionError, ProviderError
@@ -283,12 +283,12 @@ class Link:
 
     def _setup(self) -> RealtimeSetup:
         agent = self._host.agent(self._agent)
-        items = [item for item in agent.context_items() if _is_told(item)]
+        context = agent.context_items()
         self._instructions = agent.instructions
         self._tools = list(self._host.tools_of(self._agent, on_enter=False).flatten())
-        self._known = {item.id for item in items}
+        self._known = {item.id for item in context}
         self._answered.clear()
-        return RealtimeSetup(self._instructions, self._tools, items)
+        return RealtimeSetup(self._instructions, self._tools, [item for item in paired(context) if _is_told(item)])
 
     def _begin(self, session: RealtimeSession) -> None:
         self._session = session
