@@ -16,6 +16,7 @@ LAYERS: dict[int, frozenset[str]] = {
     1: frozenset({"core", "text"}),
     2: frozenset(
         {
+            "model",
             "vad",
             "stt",
             "turn_detector",

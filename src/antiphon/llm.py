@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from antiphon.chat import ChatContext, ChatRole
+from antiphon.model import Model
 from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice, is_given
 
 if TYPE_CHECKING:
@@ -130,17 +131,12 @@ class LLMStream:
         return response
 
 
-class LLM(ABC):
+class LLM(Model, ABC):
     """A language model. Safe to share between calls; needs neither key nor network until the first use."""
 
     model: str = ""
     parallel_tool_calls: NotGivenOr[bool] = NOT_GIVEN
     """The model's own default, held by the session: False means that only the first call of a step runs."""
-
-    @property
-    def label(self) -> str:
-        """A name for logs and messages."""
-        return f"{type(self).__module__.rsplit('.', 1)[-1]}.{type(self).__name__}"
 
     def chat(
         self,
@@ -172,9 +168,3 @@ class LLM(ABC):
     @abstractmethod
     def _generate(self, request: ChatRequest) -> AsyncGenerator[ChatChunk, None]:
         """The response to a request, as an async generator. Closing it must stop the model's work."""
-
-    async def prewarm(self) -> None:
-        """Load or connect what takes long, before the first call."""
-
-    async def aclose(self) -> None:
-        """Release what the model holds."""

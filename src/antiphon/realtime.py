@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
 from antiphon.audio import AudioFrame
 from antiphon.chat import ChatItem, FunctionCallOutput
+from antiphon.model import Model
 from antiphon.options import ToolChoice
 
 if TYPE_CHECKING:
@@ -250,23 +251,12 @@ class RealtimeSession(ABC):
         await self.aclose()
 
 
-class RealtimeModel(ABC):
+class RealtimeModel(Model, ABC):
     """A model that hears and speaks. Safe to share between calls; needs neither key nor network until the first use."""
 
     model: str = ""
     capabilities: RealtimeCapabilities = RealtimeCapabilities()
 
-    @property
-    def label(self) -> str:
-        """A name for logs and messages."""
-        return f"{type(self).__module__.rsplit('.', 1)[-1]}.{type(self).__name__}"
-
     @abstractmethod
     def session(self, setup: RealtimeSetup) -> RealtimeSession:
         """A conversation that begins with `setup`. Connects when it is iterated."""
-
-    async def prewarm(self) -> None:
-        """Load or connect what takes long, before the first call."""
-
-    async def aclose(self) -> None:
-        """Release what the model holds."""

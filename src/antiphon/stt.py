@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from antiphon.audio import AudioFrame
+from antiphon.model import Model
 from antiphon.vad import VADEvent
 
 
@@ -97,20 +98,9 @@ class STTStream(ABC):
         await self.aclose()
 
 
-class STT(ABC):
+class STT(Model, ABC):
     """A speech recogniser. Safe to share between calls; needs neither key nor network until the first use."""
-
-    @property
-    def label(self) -> str:
-        """A name for logs and messages."""
-        return f"{type(self).__module__.rsplit('.', 1)[-1]}.{type(self).__name__}"
 
     @abstractmethod
     def stream(self) -> STTStream:
         """Recognition for one call. Raises `MissingKey` if it cannot be had."""
-
-    async def prewarm(self) -> None:
-        """Load what takes long, before the first call."""
-
-    async def aclose(self) -> None:
-        """Release what the recogniser holds."""

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from antiphon.audio import AudioFrame
+from antiphon.model import Model
 
 
 @dataclass(slots=True, frozen=True)
@@ -49,18 +50,13 @@ async def closing(sound: AsyncIterator[SynthesizedAudio]) -> AsyncIterator[Async
             await close()
 
 
-class TTS(ABC):
+class TTS(Model, ABC):
     """A voice. Safe to share between calls; needs neither key nor network until the first use."""
 
     sample_rate: int
     """Hz of every frame it gives."""
     streaming: bool = False
     """True if `stream` takes text piece by piece, so that the session need not cut it into sentences."""
-
-    @property
-    def label(self) -> str:
-        """A name for logs and messages."""
-        return f"{type(self).__module__.rsplit('.', 1)[-1]}.{type(self).__name__}"
 
     @abstractmethod
     def synthesize(self, text: str) -> AsyncIterator[SynthesizedAudio]:
@@ -83,9 +79,3 @@ class TTS(ABC):
             async with closing(self.synthesize(sentence)) as sound:
                 async for audio in sound:
                     yield audio
-
-    async def prewarm(self) -> None:
-        """Load what takes long, before the first call."""
-
-    async def aclose(self) -> None:
-        """Release what the voice holds."""

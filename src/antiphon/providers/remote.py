@@ -11,9 +11,10 @@ import os
 from typing import ClassVar
 
 from antiphon.errors import MissingKey, ProviderError
+from antiphon.model import Model
 
 
-class RemoteProvider:
+class RemoteProvider(Model):
     """A model behind a key. `key_variable` names the environment variable that is read at first use."""
 
     key_variable: str = ""
@@ -25,11 +26,6 @@ class RemoteProvider:
     """False: only the name exists so far."""
 
     _api_key: str | None = None
-
-    @property
-    def label(self) -> str:
-        """The provider's name in messages, as the model contracts (`LLM`, `STT`, `TTS`) have it: "openai.LLM"."""
-        return f"{type(self).__module__.rsplit('.', 1)[-1]}.{type(self).__name__}"
 
     @property
     def api_key(self) -> str | None:

@@ -14,9 +14,10 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from antiphon.errors import MissingKey, ProviderError, ProviderStatusError, UsageError
+from antiphon.model import Model
 
 logger = logging.getLogger("antiphon")
 
@@ -24,21 +25,7 @@ _REFUSED = frozenset({401, 402, 403, 404})
 """Status codes by which a service turns everybody away, not just this request."""
 
 
-class Provider(Protocol):
-    """What all kinds of providers have in common."""
-
-    @property
-    def label(self) -> str:
-        """A name for logs and messages."""
-
-    async def prewarm(self) -> None:
-        """Load or connect what takes long."""
-
-    async def aclose(self) -> None:
-        """Release what it holds."""
-
-
-P = TypeVar("P", bound=Provider)
+P = TypeVar("P", bound=Model)
 
 
 @dataclass(slots=True, frozen=True)
