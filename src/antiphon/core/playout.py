@@ -194,32 +194,31 @@ class PlayoutLedger:
 
         Never later than `samples_played`; equal to it between words and when everything was played.
         """
-        for number, stretch in enumerate(self._stretches):
-            if self._is_complete(number) and samples_played >= stretch.end:
-                continue
-            position = (samples_played - stretch.begin) / self._sample_rate
-            for _, start, end in stretch.words(self._seconds(number)):
-                if end > position:
-                    return min(samples_played, stretch.begin + math.ceil(start * self._sample_rate))
-            break
-        return samples_played
+        word = self._word_at(samples_played)
+        return samples_played if word is None else min(samples_played, word[0])
 
     def word_end(self, samples_played: int) -> int:
         """Where to end softly: the sample at which the word ends that sounds at `samples_played`.
 
         Never earlier than `samples_played`; equal to it between words and when everything was played.
         """
+        word = self._word_at(samples_played)
+        return samples_played if word is None else max(samples_played, word[1])
+
+    def _word_at(self, samples_played: int) -> tuple[int, int] | None:
+        """The samples at which the word begins and ends that sounds there; None if none does."""
         for number, stretch in enumerate(self._stretches):
             if self._is_complete(number) and samples_played >= stretch.end:
                 continue
             position = (samples_played - stretch.begin) / self._sample_rate
             for _, start, end in stretch.words(self._seconds(number)):
+                if start >= position:
+                    return None
                 if end > position:
-                    if start >= position:
-                        return samples_played
-                    return max(samples_played, stretch.begin + math.ceil(end * self._sample_rate))
-            break
-        return samples_played
+                    first, last = math.ceil(start * self._sample_rate), math.ceil(end * self._sample_rate)
+                    return stretch.begin + first, stretch.begin + last
+            return None
+        return None
 
     def _heard_of(self, number: int, samples_played: int) -> str:
         stretch = self._stretches[number]
