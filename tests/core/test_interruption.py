@@ -19,6 +19,7 @@ from antiphon.core.facts import (
     PlayoutFinished,
     RunResumed,
     RunSuspended,
+    SpeechRequested,
     StepGenerated,
     TextStarted,
     ToolCalled,
@@ -426,6 +427,14 @@ def test_a_begun_reply_stops_when_the_caller_goes_on_and_one_reply_answers_both_
     d.tell(Transcribed("for Tuesday", True), UserSpeechEnded()).wait(0.3)
     assert d.context() == ["user: I want to book", "user: for Tuesday"]
     assert not d.all(Play)
+
+
+def test_words_that_the_application_passed_on_are_kept_when_the_reply_to_them_never_begins() -> None:
+    d = working()
+    d.tell(SpeechRequested(d.core.new_id(), "reply", user_input="and the menu"))
+    d.types("no, wait")
+    assert d.lines == ["user: go", "user: and the menu", "user: no, wait"]
+    assert d.context()[-2:] == ["user: and the menu", "user: no, wait"]
 
 
 def test_updates_are_moot_once_a_reply_built_with_them_was_heard() -> None:

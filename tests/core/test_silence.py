@@ -310,3 +310,14 @@ def test_an_instant_without_work_keeps_the_line_that_is_ready() -> None:
     d.wait(0.2)
     assert d.heard == [(2.5, "One moment.")]
     assert not d.all(Discard)
+
+
+def test_an_answer_that_is_outdated_before_it_sounds_keeps_the_line_that_is_ready() -> None:
+    d = Aloud(silence=BUDGET)
+    d.says("book it")
+    d.wait(1.1)  # 2.4: the line is ready
+    d.tell(TextStarted(d.last(Generate).gen))
+    d.types("or rather don't")
+    d.wait(0.2)
+    assert d.heard == [(2.5, "One moment.")]
+    assert not d.all(Discard)

@@ -266,9 +266,7 @@ class Floor:
             del self.unasked.responses[response.response]
             self.out.send(Adopt(gen, speech.id, segment.id, speech.agent, response.response, tools))
             return
-        if speech.user_input is not None:
-            self.history.say(speech.user_input, speech.agent)
-            speech.user_input = None
+        self._note_user_input(speech)
         offers = self.offers.in_frame(speech.frame) if self.offers else []
         speech.carried.extend(o.id for o in offers if o.id not in speech.carried)
         choice = speech.tool_choice if speech.rounds == 0 else None
@@ -289,6 +287,12 @@ class Floor:
             )
         )
         step.tools = tools and choice != "none"
+
+    def _note_user_input(self, speech: Speech) -> None:
+        """What the application passed on as the caller's words enters the history: also where no reply begins to it."""
+        if speech.user_input is not None:
+            self.history.say(speech.user_input, speech.frame.agent)
+            speech.user_input = None
 
     def _open_step(self, speech: Speech, *, tools: bool) -> Step:
         gen = self.out.new_id()
@@ -412,6 +416,7 @@ class Floor:
         speech.interrupted = True
         self.shields.lower(speech)
         self.emit("speech_interrupted", speech=speech.id)
+        self._note_user_input(speech)
         if speech.stage is Stage.GENERATING and speech.step is not None and not speech.step.generated:
             self.out.withdraw(speech.step.gen)
             self.out.send(StopGenerating(speech.step.gen))

@@ -130,11 +130,9 @@ class Line:
 
     @property
     def has_next(self) -> bool:
-        """What sounds next is ready, or what sounded last is about to go: no silence to bridge."""
+        """What sounds next is ready: no silence to bridge."""
         first = self.segments[0] if self.segments else None
-        return first is not None and (
-            first.sound is Sound.STOPPING or (first.sound is Sound.PLAYING and first.voice is not Voice.SILENT)
-        )
+        return first is not None and first.sound is Sound.PLAYING and first.voice is not Voice.SILENT
 
     @property
     def is_stopping(self) -> bool:

@@ -79,6 +79,8 @@ class Silence:
         if since is None or self._is_being_said or floor.line.paused or floor.line.has_next:
             self._discard()
             return False
+        if floor.line.is_stopping:  # in a moment it is known what was heard, and what comes next
+            return False
         return self._bridge(now, since)
 
     # -- the wait
