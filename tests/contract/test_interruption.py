@@ -434,7 +434,30 @@ def test_without_a_recogniser_duration_interrupts() -> None:
     run_virtual(main())
 
 
-def test_text_is_cut_to_what_was_heard_and_the_model_is_told() -> None:
+def test_the_model_is_told_once_what_was_not_heard() -> None:
+    long = "There are quite a few tables free tonight, one by the window, one in the garden, and one near the bar."
+
+    async def main() -> None:
+        llm = FakeLLM([long, "By the window, then.", "You are welcome."])
+        async with VoiceCall(llm, ["find me a table", "the window please", "thank you"]) as call:
+            await call.begin(Agent())
+            await call.microphone.speak(1.0)
+            await asyncio.sleep(3.0)
+            await call.microphone.speak(1.0)
+            await asyncio.sleep(5.0)
+            await call.microphone.speak(1.0)
+            await call.session.wait_for_idle()
+            heard = call.session.history.messages()[1].text_content or "?"
+            assert llm.histories[1][-1] == (
+                "system: The user spoke over your last message and heard only the words of it that you see."
+                f" They have not heard: {long.removeprefix(heard).strip()}"
+            )
+            assert not any(line.startswith("system:") for line in (*llm.histories[0], *llm.histories[2]))
+
+    run_virtual(main())
+
+
+def test_text_is_cut_to_what_was_heard() -> None:
     long = "There are quite a few tables free tonight, one by the window, one in the garden, and one near the bar."
 
     async def main() -> None:

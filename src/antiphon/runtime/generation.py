@@ -38,6 +38,9 @@ logger = logging.getLogger("antiphon")
 ONE_AT_A_TIME = "one call at a time; call again if still needed"
 """The output of a second call in one response where only one may run."""
 
+MANY_WORDS = 60
+"""Of what the caller did not hear the model is reminded of so much."""
+
 _DEFAULT_SETTINGS = ModelSettings()
 _NO_TOOLS = ModelSettings(tool_choice="none")
 _NO_POLICY = ToolPolicy()
@@ -475,8 +478,9 @@ class Generation:
         items += command.open
         if self._for_turn or self._for_speech:
             _insert_before_turn(items, self._items_for(command))
-        if command.unheard or command.instructions or command.retry:
-            items += _notes(command)
+        cut = _spoken_over(items)
+        if cut is not None or command.unheard or command.instructions or command.retry:
+            items += _notes(command, cut)
         context = ChatContext()
         context.items = items
         return context
@@ -516,8 +520,34 @@ def _insert_before_turn(items: list[ChatItem], added: list[ChatItem]) -> None:
     items[at:at] = added
 
 
-def _notes(command: Generate) -> list[ChatItem]:
+def _spoken_over(items: list[ChatItem]) -> ChatMessage | None:
+    """What the agent was saying when the caller said what is to be answered; None if they let it finish."""
+    if not items or not _is_said_by(items[-1], "user"):
+        return None
+    for item in reversed(items):
+        if _is_said_by(item, "assistant"):
+            return item if isinstance(item, ChatMessage) and item.interrupted else None
+    return None
+
+
+def _is_said_by(item: ChatItem, role: str) -> bool:
+    return isinstance(item, ChatMessage) and item.role == role
+
+
+def _told_of(cut: ChatMessage) -> str:
+    """What the model is told about a message that was cut: the message itself has what was heard."""
+    written, heard = str(cut.extra.get("written", "")).split(), (cut.text_content or "").split()
+    rest = written[len(heard) :] if written[: len(heard)] == heard else []
+    note = "The user spoke over your last message and heard only the words of it that you see."
+    if not rest:
+        return note
+    return f"{note} They have not heard: {' '.join(rest[:MANY_WORDS])}{' ...' if len(rest) > MANY_WORDS else ''}"
+
+
+def _notes(command: Generate, cut: ChatMessage | None = None) -> list[ChatItem]:
     notes: list[str] = []
+    if cut is not None:
+        notes.append(_told_of(cut))
     if command.unheard:
         ids = ", ".join(command.unheard)
         if command.delivery:
