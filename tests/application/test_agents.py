@@ -238,6 +238,24 @@ def test_a_task_may_fail() -> None:
     run_virtual(main())
 
 
+def test_a_task_that_is_complete_before_it_is_awaited_asks_nothing() -> None:
+    class Knows(Agent):
+        @function_tool
+        async def register(self) -> str:
+            """Register."""
+            task = AskName()
+            task.complete("Ada")
+            return f"registered {await task}"
+
+    async def main() -> None:
+        async with AgentSession(llm=FakeLLM([Reply(calls=[("register", {})]), "Welcome, Ada."])) as session:
+            await session.start(Knows())
+            await session.run(user_input="Register me, I am Ada.")
+            assert [m.text_content for m in session.history.messages()][1:] == ["Welcome, Ada."]
+
+    run_virtual(main())
+
+
 def test_a_cancelled_wait_gives_the_floor_back() -> None:
     class Impatient(Agent):
         @function_tool

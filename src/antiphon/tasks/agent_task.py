@@ -105,6 +105,14 @@ class AgentTask(Agent, Generic[T]):
             raise UsageError(f"{self.id} was awaited already; make a new task each time")
         application, run, parent = self._surroundings()
         self._awaited = True
+        if not self._completed:  # else there is nothing to ask
+            await self._take_floor(application, run, parent)
+        if isinstance(self._outcome, Exception):
+            raise self._outcome
+        return self._outcome  # type: ignore[return-value]  # set by complete
+
+    async def _take_floor(self, application: Application, run: int | None, parent: Agent) -> None:
+        """Be in charge until it is complete."""
         self._result = asyncio.get_running_loop().create_future()
         agent_id = application.enrol(self)
         driver = self._driver = application.running
@@ -120,9 +128,6 @@ class AgentTask(Agent, Generic[T]):
             driver.report(AgentTaskFinished(task))
             parent.merge_context(ChatContext(item for item in self.context_items() if item.id not in known))
             application.dismiss(agent_id)
-        if isinstance(self._outcome, Exception):
-            raise self._outcome
-        return self._outcome  # type: ignore[return-value]  # set by complete
 
     def _surroundings(self) -> tuple[Application, int | None, Agent]:
         """The session, the run if a tool awaits it, and the agent whose tool or hook that is."""
