@@ -48,6 +48,11 @@ class Faulty(Agent):
         raise RuntimeError("secret")
 
     @function_tool
+    async def leave(self) -> str:
+        """Leave."""
+        raise SystemExit(1)
+
+    @function_tool
     async def stop(self) -> str:
         """Stop."""
         raise StopResponse
@@ -74,11 +79,12 @@ class Faulty(Agent):
     [
         ("refuse", "Not today.", True, True),
         ("crash", "An internal error occurred", True, True),
+        ("leave", "An internal error occurred", True, True),
         ("stop", "", False, False),
         ("nothing", "", False, False),
         ("quiet", '{"a": 1}', False, False),
         ("cancelled", "An internal error occurred", True, True),
-        ("unheard_of", "Unknown function: unheard_of - available tools: refuse, crash, stop", True, True),
+        ("unheard_of", "Unknown function: unheard_of - available tools: refuse, crash, leave, stop", True, True),
     ],
 )
 def test_what_a_tool_does_is_told_to_the_model(name: str, output: str, is_error: bool, replies: bool) -> None:

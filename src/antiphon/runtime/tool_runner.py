@@ -163,7 +163,7 @@ class ToolRunner:
             # Something that the tool awaited was cancelled, not the tool.
             logger.exception("tool %r raised CancelledError", run.call.name)
             return ToolReturned(run.id, INTERNAL_ERROR, is_error=True)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a tool does not end the process, and all its calls
             logger.exception("tool %r raised", run.call.name)
             self._host.failed(error, run.tool)
             return ToolReturned(run.id, INTERNAL_ERROR, is_error=True)
