@@ -17,7 +17,6 @@ from antiphon.protocols import Elicited
 from antiphon.runtime.tool_runner import Run
 from antiphon.speech_handle import SpeechHandle
 from antiphon.tools.function import CallContext, ToolResult
-from antiphon.tools.results import render_result
 
 if TYPE_CHECKING:
     from antiphon.agent import Agent
@@ -106,11 +105,12 @@ class RunContext(CallContext, Generic[Userdata]):
         if isinstance(message, ToolResult):
             message, silent = message.output, silent or not message.reply_required
         if isinstance(message, str):
+            message = run.rendered(message)
             text = _template.format(function_name=run.call.name, call_id=run.call.call_id, message=message)
         elif message is None:
             text, silent = "", True
         else:
-            text = render_result(message, max_chars=run.tool.options.max_result_chars)
+            text = run.rendered(message)
         run.in_background = True
         run.driver.report(ToolUpdated(run.id, text, silent))
 

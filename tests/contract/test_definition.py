@@ -90,6 +90,27 @@ def test_long_results_are_cut_with_a_note(limit: int, cut: bool) -> None:
     run_virtual(main())
 
 
+def test_long_errors_and_reports_of_progress_are_cut_as_results_are() -> None:
+    @function_tool
+    async def fail() -> str:
+        """Fail."""
+        raise ToolError("abcdefghijkl")
+
+    @function_tool
+    async def report(ctx: RunContext) -> None:
+        """Report."""
+        await ctx.update("abcdefghijkl", _template="{message}")
+        await ctx.update(["abcdefghijkl"])
+
+    async def main() -> None:
+        llm = FakeLLM([Reply(calls=[("fail", {}), ("report", {})]), *["Well."] * 3])
+        session = await converse(Agent(tools=[fail, report]), "Go.", llm=llm, max_result_chars=10)
+        cut = "abcdefghij\n[cut: the first 10 of 12 characters]"
+        assert outputs(session)[:3] == [cut, cut, '["abcdefgh\n[cut: the first 10 of 16 characters]']
+
+    run_virtual(main())
+
+
 class Meal(enum.Enum):
     LUNCH = "lunch"
     DINNER = "dinner"

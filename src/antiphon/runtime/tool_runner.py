@@ -76,6 +76,11 @@ class Run:
             if self.waits == 0:
                 self.driver.report(RunResumed(self.id))
 
+    def rendered(self, value: object) -> str:
+        """A value as the model reads it, cut where the tool's limit or the session's is. Raises `ToolError`."""
+        limit = min(self.tool.options.max_result_chars, self.driver.host.max_result_chars)
+        return render_result(value, max_chars=limit)
+
 
 current_run: ContextVar[Run | None] = ContextVar("antiphon_run", default=None)
 """The run that the running code belongs to."""
@@ -156,7 +161,7 @@ class ToolRunner:
             return ToolReturned(run.id, "", reply=False)
         except ToolError as error:
             # Subclasses need not call our constructor.
-            return ToolReturned(run.id, str(getattr(error, "message", error)), is_error=True)
+            return ToolReturned(run.id, run.rendered(str(getattr(error, "message", error))), is_error=True)
         except asyncio.CancelledError:
             if (task := asyncio.current_task()) is not None and task.cancelling():
                 raise
@@ -176,8 +181,7 @@ class ToolRunner:
         if value is None:
             return ToolReturned(run.id, "", reply=False, handoff=handoff)
         images, value = _images(value)
-        limit = min(run.tool.options.max_result_chars, self._host.max_result_chars)
-        return ToolReturned(run.id, render_result(value, max_chars=limit), reply=reply, handoff=handoff, images=images)
+        return ToolReturned(run.id, run.rendered(value), reply=reply, handoff=handoff, images=images)
 
     def _split(self, value: Any) -> tuple[Handoff | None, Any]:
         """An agent to hand off to, if there is one, and the result beside it."""
