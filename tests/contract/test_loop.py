@@ -162,6 +162,62 @@ def test_rounds_are_counted_anew_for_each_turn_and_each_reply() -> None:
     run_virtual(main())
 
 
+def test_the_rounds_of_a_delivery_are_its_own() -> None:
+    @function_tool
+    async def work(ctx: RunContext) -> str:
+        """Work."""
+        await ctx.update("Working.")
+        await asyncio.sleep(5.0)
+        return "worked"
+
+    async def main() -> None:
+        llm = FakeLLM([Reply(calls=[("work", {})]), "I am at it.", LOOK, "It is done, and there it is."])
+        async with AgentSession(llm=llm, max_tool_steps=1) as session:
+            await session.start(Agent(tools=[work, look]))
+            await session.run(user_input="Go.")
+            await asyncio.sleep(10.0)
+            assert transcript(session.history)[-1] == "assistant: It is done, and there it is."
+        assert [bool(request.tools) for request in llm.requests] == [True, False, True, False]
+
+    run_virtual(main())
+
+
+def test_a_call_that_adopts_a_run_is_a_round() -> None:
+    runs: list[float] = []
+
+    @function_tool
+    async def work() -> str:
+        """Work."""
+        runs.append(now())
+        await asyncio.sleep(5.0)
+        return "worked"
+
+    async def main() -> None:
+        llm = FakeLLM([Reply(calls=[("work", {})]), Reply(calls=[("work", {})]), "It is done."])
+        async with AgentSession[Any](llm=llm, max_tool_steps=1) as session:
+            await session.start(Agent(tools=[work]))
+            session.submit_user_turn("Go.")
+            await asyncio.sleep(1.0)
+            session.submit_user_turn("Are you there?")
+            await asyncio.sleep(10.0)
+            assert transcript(session.history)[-1] == "assistant: It is done."
+        assert len(runs) == 1
+        assert [bool(request.tools) for request in llm.requests] == [True, True, False]
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("ending", ["Here I am.", None])
+def test_where_no_round_is_allowed_no_call_runs_and_the_caller_is_answered(ending: str | None) -> None:
+    async def main() -> None:
+        llm = FakeLLM([LOOK, LOOK if ending is None else ending])
+        session = await converse(Agent(tools=[look]), "Go.", llm=llm, max_tool_steps=0, fallback_line="Let us see.")
+        assert transcript(session.history) == ["user: Go.", f"assistant: {ending or 'Let us see.'}"]
+        assert not any(request.tools for request in llm.requests)
+
+    run_virtual(main())
+
+
 def test_calls_that_come_although_none_were_offered_are_dropped() -> None:
     async def main() -> None:
         llm = FakeLLM([LOOK, Reply("So it is.", [("look", {})])])

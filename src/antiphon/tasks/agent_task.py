@@ -28,11 +28,12 @@ T = TypeVar("T")
 
 
 class AgentTask(Agent, Generic[T]):
-    """An agent with one thing to find out or to do. `result = await MyTask(...)` inside a tool or a hook.
+    """An agent with one thing to find out or to do. `result = await MyTask(...)` in a tool, in `on_enter` or `on_exit`.
 
     It begins with `on_enter` and ends when one of its tools (or anything else) calls `complete`. It begins with its
     own `chat_ctx`; afterwards its messages, without calls and instructions, are in the context of the agent that
     awaited it. In a call that was dropped, because the caller spoke over it, it does not begin: `ToolError` is raised.
+    Whoever stops waiting ends it, and the tasks that are awaited inside it.
     """
 
     def __init__(
