@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from antiphon import Agent, AgentSession, Toolset, function_tool
+from antiphon import Agent, AgentSession, EndCallTool, Toolset, function_tool
 from antiphon.testing import FakeLLM, Reply, now, run_virtual
 from tests.calls import outputs
 
@@ -197,6 +197,24 @@ def test_a_toolset_that_is_stuck_holds_neither_the_conversation_nor_the_end(give
         if adding is not None:
             adding.cancel()
         await asyncio.sleep(0.1)
+
+    run_virtual(main())
+
+
+def test_a_session_that_ends_in_the_instant_in_which_an_agent_takes_over_does_not_wait_for_its_toolsets() -> None:
+    @function_tool
+    async def transfer() -> Agent:
+        """Transfer."""
+        return Agent(id="second", tools=[Toolset(id="late")])
+
+    async def main() -> None:
+        closed: list[float] = []
+        session = AgentSession[Any](llm=FakeLLM([Reply(calls=[("transfer", {}), ("end_call", {})]), "Goodbye."]))
+        session.on("close", lambda _: closed.append(now()))
+        await session.start(Agent(tools=[transfer, EndCallTool()]))
+        session.submit_user_turn("Bye.")
+        await asyncio.sleep(5.0)
+        assert closed and closed[0] < 0.5
 
     run_virtual(main())
 

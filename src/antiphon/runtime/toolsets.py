@@ -16,7 +16,7 @@ from antiphon.tools.toolset import Toolset
 
 logger = logging.getLogger("antiphon")
 
-Spawn = Callable[[Coroutine[Any, Any, None], str], object]
+Spawn = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
 
 
 class _Owned:
@@ -44,7 +44,9 @@ class OpenToolsets:
         added, ready = _add(owned, tools)
         if not added:
             return None
-        spawn(self._set_up(owned, added, ready), f"toolsets of {owner or 'the session'}")
+        task = spawn(self._set_up(owned, added, ready), f"toolsets of {owner or 'the session'}")
+        # The session may end before the task has begun: then none of its own code runs.
+        task.add_done_callback(lambda _: _started(owned, ready))
         return ready
 
     async def add(self, owner: str, tools: Iterable[object]) -> None:
@@ -99,9 +101,7 @@ class OpenToolsets:
                     logger.exception("toolset %r could not be set up; the agent runs without it", toolset.id)
                     self._failed(error, toolset)
         finally:
-            owned.starting.discard(ready)
-            if not ready.done():
-                ready.set_result(None)
+            _started(owned, ready)
 
     def _close(self, owner: str, toolsets: list[Toolset], starting: set[asyncio.Future[None]]) -> None:
         if toolsets:
@@ -135,3 +135,10 @@ def _add(owned: _Owned, tools: Iterable[object]) -> tuple[list[Toolset], asyncio
         owned.toolsets += added
         owned.starting.add(ready)
     return added, ready
+
+
+def _started(owned: _Owned, ready: asyncio.Future[None]) -> None:
+    """The toolsets of one addition are ready, or have failed, or will not be started any more."""
+    owned.starting.discard(ready)
+    if not ready.done():
+        ready.set_result(None)
