@@ -309,6 +309,7 @@ class _CallableTool(Tool, Generic[R]):
         self._definition = definition
         self._owner = owner
         self._stand_in = stand_in
+        self._is_checked = False
         function = self._definition.code.function
         self._function = function if owner is None else functools.partial(function, owner)
         functools.update_wrapper(self, innermost(function), updated=())
@@ -406,6 +407,8 @@ class _CallableTool(Tool, Generic[R]):
         described, no annotation, `*args`, a `self` that stands for no object, a context that nobody gives it. Names
         that were not defined at first are looked up again each time.
         """
+        if self._is_checked:  # tables of tools are made anew for every request
+            return
         if self.needs_owner and not self.is_stand_in:
             raise ToolDefinitionError(
                 f"tool {self.name!r} is a method and has no object to run on. Define it in the class of the agent, "
@@ -418,6 +421,7 @@ class _CallableTool(Tool, Generic[R]):
                     f" of an {context.type.given_by} get. Put the tool into one, or annotate it with RunContext."
                 )
         _ = self._definition.spec
+        self._is_checked = True
 
     def prepare(self, arguments: str | Mapping[str, Any] | None) -> PreparedCall:
         """Repair, check and convert what a model wrote. Raises only `ToolError`, with a text for the model.

@@ -273,7 +273,7 @@ class ToolContext:
 
     def _add_function_tool(self, tool: AnyFunctionTool, where: str) -> None:
         earlier, there = self._by_name.setdefault(tool.name, (tool, where))
-        if earlier != tool:
+        if earlier is not tool and earlier != tool:
             raise ToolDefinitionError(
                 f"two different tools are named {tool.name!r}: {earlier.origin} in {there}, and {tool.origin} in "
                 f"{where}. Rename one with name=, or give its toolset a prefix: toolset.prefixed('...')."
