@@ -465,8 +465,13 @@ def mock_tools(
     With `session` it counts for that session only, from now on; no block is needed.
 
     A function may be sync or async and may declare a part of the tool's parameters. What it raises, or an exception
-    that it returns, is what the tool raised.
+    that it returns, is what the tool raised. Raises `UsageError` for what is no class and what is no function.
     """
+    if not isinstance(agent_type, type):
+        raise UsageError(f"mock_tools: expected the class of an agent, got {agent_type!r}; give type(agent)")
+    for name, mock in mocks.items():
+        if not callable(mock):
+            raise UsageError(f"mock_tools: {name!r}: expected a function, got {mock!r}; give lambda: {mock!r}")
     return _MockedTools(agent_type, mocks, session)
 
 

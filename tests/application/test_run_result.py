@@ -259,6 +259,15 @@ def test_mocks_end_with_their_block_also_within_a_session() -> None:
     run_virtual(main())
 
 
+@pytest.mark.parametrize(
+    ("agent_type", "mock", "message"),
+    [(Booking, None, "'book': expected a function, got None"), (Booking(), lambda: "mocked", "the class of an agent")],
+)
+def test_a_mock_that_would_not_be_called_is_refused(agent_type: Any, mock: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        mock_tools(agent_type, {"book": mock})
+
+
 def test_mocks_nest() -> None:
     async def main() -> None:
         async with AgentSession[Any](llm=FakeLLM([BOOK, "One.", BOOK, "Two."])) as session:
