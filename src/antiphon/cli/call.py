@@ -15,6 +15,7 @@ from typing import Any
 from antiphon.audio import AudioFrame
 from antiphon.cli.agent_file import describe
 from antiphon.cli.call_log import CallLog, CallReport, Turn
+from antiphon.cli.ends import first_end
 from antiphon.cli.journal import Journal
 from antiphon.cli.models import ModelChoice
 from antiphon.cli.report import Sound, answers, write_report
@@ -104,7 +105,7 @@ async def voice_call(
                 "the session does not hear the caller. Call `session.start(agent=..., room=ctx.room)`."
             )
         ran_with = describe_models(session, "llm", "stt", "tts")
-        if not await _ended(job, caller):
+        if not await first_end(job.wait_for_shutdown(), caller.hung_up(), timeout=CALL_LIMIT):
             screen.notice(f"The call was ended after {CALL_LIMIT:g} s.")
         raise_error(job)
         duration = recorder.now()
@@ -112,23 +113,6 @@ async def voice_call(
     report = log.report(duration, delays)
     screen.summary(report)
     return Call(report, ran_with, recorder, caller, output, journal)
-
-
-async def _ended(job: JobContext, caller: RecordedCaller) -> bool:
-    """Wait until the agent has ended the call or the caller has hung up. False: neither did within `CALL_LIMIT`."""
-    ends: list[asyncio.Task[object]] = [
-        asyncio.create_task(job.wait_for_shutdown()),
-        asyncio.create_task(caller.hung_up()),
-    ]
-    try:
-        done, _ = await asyncio.wait(ends, timeout=CALL_LIMIT, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
-            task.result()
-    finally:
-        for task in ends:
-            task.cancel()
-        await asyncio.wait(ends)
-    return bool(done)
 
 
 async def text_call(

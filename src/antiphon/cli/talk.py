@@ -17,6 +17,7 @@ from antiphon.audio import AudioFrame
 from antiphon.cli.call import describe_models, raise_error, say, start_session
 from antiphon.cli.call_log import CallLog, Turn
 from antiphon.cli.console import typed_lines
+from antiphon.cli.ends import first_end
 from antiphon.cli.keys import Key, Line, LineEditor, Typed, can_read_keys, typing
 from antiphon.cli.models import ModelChoice
 from antiphon.cli.screen import Screen
@@ -135,19 +136,7 @@ class _Conversation:
             self._screen.notice(f"Running with {ran_with}. Ctrl-D ends the call.")
             for text in self._early:
                 self._session.submit_user_turn(text)
-            ends = [
-                asyncio.create_task(job.wait_for_shutdown(), name="the agent ends the call"),
-                asyncio.create_task(self._audio.wait_failed(), name="the sound device fails"),
-                asyncio.create_task(self._caller(self._session), name="the caller ends the call"),
-            ]
-            try:
-                done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
-                    task.result()
-            finally:
-                for task in ends:
-                    task.cancel()
-                await asyncio.wait(ends)
+            await first_end(job.wait_for_shutdown(), self._audio.wait_failed(), self._caller(self._session))
             raise_error(job)
         self._screen.summary(log.report(self._now(), self._delays))
 

@@ -17,6 +17,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
+from antiphon.cli.ends import first_end
 from antiphon.console.archive import FiledCall
 from antiphon.console.calls import Calls
 from antiphon.console.line import Line
@@ -115,16 +116,7 @@ async def _tell_news(calls: Calls, socket: WebSocket) -> None:
         calls.access.check(socket)
         if calls.file.server is None:
             line.send(calls.file_news())
-        gone = asyncio.create_task(_until_gone(socket))
-        unread = asyncio.create_task(line.broken())
-        try:
-            done, _ = await asyncio.wait([gone, unread], return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
-        finally:
-            gone.cancel()
-            unread.cancel()
-            await asyncio.gather(gone, unread, return_exceptions=True)
+        await first_end(_until_gone(socket), line.broken())
         code, reason = CloseCode.NORMAL, ""
     except Refused as refusal:
         code, reason = refusal.code, refusal.reason
