@@ -272,3 +272,10 @@ def test_the_example_passes(where: str) -> None:
     defined["Host"] = Agent
     exec(example, defined)
     defined["test_a_pause_does_not_end_the_turn"]()
+
+
+def test_the_example_of_a_turn_in_text_passes() -> None:
+    text = (Path(__file__).parents[2] / "docs/testing.md").read_text(encoding="utf-8")
+    defined: dict[str, Any] = {}
+    exec(text.split("```python\n")[2].split("```", 1)[0], defined)
+    defined["test_a_full_house_is_told"]()
