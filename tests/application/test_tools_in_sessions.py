@@ -290,6 +290,36 @@ def test_tools_may_be_hidden_from_what_on_enter_says() -> None:
     run_virtual(main())
 
 
+def test_tools_are_hidden_from_every_reply_made_inside_on_enter_and_from_no_other() -> None:
+    @function_tool(flags=ToolFlag.IGNORE_ON_ENTER)
+    async def confirm() -> None:
+        """Confirm."""
+
+    @function_tool
+    async def look() -> str:
+        """Look."""
+        return "seen"
+
+    class Busy(Agent):
+        async def on_enter(self) -> None:
+            await self.session.generate_reply()  # it calls a tool: two requests
+            await self.session.generate_reply()
+            await asyncio.sleep(10.0)
+
+    async def main() -> None:
+        llm = FakeLLM([Reply(calls=[("look", {})]), "Seen.", "Your address?", "Thanks.", "Anything else?"])
+        async with AgentSession[Any](llm=llm) as session:
+            await session.start(Busy(tools=[confirm, look]))
+            await asyncio.sleep(5.0)
+            session.submit_user_turn("Main Street 1.")  # while on_enter still runs
+            await asyncio.sleep(1.0)
+            await session.generate_reply()
+        both = ["confirm", "look"]
+        assert [[tool.id for tool in request.tools] for request in llm.requests] == [["look"]] * 3 + [both] * 2
+
+    run_virtual(main())
+
+
 def test_mocks_stand_in_for_the_functions_of_an_agent() -> None:
     class Booking(Agent):
         @function_tool

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
 import pytest
@@ -111,3 +112,22 @@ def test_what_runs_in_the_background_does_not_hold_the_end() -> None:
             await closed.wait()
 
     run_virtual(main())
+
+
+def test_outside_of_a_job_the_session_ends_with_a_note_for_developers_and_no_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def main() -> None:
+        seen: list[Any] = []
+        session = AgentSession[Any](llm=FakeLLM([Reply(calls=[("end_call", {})]), "Goodbye."]))
+        session.on("error", seen.append)
+        session.on("close", lambda event: seen.append(event.error))
+        await session.start(Agent(tools=[EndCallTool()]))
+        session.submit_user_turn("Bye.")
+        await asyncio.sleep(5.0)
+        assert not session.is_running and seen == [None]
+
+    with caplog.at_level(logging.DEBUG, logger="antiphon"):
+        run_virtual(main())
+    (record,) = [record for record in caplog.records if "outside of a job" in record.message]
+    assert record.levelno == logging.DEBUG
