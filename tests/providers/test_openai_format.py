@@ -5,6 +5,8 @@ from enum import Enum
 from typing import Annotated, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
@@ -146,6 +148,28 @@ def test_of_several_calls_of_one_id_each_has_its_own_output() -> None:
 def test_a_call_and_its_output_find_each_other_over_what_stands_between() -> None:
     call, output = pair("c1")
     assert shape(wire(call, said("user", "?"), output)) == ["assistant c1", "tool c1", "user"]
+
+
+ids = st.sampled_from(["a", "b", "c/finished"])
+any_item: st.SearchStrategy[ChatItem] = st.one_of(
+    st.builds(ChatMessage, st.sampled_from(["user", "assistant", "system"]), st.sampled_from(["", "Text."])),
+    st.builds(
+        lambda call_id, group: FunctionCall(call_id=call_id, name="book", arguments="{}", group_id=group),
+        ids,
+        st.sampled_from([None, "g1", "g2"]),
+    ),
+    st.builds(lambda call_id: FunctionCallOutput(call_id=call_id, output="Done."), ids),
+)
+
+
+@given(st.lists(any_item, max_size=12))
+def test_whatever_the_history_each_message_with_calls_is_followed_by_their_outputs(items: list[ChatItem]) -> None:
+    messages = iter(wire(*items))
+    for message in messages:
+        assert message["role"] != "tool"
+        wanted = [call["id"] for call in message.get("tool_calls", ())]
+        assert len(set(wanted)) == len(wanted)
+        assert [next(messages)["tool_call_id"] for _ in wanted] == wanted
 
 
 def test_the_output_of_a_failed_call_says_so() -> None:

@@ -80,7 +80,7 @@ def wire_messages(chat_ctx: ChatContext) -> list[Message]:
         if isinstance(item, FunctionCall):
             output = _output_of(item, items, at + 1)
             if output is not None:
-                if group and not _belongs(item, group[-1][0], before):
+                if group and not _belongs(item, [call for call, _ in group], before):
                     _close_group(group, messages)
                 group.append((item, output))
         elif not isinstance(item, FunctionCallOutput):
@@ -109,8 +109,11 @@ def _output_of(call: FunctionCall, items: Sequence[ChatItem], start: int) -> Fun
     return None
 
 
-def _belongs(call: FunctionCall, last: FunctionCall, before: ChatItem | None) -> bool:
-    """True if a call comes from the same response as the one before it."""
+def _belongs(call: FunctionCall, group: Sequence[FunctionCall], before: ChatItem | None) -> bool:
+    """True if a call comes from the same response as those before it."""
+    last = group[-1]
+    if any(earlier.call_id == call.call_id for earlier in group):
+        return False
     if call.group_id is not None or last.group_id is not None:
         return call.group_id == last.group_id
     return before is last
