@@ -73,6 +73,16 @@ class InParallel(Agent):
         return " ".join(await asyncio.gather(Ask("name"), Ask("age")))
 
 
+class InExit(Agent):
+    @function_tool
+    async def work(self) -> Any:
+        """Work."""
+        return Agent(id="next")
+
+    async def on_exit(self) -> None:
+        await self.session.say(f"Goodbye {await Ask('name')}.")
+
+
 class InTurnHook(Agent):
     asked = False
 
@@ -122,7 +132,22 @@ def test_the_result_comes_back_to_whoever_waits_for_it(kind: type[Agent], turns:
     run_virtual(main())
 
 
-@pytest.mark.parametrize("kind", [*KINDS, InTurnHook])
+def test_the_next_agent_waits_for_what_on_exit_asks_however_slow_the_caller() -> None:
+    async def main() -> None:
+        async with AgentSession[Any](llm=FakeLLM(model)) as session:
+            await session.start(InExit())
+            await session.run(user_input="Go")
+            await asyncio.sleep(60.0)
+            assert session.current_agent.id == "ask"
+            await session.run(user_input="Ada")
+            assert session.current_agent.id == "next"
+            lines = transcript(session.history)
+            assert lines.index("assistant: Goodbye Ada.") < lines.index("handoff: in_exit -> next")
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("kind", [*KINDS, InTurnHook, InExit])
 @pytest.mark.parametrize("at", [0.1, 1.2, 1.6, 2.5, 3.1, 4.0])
 def test_closing_does_not_hang_while_tasks_are_awaited(kind: type[Agent], at: float) -> None:
     async def main() -> None:
