@@ -11,6 +11,7 @@ from antiphon.core.facts import (
     EndRequested,
     HandOffRequested,
     HookReturned,
+    InterruptionsDisallowed,
     PlayoutStarted,
     ResponseBegan,
     SpeechRequested,
@@ -139,6 +140,17 @@ def test_nothing_is_adopted_while_the_session_ends() -> None:
     d.tell(CloseRequested(drain=False))
     d.begins(d.takes("wait"))
     assert not d.all(Adopt)
+
+
+def test_words_that_come_while_their_turn_waits_for_a_protected_tool_are_kept() -> None:
+    d = Hearing()
+    d.types("book it")
+    d.model("", "book")
+    d.tell(InterruptionsDisallowed(d.last(RunTool).run))
+    turn = d.takes(answered=False)
+    d.tell(TurnTranscribed(turn, "for two"))
+    d.returns("booked")
+    assert d.lines == ["user: book it", "call book c1", "output booked", "user: for two"]
 
 
 def test_a_turn_over_a_protected_speech_is_asked_about_when_that_is_over() -> None:

@@ -239,7 +239,7 @@ class Conversation:
             case TurnTaken():
                 self._turn_taken(fact)
             case TurnTranscribed(turn_id, text):
-                floor.unasked.transcribed(turn_id, text, floor.judged)
+                floor.unasked.transcribed(turn_id, text, floor.waiting_turns())
             case ResponseBegan():
                 floor.unasked.began(fact)
             case GenerationFailed(gen, error, text):

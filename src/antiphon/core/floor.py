@@ -152,6 +152,13 @@ class Floor:
         """All unfinished speeches."""
         return iter(list(self._speeches.values()))
 
+    def waiting_turns(self) -> Iterator[Turn]:
+        """Turns that have no place in the history yet: the one that is judged, and those held by what goes on."""
+        if self.judged is not None:
+            yield self.judged
+        for speech in self._speeches.values():
+            yield from speech.held
+
     @property
     def has_speeches(self) -> bool:
         """Any speech is unfinished."""

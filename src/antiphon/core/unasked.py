@@ -64,16 +64,17 @@ class Unasked:
         """`TurnTranscribed` is to come."""
         self._out.promise(turn, TurnTranscribed(turn, ""), self._options.words_timeout)
 
-    def transcribed(self, turn: int, text: str, judged: Turn | None) -> None:
-        """The words of a turn are known, or that it had none."""
+    def transcribed(self, turn: int, text: str, waiting: Iterable[Turn]) -> None:
+        """The words of a turn are known, or that it had none. `waiting`: turns that are judged, or held."""
         text = text.strip()
         for taken in self.taken:
             if taken.id == turn:
                 taken.text = text
                 return
-        if judged is not None and judged.heard_as == turn:
-            judged.text = judged.text or text
-            return
+        for judged in waiting:
+            if judged.heard_as == turn:
+                judged.text = judged.text or text
+                return
         committed, slot = self._places.pop(turn, (None, None))
         if committed is None or slot is None:
             return
