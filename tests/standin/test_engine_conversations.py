@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import BaseModel, Field
 
 from antiphon.chat import NOTE_ID, FunctionCall, FunctionCallOutput, new_id
 from antiphon.errors import ProviderError
-from antiphon.providers.standin import StandInLLM
+from antiphon.providers.standin import StandInLLM, speak
 from antiphon.tools.function import function_tool
 from tests.standin.engine_agents import AGENTS, cabs, receptionist, restaurant, store, studio, taxi
 from tests.standin.engine_dialogues import DIALOGUES, Dialogue
@@ -336,6 +337,53 @@ def test_a_time_asked_for_is_found_in_the_answer() -> None:
     assert said.endswith("3:00 PM isn't among them, I'm afraid. Would any of those work for you?")
 
 
+# -- parameters that are objects
+
+
+def test_what_an_object_holds_is_asked_for_and_put_into_it() -> None:
+    class Guest(BaseModel):
+        name: str = Field(description="Full name")
+        phone: str | None = None
+
+    class Party(BaseModel):
+        guest: Guest
+        people: Annotated[int, Field(ge=1, le=12)]
+
+    @function_tool
+    def plan_party(party: Party) -> str:
+        """Plan a party.
+
+        Args:
+            party: Who comes
+        """
+        return "All set."
+
+    talk = Talk([plan_party], "You plan parties.")
+    assert talk.say("Plan a party for six").said == "May I have your full name, please?"
+    turn = talk.say("Ann Lee")
+    assert turn.calls == [("plan_party", {"party": {"guest": {"name": "Ann Lee"}, "people": 6}})]
+
+
+def test_a_short_code_is_understood_where_one_was_asked_for() -> None:
+    @function_tool
+    def cancel_booking(number: str) -> str:
+        """Cancel a booking.
+
+        Args:
+            number: The booking number, e.g. B1
+        """
+        return f"Booking {number} is cancelled."
+
+    talk = Talk([cancel_booking], "You take bookings.")
+    talk.say("I want to cancel a booking")
+    assert talk.say("B1").calls == [("cancel_booking", {"number": "B1"})]
+
+
+def test_arguments_that_were_refused_are_no_matter_of_the_caller() -> None:
+    said = speak.apology(["Error parsing arguments for `plan`: `party`: expected an object."])
+    assert said == speak.NOT_AVAILABLE
+
+
 # -- results of background calls
 
 UPDATE = (
@@ -391,6 +439,16 @@ def test_a_result_that_came_in_is_told_once() -> None:
     assert said.startswith(FOUND)
     talk.ctx.add_message(role="assistant", content=said)
     assert _noted(talk, NEW_RESULTS) == ""
+
+
+def test_a_result_that_sounds_like_its_progress_is_told_all_the_same() -> None:
+    talk = _searching()
+    assert talk.say("find me a flight from Paris to Rome").said == "Looking up flights from Paris to Rome."
+    made = next(item.call_id for item in talk.ctx.items if isinstance(item, FunctionCall))
+    found = "There are flights from Paris to Rome."
+    talk.ctx.append(FunctionCall(call_id=f"{made}/finished", name="search_flights", arguments="{}"))
+    talk.ctx.append(FunctionCallOutput(call_id=f"{made}/finished", name="search_flights", output=found))
+    assert _noted(talk, NEW_RESULTS.replace("c/1", f"{made}/finished")).startswith(found)
 
 
 def test_a_result_that_waits_is_told_with_the_next_answer() -> None:

@@ -242,7 +242,9 @@ def read_code(tokens: Sequence[Token], i: int, *, expected: bool) -> tuple[str, 
     out = out.rstrip("-/")
     size = len(re.sub(r"[^A-Za-z\d]", "", out))
     has_digit = any(c.isdigit() for c in out)
-    if size < 3 or (not has_digit and not (expected and letters >= 3 and letters == size)):
+    if size < (2 if expected and letters and has_digit else 3):
+        return None
+    if not has_digit and not (expected and letters >= 3 and letters == size):
         return None
     if letters == 0 and not expected:
         return None

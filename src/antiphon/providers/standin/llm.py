@@ -14,7 +14,7 @@ from antiphon.llm import LLM, ChatChunk, ChatRequest, ChoiceDelta, CompletionUsa
 from antiphon.options import is_given
 from antiphon.providers.standin import known, replay, results, speak
 from antiphon.providers.standin.memory import PlannedCall, State, Step
-from antiphon.providers.standin.slots import Slot, ToolView, harmonised, view
+from antiphon.providers.standin.slots import Slot, ToolView, harmonised, nested, view
 from antiphon.providers.standin.understand import Kind
 
 NOTICE = (
@@ -79,7 +79,7 @@ class StandInLLM(LLM):
             yield ChatChunk(id=chunk_id, delta=ChoiceDelta(content=word))
         if step.calls:
             calls = tuple(
-                FunctionToolCall(call.tool, json.dumps(call.args, ensure_ascii=False), new_id("call"))
+                FunctionToolCall(call.tool, json.dumps(nested(call.args), ensure_ascii=False), new_id("call"))
                 for call in step.calls
             )
             yield ChatChunk(id=chunk_id, delta=ChoiceDelta(tool_calls=calls))

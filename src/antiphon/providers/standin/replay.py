@@ -25,7 +25,7 @@ from antiphon.chat import (
 )
 from antiphon.providers.standin import reply, results, speak, turns
 from antiphon.providers.standin.memory import Called, Offer, State, Step
-from antiphon.providers.standin.slots import ToolView
+from antiphon.providers.standin.slots import ToolView, flat
 
 
 def replay(items: Sequence[ChatItem], tools: Sequence[ToolView], today: dt.date) -> tuple[State, Step]:
@@ -142,7 +142,7 @@ class _Reader:
                     _arguments(item.arguments),
                     self.state.turn,
                     call_id=item.call_id,
-                    said=tuple(self.spoken),
+                    said=self._own_words(item.call_id),
                 )
             )
 
@@ -200,6 +200,11 @@ class _Reader:
             if "anything else" in text.lower():
                 self.state.offer = Offer.ANYTHING_ELSE
 
+    def _own_words(self, call_id: str) -> tuple[str, ...]:
+        """What was said while a call ran, but for what told of its progress: its result is news beside that."""
+        progress = [call.output or "" for call in self.state.calls if _first(call.call_id) == _first(call_id)]
+        return tuple(text for text in self.spoken if not any(results.tells_progress(p, text) for p in progress))
+
     def _flush(self) -> None:
         """Make the plan for what waits, as it was made when it came, and adopt it."""
         try:
@@ -222,7 +227,7 @@ class _Reader:
             self.user, self.spoken = [], []
         elif self.returned:
             for call in self.returned:
-                call.said = call.said or tuple(self.spoken)
+                call.said = call.said or self._own_words(call.call_id)
             step = reply.answer(self.state, self.returned)
             self.returned, self.spoken = [], []
         elif self.begins:
@@ -251,6 +256,11 @@ class _Reader:
         return [call for call in self.state.calls if call.call_id in ids and call.output]
 
 
+def _first(call_id: str) -> str:
+    """The id that a call was made with: what comes of it later goes by that and a suffix."""
+    return call_id.partition("/")[0]
+
+
 def _closed(text: str) -> str:
     text = text.strip()
     return text if re.search(r"[.!?,]$", text) else text + ","
@@ -261,4 +271,4 @@ def _arguments(text: str) -> dict[str, Any]:
         data = json.loads(text or "{}")
     except ValueError:
         return {}
-    return data if isinstance(data, dict) else {}
+    return flat(data) if isinstance(data, dict) else {}

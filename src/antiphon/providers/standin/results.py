@@ -382,6 +382,11 @@ def is_running(output: str) -> bool:
     return bool(_RUNNING.search(output) or _UPDATE.match(output.strip()))
 
 
+def tells_progress(output: str, text: str) -> bool:
+    """True if an output reports progress, and `text` tells of it."""
+    return bool(_UPDATE.match(output.strip())) and any(_already_said(fact, [text]) for fact in digest(output).facts)
+
+
 def _json(text: str) -> Any | None:
     if text[0] not in "[{":
         return None

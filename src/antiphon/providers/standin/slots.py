@@ -10,8 +10,8 @@ import dataclasses
 import datetime as dt
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -23,9 +23,10 @@ from antiphon.providers.standin.words import acts_of, content_stems, stem, thesa
 
 @dataclass(slots=True, frozen=True)
 class Slot:
-    """A parameter of a tool."""
+    """A parameter of a tool, or a field of a parameter that is an object."""
 
     name: str
+    """Of a field: the names on the way to it, joined by `INSIDE`."""
     kind: Kind
     description: str
     required: bool
@@ -50,12 +51,12 @@ class Slot:
     @property
     def key(self) -> tuple[str, Kind]:
         """Slots with equal keys, in whichever tools, take the same value."""
-        return self.name, self.kind
+        return _leaf(self.name), self.kind
 
     @property
     def label(self) -> str:
         """The name in words: "bag_count" is "bag count"."""
-        return _words_of(self.name)
+        return _words_of(_leaf(self.name))
 
 
 @dataclass(slots=True, frozen=True)
@@ -118,12 +119,7 @@ def view(name: str, description: str, parameters: Mapping[str, Any]) -> ToolView
 @lru_cache(maxsize=512)
 def _view(name: str, description: str, schema: str) -> ToolView:
     parameters = json.loads(schema)
-    required = set(parameters.get("required", ()))
-    definitions = parameters.get("$defs", {})
-    slots = tuple(
-        _slot(key, _resolved(value, definitions), key in required, tool=(name, description))
-        for key, value in parameters.get("properties", {}).items()
-    )
+    slots = tuple(_slots(parameters, parameters.get("$defs", {}), tool=(name, description)))
     name_tokens = tokenize(_words_of(name))
     first, _, rest = description.partition(".")
     # A tool that is to be called "when the user asks about X" tells its topic there.
@@ -155,6 +151,54 @@ def _view(name: str, description: str, schema: str) -> ToolView:
             )
         ),
     )
+
+
+INSIDE = "\x1f"
+"""Stands between the name of an object and that of a field of it: no name has it."""
+_DEEPEST = 5
+"""Objects inside objects, beyond which one is not taken apart: schemas may contain themselves."""
+
+
+def flat(args: Mapping[str, Any]) -> dict[str, Any]:
+    """A call's arguments by the names of slots: what objects hold, field by field."""
+    out: dict[str, Any] = {}
+    for key, value in args.items():
+        if isinstance(value, dict):
+            out.update({f"{key}{INSIDE}{name}": one for name, one in flat(value).items()})
+        else:
+            out[key] = value
+    return out
+
+
+def nested(args: Mapping[str, Any]) -> dict[str, Any]:
+    """The opposite of `flat`: arguments as the schema wants them."""
+    out: dict[str, Any] = {}
+    for name, value in args.items():
+        *path, last = name.split(INSIDE)
+        inner = out
+        for key in path:
+            inner = inner.setdefault(key, {})
+        inner[last] = value
+    return out
+
+
+def _leaf(name: str) -> str:
+    return name.rpartition(INSIDE)[2]
+
+
+def _slots(
+    schema: Mapping[str, Any], definitions: Mapping[str, Any], *, tool: tuple[str, str], within: tuple[str, ...] = (),
+    wanted: bool = True,
+) -> Iterator[Slot]:  # fmt: skip
+    """A slot for each property, and in the place of an object one for each of its own."""
+    required = set(schema.get("required", ()))
+    for key, value in schema.get("properties", {}).items():
+        property_ = _resolved(value, definitions)
+        path, must = (*within, key), wanted and key in required
+        if property_.get("properties") and len(path) < _DEEPEST:
+            yield from _slots(property_, definitions, tool=tool, within=path, wanted=must)
+        else:
+            yield replace(_slot(key, property_, must, tool=tool), name=INSIDE.join(path))
 
 
 _LOOKED_UP = frozenset("status details info information price cost quote estimate progress availability fee".split())

@@ -262,7 +262,7 @@ def apology(facts: Sequence[str]) -> str:
         return NOT_AVAILABLE
     first = re.sub(r"^(?:error:?|sorry,?|i'm sorry,?|unfortunately,?)\s*", "", facts[0], flags=re.I)
     if re.search(
-        r"internal error|exception|traceback|timed? ?out|did not answer|error parsing|unknown function", first, re.I
+        r"internal error|exception|traceback|timed? ?out|did not answer|error parsing|unknown function", facts[0], re.I
     ):
         return NOT_AVAILABLE
     if not re.match(r"(?:\d|I\b|I'|[A-Z][a-z]+ [A-Z])|[A-Z]{2}", first) and re.match(
