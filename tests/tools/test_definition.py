@@ -466,6 +466,8 @@ class TestRawSchema:
             ({"name": "f"}, 'needs "parameters"'),
             ({"name": "f", "parameters": {"type": "array"}}, "must describe an object"),
             ({"name": "", "parameters": {"type": "object"}}, "empty name"),
+            ({"type": "function", "function": {"name": "f", "parameters": {}}}, r'raw_schema=schema\["function"\]'),
+            ("f", "raw_schema: expected .* got 'f'"),
         ],
     )
     def test_a_schema_that_cannot_be_offered_is_refused_at_definition(

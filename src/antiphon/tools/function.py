@@ -743,6 +743,15 @@ def _one_of(option: str, value: object, allowed: tuple[str, ...]) -> None:
 
 
 def _check_raw_schema(schema: Mapping[str, Any]) -> None:
+    if not isinstance(schema, Mapping):
+        raise ToolDefinitionError(
+            f'raw_schema: expected {{"name": ..., "description": ..., "parameters": {{...}}}}, got {schema!r}.'
+        )
+    if "parameters" not in schema and isinstance(inner := schema.get("function"), Mapping) and "parameters" in inner:
+        raise ToolDefinitionError(
+            f'raw_schema of {inner.get("name")!r} stands inside "function", as chat completions write it. '
+            'Pass what is inside: raw_schema=schema["function"].'
+        )
     name = schema.get("name", "a raw schema")
     if not name:
         raise ToolDefinitionError(f"raw_schema has an empty name, got {name!r}. Give it the name that the model calls.")
