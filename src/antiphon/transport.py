@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from antiphon.audio import AudioFrame
+from antiphon.errors import UsageError
 
 
 class AudioInput(ABC):
@@ -71,6 +72,15 @@ class AudioOutput(ABC):
 
     async def aclose(self) -> None:
         """The call is over: what is queued is thrown away, and nothing sounds any more, whatever is called."""
+
+
+def check_frame(frame: AudioFrame, sample_rate: int, taker: str) -> None:
+    """Raise `UsageError` that names who was to take it if a frame is not mono at `sample_rate` Hz."""
+    if frame.sample_rate != sample_rate or frame.num_channels != 1:
+        raise UsageError(
+            f"{taker}: expected mono at {sample_rate} Hz, got {frame.num_channels} channels at {frame.sample_rate} Hz."
+            " Resample it, for example by antiphon.audio.Resampler."
+        )
 
 
 class AudioProcessor(ABC):

@@ -194,7 +194,7 @@ def test_audio_written_during_a_pause_waits_for_its_end() -> None:
 
 def test_a_loudspeaker_refuses_another_rate() -> None:
     async def call() -> None:
-        with pytest.raises(UsageError, match="resample"):
+        with pytest.raises(UsageError, match="Resample it"):
             FakeSpeaker().write(speech(0.1, 16_000))
 
     run_virtual(call())

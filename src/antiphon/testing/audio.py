@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from antiphon.audio import AudioFrame
 from antiphon.errors import UsageError
-from antiphon.transport import AudioInput, AudioOutput
+from antiphon.transport import AudioInput, AudioOutput, check_frame
 
 _EPSILON = 1e-6  # of a sample or a second: what floating point may be off
 
@@ -273,11 +273,7 @@ class FakeSpeaker(AudioOutput):
         return self._queued / self.sample_rate
 
     def write(self, frame: AudioFrame) -> None:
-        if frame.sample_rate != self.sample_rate or frame.num_channels != 1:
-            raise UsageError(
-                f"FakeSpeaker.write: expected mono frames at {self.sample_rate} Hz, got {frame.num_channels} channels"
-                f" at {frame.sample_rate} Hz; resample first"
-            )
+        check_frame(frame, self.sample_rate, "FakeSpeaker.write")
         if self.closed or not frame.data:
             return
         now = self._advance()

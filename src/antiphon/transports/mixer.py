@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from antiphon.audio import AudioFrame
 from antiphon.errors import UsageError
-from antiphon.transport import AudioOutput
+from antiphon.transport import AudioOutput, check_frame
 from antiphon.transports.bed import FADE, Sound, Source
 
 if TYPE_CHECKING:
@@ -126,11 +126,7 @@ class MixedOutput(AudioOutput):
         self._pump()
 
     def write(self, frame: AudioFrame) -> None:
-        if (frame.sample_rate, frame.num_channels) != (self.sample_rate, 1):
-            raise UsageError(
-                f"MixedOutput.write: expected mono at {self.sample_rate} Hz, got {frame.num_channels} channels at"
-                f" {frame.sample_rate} Hz; resample first"
-            )
+        check_frame(frame, self.sample_rate, "MixedOutput.write")
         if frame.data and not self.closed:
             self._pending.append(frame.data)
             self._pump()

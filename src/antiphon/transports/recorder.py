@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from antiphon.audio import AudioFrame
 from antiphon.errors import UsageError
-from antiphon.transport import AudioOutput
+from antiphon.transport import AudioOutput, check_frame
 from antiphon.transports.mixer import MixedFrame
 
 if TYPE_CHECKING:
@@ -70,11 +70,7 @@ class StereoRecorder:
 
     def hear_caller(self, frame: AudioFrame) -> None:
         """Append the caller's next frame, mono at `caller_rate`. Raises `UsageError` for another format."""
-        if (frame.sample_rate, frame.num_channels) != (self.caller_rate, 1):
-            raise UsageError(
-                f"StereoRecorder: expected mono at {self.caller_rate} Hz from the caller, got {frame.num_channels}"
-                f" channels at {frame.sample_rate} Hz"
-            )
+        check_frame(frame, self.caller_rate, "StereoRecorder.hear_caller")
         if len(self._caller) < 2 * self._max_duration * self.caller_rate:
             self._caller += frame.data
 
@@ -231,11 +227,7 @@ class RecordingOutput(AudioOutput):
         self._recorder.begin()
 
     def write(self, frame: AudioFrame) -> None:
-        if (frame.sample_rate, frame.num_channels) != (self.sample_rate, 1):
-            raise UsageError(
-                f"RecordingOutput: expected mono at {self.sample_rate} Hz, got {frame.num_channels} channels"
-                f" at {frame.sample_rate} Hz"
-            )
+        check_frame(frame, self.sample_rate, "RecordingOutput")
         self._catch_up()
         if self._closed:
             return

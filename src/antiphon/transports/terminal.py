@@ -29,7 +29,7 @@ from typing import Any, Final, Literal, Protocol, Self, TypeAlias
 
 from antiphon.audio import AudioFrame
 from antiphon.errors import AntiphonError, UsageError
-from antiphon.transport import AudioInput, AudioOutput
+from antiphon.transport import AudioInput, AudioOutput, check_frame
 
 logger = logging.getLogger("antiphon")
 
@@ -583,11 +583,7 @@ class Loudspeaker(AudioOutput):
         self._closed = False
 
     def write(self, frame: AudioFrame) -> None:
-        if (frame.sample_rate, frame.num_channels) != (self.sample_rate, 1):
-            raise UsageError(
-                f"TerminalAudio: expected mono at {self.sample_rate} Hz, got {frame.num_channels} channels"
-                f" at {frame.sample_rate} Hz. Resample first."
-            )
+        check_frame(frame, self.sample_rate, "TerminalAudio")
         if not self._closed:
             self.ring.write(frame.data)
 

@@ -16,7 +16,7 @@ from typing import Literal, Protocol
 
 from antiphon.audio import AudioFrame
 from antiphon.errors import UsageError
-from antiphon.transport import AudioInput, AudioOutput
+from antiphon.transport import AudioInput, AudioOutput, check_frame
 
 TRUST = 0.1
 """Seconds that the position goes on by the clock after a report. The page reports every 20 to 40 ms."""
@@ -82,11 +82,7 @@ class WebSocketOutput(AudioOutput):
         self._closed = False
 
     def write(self, frame: AudioFrame) -> None:
-        if (frame.sample_rate, frame.num_channels) != (self.sample_rate, 1):
-            raise UsageError(
-                f"WebSocketOutput: expected mono at {self.sample_rate} Hz, got {frame.num_channels} channels"
-                f" at {frame.sample_rate} Hz; resample first"
-            )
+        check_frame(frame, self.sample_rate, "WebSocketOutput")
         if self._closed or not frame.data:
             return
         self._catch_up()

@@ -15,8 +15,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from antiphon.audio import AudioFrame
-from antiphon.errors import UsageError
-from antiphon.transport import AudioOutput
+from antiphon.transport import AudioOutput, check_frame
 from antiphon.transports.webrtc.rtp import FRAME, SAMPLE_RATE
 
 FAR_DELAY = 0.08
@@ -60,11 +59,7 @@ class WebRTCOutput(AudioOutput):
         self._state = _State.PLAYING
 
     def write(self, frame: AudioFrame) -> None:
-        if (frame.sample_rate, frame.num_channels) != (SAMPLE_RATE, 1):
-            raise UsageError(
-                f"WebRTCOutput: expected mono at {SAMPLE_RATE} Hz, got {frame.num_channels} channels at"
-                f" {frame.sample_rate} Hz. Resample it, for example by antiphon.audio.Resampler."
-            )
+        check_frame(frame, SAMPLE_RATE, "WebRTCOutput")
         if self._state is not _State.CLOSED and frame.data:
             self._queue.append(frame.data)
             self._queued += frame.samples_per_channel
