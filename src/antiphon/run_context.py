@@ -35,12 +35,13 @@ UPDATE_TEMPLATE = (
 class RunContext(CallContext, Generic[Userdata]):
     """Handed to the parameter of a tool that is annotated with this class. Made by the session, one for each call."""
 
-    __slots__ = ("_call", "_run", "_session")
+    __slots__ = ("_call", "_run", "_session", "_speech")
 
     def __init__(self, session: AgentSession[Userdata], run: Run) -> None:
         self._session = session
         self._run = run
         self._call: FunctionCall | None = None
+        self._speech = session.speech_of(run)
 
     @property
     def session(self) -> AgentSession[Userdata]:
@@ -73,7 +74,9 @@ class RunContext(CallContext, Generic[Userdata]):
     @property
     def speech_handle(self) -> SpeechHandle:
         """The speech that the call belongs to. Its `interrupted` turns True when the caller spoke over the call."""
-        return self._session.speech_of(self._run)
+        if self._speech.number != self._run.speech:  # it was adopted
+            self._speech = self._session.speech_of(self._run)
+        return self._speech
 
     @property
     def run(self) -> Run:

@@ -575,13 +575,19 @@ class AgentSession(EventEmitter, Generic[Userdata]):
 
     async def _wait_for_idle(self, method: str) -> None:
         run = current_run.get()
-        waits_for_it = run is not None and not (run.in_background or run.released or run.ended)
-        if run is not None and run.driver is self._driver and waits_for_it:
+        if run is not None and run.driver is self._driver and self._waits_for(run):
             raise UsageError(
                 f"session.{method}: tool {run.call.name!r} waits for the session, which waits for it. To wait for what"
                 " was said before the call, use `await ctx.wait_for_playout()`."
             )
         await self._application.wait_for_idle()
+
+    def _waits_for(self, run: Run) -> bool:
+        """Whether the session is not idle before the tool has returned."""
+        if run.in_background or run.released or run.ended:
+            return False
+        speech = self.speech_of(run)
+        return not (speech.interrupted or speech.done())  # else the call is kept: it works in the background
 
     # -- the end
 

@@ -171,6 +171,42 @@ def test_a_call_that_writes_or_has_reported_goes_on_and_its_result_is_told_once(
     run_virtual(main())
 
 
+def test_a_kept_call_is_in_the_background_and_may_speak_report_and_wait() -> None:
+    log = Log()
+
+    @function_tool(effect="writes")
+    async def find(ctx: RunContext, what: str) -> str:
+        """Find."""
+        await asyncio.sleep(5.0)
+        log("interrupted" if ctx.speech_handle.interrupted else "not interrupted")
+        await ctx.session.wait_for_idle()
+        said = await ctx.session.say("Nearly there.")
+        log("cut" if said.interrupted else "heard")
+        await ctx.update("Half way.")
+        await asyncio.sleep(5.0)
+        return f"found {what}"
+
+    async def main() -> None:
+        llm = FakeLLM([FIND, "It is under way.", "Half way there.", "I have found a table."])
+        async with AgentSession[Any](llm=llm) as session:
+            await session.start(Agent(tools=[find]))
+            session.submit_user_turn("find me a table")
+            await asyncio.sleep(1.0)
+            session.submit_user_turn("how is it going")
+            await asyncio.sleep(15.0)
+            assert log.words == ["interrupted", "heard"]
+            assert [m.text_content for m in session.history.messages() if m.role == "assistant"] == [
+                "It is under way.",
+                "Nearly there.",
+                "Half way there.",
+                "I have found a table.",
+            ]
+            ids = [i.call_id for i in session.history.items if i.type == "function_call_output"]
+            assert ids[1:] == [f"{ids[0]}/update_1", f"{ids[0]}/finished"]
+
+    run_virtual(main())
+
+
 @both
 @pytest.mark.parametrize("late", [False, True])
 def test_a_protected_call_is_kept_also_if_it_asks_late(channel: Channel, late: bool) -> None:

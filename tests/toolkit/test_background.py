@@ -377,6 +377,11 @@ def test_a_tool_that_needs_the_set_is_refused_outside_of_one() -> None:
         Agent(tools=[book_flight])
 
 
+def test_a_mode_that_there_is_not_is_refused() -> None:
+    with pytest.raises(ToolDefinitionError, match="must be one of allow, replace, reject, confirm, got 'maybe'"):
+        AsyncToolset(id="b", on_duplicate_call="maybe")  # type: ignore[arg-type]
+
+
 def test_cancel_by_the_application() -> None:
     async def call() -> None:
         llm = FakeLLM([CALL, "Looking."])

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 from antiphon import options
 from antiphon.core.facts import RunCancelRequested
+from antiphon.errors import ToolDefinitionError
 from antiphon.options import is_given
 from antiphon.run_context import RunContext, Userdata
 from antiphon.runtime.tool_runner import Run
@@ -59,7 +60,7 @@ class AsyncToolset(Toolset):
     the model, except those that write or have disallowed interruptions.
 
     Given to the session it outlives hand-offs, and results go to the agent then in charge; given to an agent it
-    closes with it.
+    closes with it. Raises `ToolDefinitionError` for a mode that there is not.
     """
 
     DuplicateMode: TypeAlias = options.DuplicateMode
@@ -72,6 +73,10 @@ class AsyncToolset(Toolset):
         on_duplicate_call: options.DuplicateMode = "confirm",
     ) -> None:
         super().__init__(id=id, tools=tools)
+        if on_duplicate_call not in (modes := get_args(options.DuplicateMode)):
+            raise ToolDefinitionError(
+                f"AsyncToolset {id!r}: on_duplicate_call= must be one of {', '.join(modes)}, got {on_duplicate_call!r}."
+            )
         self._on_duplicate_call = on_duplicate_call
         self._running: list[Run] = []
         """The calls of its tools that run, in every session that has it."""
