@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from antiphon.core.commands import Adopt, CommitAudio, Decline, Generate, Play, RunHook, RunTool, StopPlayout
+from antiphon.core.commands import Adopt, CommitAudio, Decline, Generate, Play, Release, RunHook, RunTool, StopPlayout
 from antiphon.core.facts import (
     Call,
     CloseRequested,
@@ -23,7 +23,7 @@ from antiphon.core.facts import (
     UserSpeechEnded,
     UserSpeechStarted,
 )
-from antiphon.options import Endpointing, TurnHandling
+from antiphon.options import Endpointing, SilenceBudget, TurnHandling
 from tests.core.dialogue import Dialogue
 from tests.core.dialogue import policy as policy_of
 
@@ -288,3 +288,12 @@ def test_a_turn_that_came_during_a_handoff_is_asked_about_at_once() -> None:
     d.tell(HookReturned(leaving.hook))
     d.tell(HookReturned(d.last(RunHook).hook))
     assert d.last(Generate).agent == "b"
+
+
+def test_the_silence_before_the_model_ended_a_turn_counts() -> None:
+    d = Hearing(silence=SilenceBudget())
+    d.tell(UserSpeechStarted()).wait(1.0)
+    d.tell(UserSpeechEnded(silence=0.5)).wait(0.1)
+    d.begins(d.takes("book it"))
+    d.wait(0.9)  # 1.5 after the voice
+    assert d.all(Release)

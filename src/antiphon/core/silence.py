@@ -94,7 +94,7 @@ class Silence:
             now,
             turn.voice_ended_at,
             pending=self._is_pending(),
-            is_answer=turn.has_floor or turn.awaits_words or turn.ready,
+            is_answer=turn.has_floor or turn.awaits_words or turn.ready or self._floor.unasked.took_at == now,
             is_bridged=self._ladder.rung > 0,
         )
 

@@ -39,7 +39,7 @@ class Taken:
 class Unasked:
     """The turns and responses of models that need not be asked."""
 
-    __slots__ = ("_history", "_options", "_out", "_places", "responses", "taken")
+    __slots__ = ("_history", "_options", "_out", "_places", "responses", "taken", "took_at")
 
     def __init__(self, out: Outbox, history: History, options: SessionOptions) -> None:
         self._out = out
@@ -47,6 +47,8 @@ class Unasked:
         self._options = options
         self.taken: deque[Taken] = deque()
         """Turns to be committed, oldest first."""
+        self.took_at = float("-inf")
+        """When the model ended the caller's latest turn."""
         self.responses: dict[int, ResponseBegan] = {}
         """Those that are neither adopted nor declined, oldest first."""
         self._places: dict[int, tuple[Turn, Slot]] = {}
@@ -56,6 +58,7 @@ class Unasked:
 
     def took(self, fact: TurnTaken, *, over_agent: bool) -> None:
         """The model ended the caller's turn."""
+        self.took_at = self._out.now
         self.taken.append(Taken(fact.turn, fact.text, fact.answered, over_agent))
         if fact.text is None:
             self.expect_words(fact.turn)
