@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import datetime
 import enum
+import logging
 from typing import Any, Literal
 
 import pydantic
@@ -208,6 +209,25 @@ def test_what_a_synchronous_tool_raises_is_told_alike(error: Exception, line: st
         assert llm.remaining == 0
 
     run_virtual(main())
+
+
+def test_a_result_that_cannot_be_told_is_an_error_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    @function_tool
+    async def work() -> object:
+        """Work."""
+        return object()
+
+    async def main() -> None:
+        llm = FakeLLM([Reply(calls=[("work", {})]), "It worked."])
+        session = await converse(Agent(tools=[work]), "Go.", llm=llm)
+        assert (
+            "error work: The tool has run, but its result cannot be shown: an object has no JSON form."
+            in (transcript(session.history)[2])
+        )
+
+    with caplog.at_level(logging.ERROR, logger="antiphon"):
+        run_virtual(main())
+    assert "tool 'work' returned what no model can read" in caplog.text
 
 
 class NoSeats(ToolError):

@@ -1,5 +1,6 @@
 """What tools return, as the model reads it."""
 
+import collections
 import dataclasses
 import datetime
 import decimal
@@ -60,6 +61,10 @@ class Slot(BaseModel):
         (uuid.UUID(int=1), '"00000000-0000-0000-0000-000000000001"'),
         (pathlib.PurePosixPath("/a/b"), '"/a/b"'),
         (b"text", '"text"'),
+        (range(3), "[0, 1, 2]"),
+        ({"b": 1, "a": 2}.keys(), '["b", "a"]'),
+        ({"b": 1}.items(), '[["b", 1]]'),
+        (collections.deque([Meal.LUNCH]), '["lunch"]'),
     ],
     ids=str,
 )

@@ -79,7 +79,11 @@ class Run:
     def rendered(self, value: object) -> str:
         """A value as the model reads it, cut where the tool's limit or the session's is. Raises `ToolError`."""
         limit = min(self.tool.options.max_result_chars, self.driver.host.max_result_chars)
-        return render_result(value, max_chars=limit)
+        try:
+            return render_result(value, max_chars=limit)
+        except ToolError as error:
+            logger.error("tool %r returned what no model can read: %s", self.call.name, error)
+            raise
 
 
 current_run: ContextVar[Run | None] = ContextVar("antiphon_run", default=None)

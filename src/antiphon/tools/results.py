@@ -12,7 +12,7 @@ import enum
 import json
 import pathlib
 import uuid
-from collections.abc import Mapping
+from collections.abc import ItemsView, KeysView, Mapping, Sequence, Set, ValuesView
 from typing import Any
 
 from antiphon.tools.function import ToolError
@@ -23,7 +23,7 @@ _SCALARS = (str, bool, int, float)
 def render_result(value: object, *, max_chars: int = 20_000) -> str:
     """The text for a result: `str` unchanged, all else as JSON; over `max_chars` it is cut, with a note on how much.
 
-    Numbers, bools, dicts, lists, tuples, sets, dataclasses, pydantic models, dates, enums, UUIDs, decimals and paths
+    Numbers, bools, dicts, sequences, sets, dataclasses, pydantic models, dates, enums, UUIDs, decimals and paths
     are rendered, nested ones too. Raises `ToolError` for anything else, naming its type: the call has happened, its
     result cannot be told.
     """
@@ -47,9 +47,14 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, Mapping):
         return {key if isinstance(key, str) else _key(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (bytes, bytearray)):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            raise _unknown(value) from None
+    if isinstance(value, (Sequence, KeysView, ValuesView, ItemsView)):
         return [_plain(item) for item in value]
-    if isinstance(value, (set, frozenset)):
+    if isinstance(value, Set):
         # In one order, so that equal results read the same.
         return sorted((_plain(item) for item in value), key=lambda item: (str(type(item)), str(item)))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -64,11 +69,6 @@ def _plain(value: Any) -> Any:
         return float(value) if value.is_finite() and decimal.Decimal(str(float(value))) == value else str(value)
     if isinstance(value, (uuid.UUID, pathlib.PurePath)):
         return str(value)
-    if isinstance(value, (bytes, bytearray)):
-        try:
-            return value.decode()
-        except UnicodeDecodeError:
-            raise _unknown(value) from None
     raise _unknown(value)
 
 
@@ -78,7 +78,9 @@ def _key(key: object) -> str:
 
 
 def _unknown(value: object) -> ToolError:
+    name = type(value).__name__
+    article = "an" if name[0] in "AEIOaeio" else "a"
     return ToolError(
-        f"The tool has run, but its result cannot be shown: a {type(value).__name__} has no JSON form. "
+        f"The tool has run, but its result cannot be shown: {article} {name} has no JSON form. "
         "(For its author: return text, or plain data.)"
     )
