@@ -123,6 +123,21 @@ def test_a_tool_that_went_to_the_background_is_one_call_with_its_last_output() -
     assert (call.output, call.status, call.started, call.ended) == ("booked", "done", 1.0, 5.0)
 
 
+def test_what_came_of_a_tool_in_the_background_is_shown_when_the_agent_tells_it() -> None:
+    session = Watched()
+    session.tool(1.0, ToolCallStarted(function_call=CALL))
+    session.at(1.2, "function_tools_executed", executed("on it"))
+    session.say(2.0, "assistant", "I am on it.")
+    session.tool(5.0, ToolCallEnded(call_id="c1", message="", status="done"))
+    session.history.append(FunctionCallOutput(call_id="c1/finished", name="book", output="booked"))
+    session.say(6.0, "assistant", "It is booked.")
+    session.say(7.0, "assistant", "Anything else?")
+    shown = [one.output for one in session.shown if isinstance(one, ToolCallRecord)]
+    assert shown == ["", "on it", "booked"]
+    turns = [one for one in session.shown if isinstance(one, Turn)]
+    assert session.shown.index(turns[1]) > session.shown.index(session.log.tool_calls[0])
+
+
 @pytest.mark.parametrize(
     ("status", "is_error"), [("error", True), ("unknown", True), ("dropped", False), ("cancelled", False)]
 )
@@ -146,6 +161,15 @@ def test_a_call_that_never_ran_is_an_error() -> None:
     session.at(1.0, "function_tools_executed", executed("Unknown function: book", is_error=True))
     (call,) = session.log.report(2.0).tool_calls
     assert (call.status, call.is_error, call.output) == ("error", True, "Unknown function: book")
+
+
+@pytest.mark.parametrize(("is_error", "status"), [(True, "error"), (False, "refused")])
+def test_a_call_that_never_ran_is_shown_with_its_arguments_and_as_over(is_error: bool, status: str) -> None:
+    session = Watched()
+    session.at(1.0, "function_tools_executed", executed("No day.", is_error=is_error))
+    began = ToolCallRecord("c1", "book", {"day": "Tuesday"}, started=1.0)
+    ended = ToolCallRecord("c1", "book", {"day": "Tuesday"}, "No day.", is_error, cast("Any", status), 1.0, 1.0)
+    assert session.shown == [began, ended]
 
 
 def test_a_call_whose_end_nobody_saw_is_unknown() -> None:

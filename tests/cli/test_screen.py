@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.cli.call_log import CallReport, Turn, percentiles
+from antiphon.cli.call_log import CallReport, ToolCallRecord, Turn, percentiles
 from antiphon.cli.screen import Screen, reply_figures, span
 from antiphon.metrics import ResponseMetrics, Stretch, ToolMetrics, TurnMetrics
 
@@ -75,3 +75,12 @@ def test_the_summary_tells_the_dead_air(capsys: pytest.CaptureFixture[str]) -> N
     assert "Voice to voice: median 900 ms" in out
     assert "Dead air: 900 ms in all, 900 ms at a time" in out
     assert "Tokens" not in out
+
+
+def test_a_long_output_is_shown_in_short_and_in_its_column(capsys: pytest.CaptureFixture[str]) -> None:
+    call = ToolCallRecord("c1", "read", {}, "one\n" + "x" * 10_000, status="done", ended=1.0)
+    Screen().tool(call)
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"{'':14}-> one\n{'':17}x")
+    assert "... (10,004 characters)  done, 1.00 s" in shown.replace("\n", "")
+    assert len(shown) < 1000

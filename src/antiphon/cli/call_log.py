@@ -31,7 +31,7 @@ from antiphon.events import (
 from antiphon.metrics import CallMetrics, TurnMetrics
 from antiphon.session import AgentSession
 
-Status = Literal["running", "done", "error", "dropped", "cancelled", "unknown", "adopted"]
+Status = Literal["running", "done", "error", "dropped", "cancelled", "unknown", "adopted", "refused"]
 
 
 @dataclass(slots=True)
@@ -127,6 +127,8 @@ class CallLog:
         self._on_interim = on_interim
         self._on_reply = on_reply
         self._calls: dict[str, ToolCallRecord] = {}
+        self._in_background: set[str] = set()
+        """By call id: tools that go on after the model was told something of them, and whose result is not in yet."""
         self._session: AgentSession[Any] | None = None
         self._user_began: float | None = None
         self._user_ended: float | None = None
@@ -163,7 +165,7 @@ class CallLog:
                 self._output(item)
         for call in self.tool_calls:
             if call.ended is None:
-                # A call that never ran (unknown tool, bad arguments) has an output and no end.
+                # The call was over before the tool was.
                 self._end(call, "error" if call.is_error else "unknown")
         return CallReport(
             turns=list(self.turns),
@@ -198,6 +200,8 @@ class CallLog:
         if not isinstance(item, ChatMessage) or item.role not in ("user", "assistant"):
             return
         now = self._now()
+        if item.role == "assistant":
+            self._look_for_results()
         if item.role == "user":
             began = self._user_began if self._user_began is not None else now
             ended = self._user_ended if self._user_ended is not None and self._user_ended >= began else now
@@ -227,6 +231,7 @@ class CallLog:
             call = self._calls[update.call_id]
             self._end(call, update.status)
             if call.status in ("dropped", "cancelled", "unknown"):
+                self._in_background.discard(call.call_id)
                 self._on_tool(call)  # no output will come that is worth waiting for
 
     def _tool_adopted(self, event: ToolAdoptedEvent) -> None:
@@ -236,9 +241,25 @@ class CallLog:
 
     def _tools_executed(self, event: FunctionToolsExecutedEvent) -> None:
         for function_call, output in event.zipped():
-            self._record(function_call)
+            never_ran = base_id(function_call.call_id) not in self._calls
+            call = self._record(function_call)
+            if never_ran:  # an unknown tool, bad arguments, a duplicate
+                self._on_tool(call)
+                self._end(call, "error" if output.is_error else "refused")
             self._output(output)
-            self._on_tool(self._calls[base_id(output.call_id)])
+            if call.ended is None:
+                self._in_background.add(call.call_id)
+            self._on_tool(call)
+
+    def _look_for_results(self) -> None:
+        """Tell what came of tools in the background: it enters the history when the agent speaks of it."""
+        for call in [self._calls[call_id] for call_id in self._in_background]:
+            for item in reversed(self._session.history.items if self._session is not None else ()):
+                if isinstance(item, FunctionCallOutput) and item.call_id == f"{call.call_id}/finished":
+                    self._in_background.discard(call.call_id)
+                    self._output(item)
+                    self._on_tool(call)
+                    break
 
     def _record(self, call: FunctionCall) -> ToolCallRecord:
         key = base_id(call.call_id)

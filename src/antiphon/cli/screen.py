@@ -77,7 +77,7 @@ class Screen:
             line = Text.assemble(
                 ("      ", "dim"),
                 ("      ", ""),
-                (f"  -> {call.output}" if call.output else "  -> (nothing)", style),
+                (f"  -> {_in_short(call.output)}" if call.output else "  -> (nothing)", style),
                 (f"  {_outcome(call)}", "dim"),
             )
         self._print(line)
@@ -153,6 +153,17 @@ def span(seconds: float) -> str:
     if seconds < 0.9995:
         return f"{1000 * seconds:.0f} ms"
     return f"{seconds:.2f} s" if seconds < 9.995 else f"{seconds:.1f} s"
+
+
+_LONGEST_OUTPUT = 600
+"""Characters of a tool's output that are shown."""
+
+
+def _in_short(output: str) -> str:
+    """The beginning of an output, further lines below the first."""
+    if len(output) > _LONGEST_OUTPUT:
+        output = f"{output[:_LONGEST_OUTPUT]}... ({len(output):,} characters)"
+    return output.replace("\n", f"\n{'':17}")
 
 
 def _outcome(call: ToolCallRecord) -> str:
