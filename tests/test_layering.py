@@ -17,6 +17,7 @@ LAYERS: dict[int, frozenset[str]] = {
     2: frozenset(
         {
             "model",
+            "streams",
             "vad",
             "stt",
             "turn_detector",

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterable, AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from antiphon.audio import AudioFrame
 from antiphon.model import Model
+from antiphon.streams import closing as closing
 
 
 @dataclass(slots=True, frozen=True)
@@ -37,17 +37,6 @@ class SynthesizedAudio:
     text: str = ""
     words: list[WordTiming] = field(default_factory=list)
     """Word timings of `text`, where the engine knows them."""
-
-
-@asynccontextmanager
-async def closing(sound: AsyncIterator[SynthesizedAudio]) -> AsyncIterator[AsyncIterator[SynthesizedAudio]]:
-    """Close the iterator when the block is left, if it can be closed: an engine stops when nobody listens any more."""
-    try:
-        yield sound
-    finally:
-        close = getattr(sound, "aclose", None)
-        if close is not None:
-            await close()
 
 
 class TTS(Model, ABC):

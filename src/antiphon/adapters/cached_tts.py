@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from antiphon.adapters.shelf import Key, Shelf, Speech
+from antiphon.streams import closing
 from antiphon.text import SentenceSplitter, words
-from antiphon.tts import TTS, SynthesizedAudio, closing
+from antiphon.tts import TTS, SynthesizedAudio
 
 _logger = logging.getLogger("antiphon.tts")
 

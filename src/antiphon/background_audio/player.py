@@ -27,6 +27,7 @@ from antiphon.events import (
     ToolExecutionUpdatedEvent,
     UserStateChangedEvent,
 )
+from antiphon.streams import closing
 from antiphon.transports.bed import FADE, Clip, Sound, Stream
 from antiphon.transports.mixer import MixedOutput
 
@@ -310,17 +311,15 @@ def _samples(source: BuiltinAudioClip | str | Path, volume: float, sample_rate: 
 
 async def _feed(stream: Stream, frames: AsyncIterator[AudioFrame]) -> None:
     """Take frames as they are wanted. What their maker raises is logged, and ends the sound."""
-    try:
-        async for frame in frames:
-            stream.feed(frame)
-            await stream.room()
-    except Exception:
-        logger.exception("a background sound ended: the iterator of its frames raised")
-    finally:
-        stream.end()
-        close = getattr(frames, "aclose", None)
-        if close is not None:
-            await close()
+    async with closing(frames):
+        try:
+            async for frame in frames:
+                stream.feed(frame)
+                await stream.room()
+        except Exception:
+            logger.exception("a background sound ended: the iterator of its frames raised")
+        finally:
+            stream.end()
 
 
 # -- when the agent works

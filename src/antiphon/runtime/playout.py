@@ -34,6 +34,7 @@ from antiphon.options import ModelSettings
 from antiphon.runtime.captions import Rewording
 from antiphon.runtime.synthesis import Segment, Voiced, current_segment
 from antiphon.runtime.ticker import Ticker
+from antiphon.streams import closing
 from antiphon.transport import AudioOutput
 from antiphon.tts import SynthesizedAudio
 
@@ -167,12 +168,8 @@ class Playout:
                 if inspect.isawaitable(source):
                     source = await source
             if source is not None:
-                try:
+                async with closing(source):
                     await self._fill(segment, source)
-                finally:
-                    close = getattr(source, "aclose", None)
-                    if close is not None:
-                        await close()
         except Exception as error:
             segment.failed = True
             logger.error("agent %r: speech synthesis failed: %s", segment.agent, error, exc_info=error)

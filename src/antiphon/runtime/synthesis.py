@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING
 from antiphon.audio import AudioFrame, Resampler
 from antiphon.core.playout import PlayoutLedger
 from antiphon.runtime.feed import TextFeed
+from antiphon.streams import closing
 from antiphon.text import SpeechText
 from antiphon.transport import AudioOutput
-from antiphon.tts import TTS, SynthesizedAudio, closing
+from antiphon.tts import TTS, SynthesizedAudio
 
 if TYPE_CHECKING:
     from antiphon.runtime.playout import Playout

@@ -12,6 +12,8 @@ import logging
 from collections.abc import AsyncIterator
 from typing import Any, Generic, TypeVar
 
+from antiphon.streams import closing
+
 logger = logging.getLogger("antiphon")
 
 T = TypeVar("T")
@@ -61,13 +63,9 @@ class Attempt(Generic[T]):
 
     async def _run(self, source: AsyncIterator[T]) -> None:
         try:
-            try:
+            async with closing(source):
                 async for item in source:
                     await self._items.put(item)
-            finally:
-                close = getattr(source, "aclose", None)
-                if close is not None:
-                    await close()
         except Exception as error:
             self._error = error
         await self._items.put(None)
