@@ -132,7 +132,7 @@ _EVENTS = [
         "there is no such event; a recogniser that fails gives an error event",
         "UserTranscriptionTimeoutEvent OverlappingSpeechEvent",
     ),
-    *_not("there is no limit on the caller's turn; interrupt from a timer of yours", "UserTurnExceededEvent"),
+    _as("UserTurnExceededEvent", "events:UserTurnExceededEvent", "transcript is the whole turn; words are not counted"),
     *_not("listen to conversation_item_added: replies for updates are messages like others", "ToolReplyUpdated"),
 ]
 
@@ -148,7 +148,7 @@ _RUN_RESULT = [
         "RunResult RunAssert RunEvent EventAssert EventRangeAssert ChatMessageEvent FunctionCallEvent",
         "FunctionCallOutputEvent AgentHandoffEvent",
     ),
-    _as("mock_tools", "run_result:mock_tools", "a context manager only; there is no session="),
+    _as("mock_tools", "run_result:mock_tools"),
 ]
 
 _AGENTS = [
