@@ -560,37 +560,24 @@ class Application:
         """The context of a run."""
         return RunContext(self.session, run)
 
-    def _call_of(self, command: Emit) -> tuple[Run, FunctionCall] | None:
-        run = self.running.tools.get(command.run)
-        return None if run is None else (run, _function_call(run.call))
-
     def _tool_event(self, command: Emit, name: str, make: Callable[[FunctionCall], Any]) -> None:
-        if self.events.listened(name) and (found := self._call_of(command)) is not None:
-            self.events.emit(name, make(found[1]))
+        if self.events.listened(name) and (run := self.running.tools.get(command.run)) is not None:
+            self.events.emit(name, make(_function_call(run.call)))
+
+    def _tool_progress(
+        self, command: Emit, make: Callable[[FunctionCall], ToolCallStarted | ToolCallUpdated | ToolCallEnded]
+    ) -> None:
+        self._tool_event(command, "tool_execution_updated", lambda call: ToolExecutionUpdatedEvent(update=make(call)))
 
     def _tool_started(self, command: Emit) -> None:
-        self._tool_event(
-            command,
-            "tool_execution_updated",
-            lambda call: ToolExecutionUpdatedEvent(update=ToolCallStarted(function_call=call)),
-        )
+        self._tool_progress(command, lambda call: ToolCallStarted(function_call=call))
 
     def _tool_updated(self, command: Emit) -> None:
-        self._tool_event(
-            command,
-            "tool_execution_updated",
-            lambda call: ToolExecutionUpdatedEvent(update=ToolCallUpdated(call_id=call.call_id, message=command.value)),
-        )
+        self._tool_progress(command, lambda call: ToolCallUpdated(call_id=call.call_id, message=command.value))
 
     def _tool_ended(self, command: Emit) -> None:
         self._tool_event(command, "tool_ended", lambda call: ToolEndedEvent(function_call=call, status=command.value))
-        self._tool_event(
-            command,
-            "tool_execution_updated",
-            lambda call: ToolExecutionUpdatedEvent(
-                update=ToolCallEnded(call_id=call.call_id, message="", status=command.value)
-            ),
-        )
+        self._tool_progress(command, lambda call: ToolCallEnded(call_id=call.call_id, message="", status=command.value))
 
     def _tool_dropped(self, command: Emit) -> None:
         self._tool_event(command, "tool_dropped", lambda call: ToolDroppedEvent(function_call=call))

@@ -89,8 +89,7 @@ class AgentSession(EventEmitter, Generic[Userdata]):
     Events (`session.on(name, callback)`): agent_state_changed, user_state_changed, user_input_transcribed,
     agent_output_transcribed, conversation_item_added, speech_created, function_tools_executed,
     tool_execution_updated, tool_dropped, tool_adopted, tool_ended, agent_false_interruption, user_turn_exceeded,
-    turn_metrics, error, close. Their
-    objects are in `antiphon.events`.
+    turn_metrics, error, close. Their objects are in `antiphon.events`.
     """
 
     def __init__(
@@ -334,7 +333,7 @@ class AgentSession(EventEmitter, Generic[Userdata]):
 
     @property
     def user_state(self) -> UserState:
-        """Listening or speaking."""
+        """listening, speaking, or away: silent for `user_away_timeout` seconds while nothing was said to them."""
         return self._application.user_state
 
     @property
@@ -596,8 +595,7 @@ class AgentSession(EventEmitter, Generic[Userdata]):
 
         `drain`: what is being said and done is finished first. May be called twice.
         """
-        driver = self._driver
-        if driver is not None and not driver.is_closed:
+        if self.is_running:
             self._in_loop("shutdown", lambda d: d.report(CloseRequested(drain, reason.value)))
 
     async def aclose(self, *, reason: CloseReason = CloseReason.USER_INITIATED) -> None:
