@@ -11,6 +11,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import AsyncIterable, AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from antiphon.audio import AudioFrame
@@ -21,6 +22,7 @@ from antiphon.errors import UsageError
 from antiphon.llm import ChatChunk, FunctionToolCall
 from antiphon.options import ModelSettings, ToolPolicy
 from antiphon.runtime.feed import SoundFeed
+from antiphon.streams import closing
 from antiphon.tools.function import AnyFunctionTool, PreparedCall, ToolError, is_function_tool, is_raw_function_tool
 from antiphon.tools.latency import latencies
 from antiphon.tools.policy import policy_of
@@ -238,21 +240,26 @@ class Generation:
 
     # -- one response
 
-    async def _generate(self, response: Response, command: Generate, request: ChatContext) -> None:
+    @asynccontextmanager
+    async def _told(self, response: Response) -> AsyncIterator[None]:
+        """Tell the core what became of a response that is made in the block. One that was stopped is closed already."""
         try:
-            tools = self._tools(command)
-            response.one_call = self._host.one_call_at_a_time(command.agent)
-            result = self._host.agent(command.agent).llm_node(request, tools, _settings(command))
-            await self._consume(response, result, tools)
+            yield
             text = await self._whole_text(response)
         except asyncio.CancelledError:
             if not response.stopped:
                 raise
-            return
         except Exception as error:
             self._fail(response, error)
-            return
-        self._finish(response, text)
+        else:
+            self._finish(response, text)
+
+    async def _generate(self, response: Response, command: Generate, request: ChatContext) -> None:
+        async with self._told(response):
+            tools = self._tools(command)
+            response.one_call = self._host.one_call_at_a_time(command.agent)
+            result = self._host.agent(command.agent).llm_node(request, tools, _settings(command))
+            await self._consume(response, result, tools)
 
     def _tools(self, command: Generate) -> list[Any]:
         """A list of the node's own."""
@@ -261,19 +268,10 @@ class Generation:
         return list(self._host.tools_of(command.agent, on_enter=command.on_enter).flatten())
 
     async def _say(self, response: Response, source: str | AsyncIterable[str]) -> None:
-        try:
+        async with self._told(response):
             if not isinstance(source, str):
                 async for piece in source:
                     self._text(response, piece)
-            text = await self._whole_text(response)
-        except asyncio.CancelledError:
-            if not response.stopped:
-                raise
-            return
-        except Exception as error:
-            self._fail(response, error)
-            return
-        self._finish(response, text)
 
     async def _consume(self, response: Response, result: Any, tools: list[Any]) -> None:
         """Take what an `llm_node` gives: nothing, a text, a chunk, or an asynchronous iterable of these."""
@@ -284,7 +282,7 @@ class Generation:
         if isinstance(result, (str, ChatChunk)):
             self._chunk(response, result, tools)
             return
-        try:
+        async with closing(result):
             async for chunk in result:
                 if response.started and type(chunk) is ChatChunk and chunk.usage is None and not response.stopped:
                     delta, segment = chunk.delta, response.segment
@@ -292,10 +290,6 @@ class Generation:
                         segment.push(delta.content)  # the rest of a text, which is most of what comes
                         continue
                 self._chunk(response, chunk, tools)
-        finally:
-            close = getattr(result, "aclose", None)
-            if close is not None:
-                await close()
 
     def _chunk(self, response: Response, chunk: Any, tools: list[Any]) -> None:
         if isinstance(chunk, str):
