@@ -26,7 +26,7 @@ from antiphon.errors import ToolDefinitionError, UsageError
 from antiphon.llm import LLM, ChatChunk
 from antiphon.options import NOT_GIVEN, ModelSettings, NotGivenOr
 from antiphon.stt import STT, SpeechEvent
-from antiphon.tools.function import find_function_tools, is_function_tool, is_raw_function_tool
+from antiphon.tools.function import Tool, find_function_tools, is_function_tool, is_raw_function_tool
 from antiphon.tools.toolset import ToolContext, ToolLike, dedupe_by_id
 from antiphon.tts import TTS
 from antiphon.vad import VAD
@@ -59,6 +59,7 @@ class Enrolment(Protocol):
     def check_number_of(self, tools: Sequence[ToolLike]) -> None: ...
     async def set_up_new(self, tools: Sequence[ToolLike]) -> None: ...
     def close_absent(self, tools: Sequence[ToolLike]) -> None: ...
+    def callable_tools(self) -> list[Tool]: ...
     def completed(self, outcome: Any) -> None: ...
     def changed(self, item: AgentConfigUpdate | None) -> None: ...
 
@@ -206,16 +207,28 @@ class Agent:
     async def update_chat_ctx(self, chat_ctx: ChatContext, *, exclude_invalid_function_calls: bool = True) -> None:
         """Replace what it knows of the conversation. The session's history stays as it is.
 
-        `exclude_invalid_function_calls`: calls of tools that it does not have, and their outputs, are left out.
+        `exclude_invalid_function_calls`: calls of tools that it does not have, and their outputs, are left out. It has
+        the session's tools, too, and those that it can reach through one of its own.
         """
         items = list(chat_ctx.items)
         if exclude_invalid_function_calls:
-            invalid = calls_of_others(items, set(ToolContext(self._tools).function_tools))
+            invalid = calls_of_others(items, self._callable_names(items))
             items = [
                 i for i in items if not isinstance(i, (FunctionCall, FunctionCallOutput)) or i.call_id not in invalid
             ]
         self._items = [item for item in items if item.id != INSTRUCTIONS_ID]
         self._changed(None)
+
+    def _callable_names(self, items: Iterable[ChatItem]) -> set[str]:
+        """Of the tools that were called in `items`, those that its model may call."""
+        from antiphon.tools.proxy import find_tool  # loaded with the first call, not with the name
+
+        if self._enrolment is None:
+            tools = ToolContext.leaving_out_unusable(self._tools)[0].flatten()
+        else:
+            tools = self._enrolment.callable_tools()
+        names = {item.name for item in items if isinstance(item, (FunctionCall, FunctionCallOutput))}
+        return {name for name in names if find_tool(tools, name) is not None}
 
     def _changed(self, item: AgentConfigUpdate | None) -> None:
         if self._enrolment is not None:

@@ -57,7 +57,7 @@ from antiphon.runtime.toolsets import OpenToolsets
 from antiphon.speech_handle import SpeechHandle
 from antiphon.stt import STT
 from antiphon.toolkit.background import task_tools
-from antiphon.tools.function import FunctionTool, RawFunctionTool, ToolFlag
+from antiphon.tools.function import FunctionTool, RawFunctionTool, Tool, ToolFlag
 from antiphon.tools.proxy import with_stand_ins
 from antiphon.tools.toolset import ToolContext, ToolLike
 from antiphon.transport import AudioInput, AudioOutput
@@ -116,6 +116,10 @@ class Enrolled:
     def close_absent(self, tools: Sequence[ToolLike]) -> None:
         """Close the toolsets that the agent has no more."""
         self._application.toolsets.retain(self.id, tools)
+
+    def callable_tools(self) -> list[Tool]:
+        """What the agent's model may call, the session's tools included."""
+        return self._application.tools_of(self.id, on_enter=False).flatten()
 
     def completed(self, outcome: Any) -> None:
         """Tell those who test that a task has its result."""

@@ -11,6 +11,7 @@ import pytest
 from antiphon import (
     Agent,
     AgentSession,
+    FunctionTool,
     RunContext,
     StopResponse,
     ToolError,
@@ -286,6 +287,29 @@ def test_tools_may_be_hidden_from_what_on_enter_says() -> None:
             await session.start(Address(), capture_run=True)
             await session.run(user_input="Main Street 1.")
         assert [len(request.tools) for request in llm.requests] == [0, 1]
+
+    run_virtual(main())
+
+
+def test_a_replaced_context_keeps_the_calls_of_every_tool_that_the_agent_may_call() -> None:
+    def tool(name: str) -> FunctionTool[Any]:
+        @function_tool(name=name)
+        async def work() -> str:
+            """Work."""
+            return name
+
+        return work
+
+    async def main() -> None:
+        agent = Agent(tools=[tool("own"), Toolset(id="set", tools=[tool("of_set")])])
+        names = ["own", "of_set", "of_session"]
+        llm = FakeLLM([Reply(calls=[(name, {}) for name in [*names, "unknown"]]), "Done."])
+        async with AgentSession[Any](llm=llm, tools=[tool("of_session")]) as session:
+            await session.start(agent)
+            await session.run(user_input="Work.")
+            await agent.update_chat_ctx(agent.chat_ctx.copy())
+        kept = [line for line in transcript(agent.chat_ctx) if line.startswith(("output", "error"))]
+        assert kept == [f"output {name}: {name}" for name in names]
 
     run_virtual(main())
 
