@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from antiphon.chat import ChatItem
 from antiphon.core.facts import InterruptibilityChanged, InterruptRequested
 from antiphon.errors import UsageError
-from antiphon.runtime.tool_runner import current_run
+from antiphon.runtime.tool_runner import Run, current_run
 
 if TYPE_CHECKING:
     from antiphon.runtime.driver import Driver
@@ -137,13 +137,26 @@ class SpeechHandle:
         run = current_run.get()
         if run is not None and run.ended:
             run = None
-        if run is not None and run.speech == self.number and not run.in_background and not run.released:
+        if run is not None and self._waits_for(run):
             raise UsageError(
                 f"tool {run.call.name!r} waits for the speech that waits for it ({self.id}). To wait for what was said"
                 " before the call, use `await ctx.wait_for_playout()`."
             )
-        with run.suspended() if run is not None and not run.in_background else nullcontext():
+        with run.awaiting(self.number) if run is not None and not run.in_background else nullcontext():
             await self._wait(self._waiters)
+
+    def _waits_for(self, run: Run) -> bool:
+        """Whether it cannot end before `run`: the call is its own, or of a speech that a tool of its own awaits."""
+        runs = self._driver.tools.running()
+        holding: Run | None = run
+        for _ in range(len(runs) + 1):
+            if holding is None or holding.in_background or holding.released:
+                return False
+            speech = holding.speech
+            if speech == self.number:
+                return True
+            holding = next((other for other in runs if speech in other.awaited), None)
+        return False
 
     async def _wait(self, waiters: list[asyncio.Future[None]]) -> None:
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()

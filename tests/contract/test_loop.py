@@ -737,6 +737,30 @@ def test_a_synchronous_tool_that_takes_too_long_is_left_to_its_thread() -> None:
     run_virtual(main())
 
 
+def test_awaiting_the_speech_that_awaits_ones_own_is_an_error_too() -> None:
+    class Nesting(Agent):
+        @function_tool
+        async def outer(self, ctx: RunContext) -> str:
+            """Outer."""
+            self.above = ctx.speech_handle
+            await self.session.generate_reply(instructions="Go on.", tool_choice="auto")
+            return "outer"
+
+        @function_tool
+        async def inner(self) -> str:
+            """Inner."""
+            with pytest.raises(UsageError, match="'inner' waits for the speech that waits for it"):
+                await self.above
+            return "inner"
+
+    async def main() -> None:
+        llm = FakeLLM([Reply(calls=[("outer", {})]), Reply(calls=[("inner", {})]), "In.", "Out."])
+        session = await converse(Nesting(), "Go.", llm=llm)
+        assert outputs(session) == ["inner", "outer"]
+
+    run_virtual(main())
+
+
 def test_awaiting_the_speech_of_another_is_fine_and_ones_own_is_an_error() -> None:
     class Waiting(Agent):
         @function_tool

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from antiphon.chat import ImageContent
@@ -61,6 +61,19 @@ class Run:
     """It has waited so: what it took says nothing about the next run."""
     ended: bool = False
     """The tool has returned. Tasks that it began and left behind are not it any more."""
+
+    awaited: list[int] = field(default_factory=list)
+    """Speeches that its coroutines wait for."""
+
+    @contextmanager
+    def awaiting(self, speech: int) -> Iterator[None]:
+        """While the block runs the tool waits for a speech."""
+        self.awaited.append(speech)
+        try:
+            with self.suspended():
+                yield
+        finally:
+            self.awaited.remove(speech)
 
     @contextmanager
     def suspended(self) -> Iterator[None]:
