@@ -135,19 +135,14 @@ class FakeLLM(LLM):
         except AssertionError as error:
             _report(f"FakeLLM, request {number}", error)
             raise
-        finished = False
         try:
             async with aclosing(self._deltas(Reply(turn) if isinstance(turn, str) else turn)) as deltas:
                 async for delta in deltas:
                     yield ChatChunk(id=f"response_{number}", delta=delta)
-            finished = True
-            yield ChatChunk(id=f"response_{number}", usage=_usage(request, turn))
-        except Exception:
-            finished = True
+        except (GeneratorExit, asyncio.CancelledError):
+            self.stopped += 1
             raise
-        finally:
-            if not finished:
-                self.stopped += 1
+        yield ChatChunk(id=f"response_{number}", usage=_usage(request, turn))
 
     def _turn(self, request: ChatRequest) -> Turn:
         if callable(self._script):
@@ -473,19 +468,14 @@ class FakeTTS(TTS):
 
     async def synthesize(self, text: str) -> AsyncIterator[SynthesizedAudio]:
         self.said.append(text.strip())
-        finished = False
         try:
             await asyncio.sleep(self._ttfb)
             async with aclosing(self._chunks(text)) as chunks:
                 async for audio in chunks:
                     yield audio
-            finished = True
-        except Exception:
-            finished = True
+        except (GeneratorExit, asyncio.CancelledError):
+            self.stopped += 1
             raise
-        finally:
-            if not finished:
-                self.stopped += 1
 
     async def _chunks(self, text: str) -> AsyncGenerator[SynthesizedAudio, None]:
         fails = self._fail_on is not None and self._fail_on in text
