@@ -339,6 +339,35 @@ def test_under_protection_one_reply_answers_tool_and_caller() -> None:
     assert d.core.idle
 
 
+def test_one_reply_answers_both_also_if_the_call_returns_while_the_caller_still_speaks() -> None:
+    for effect in ("unsaid", "writes"):
+        d = working(effect)
+        run = d.last(RunTool).run
+        if effect == "unsaid":
+            d.tell(InterruptionsDisallowed(run))
+        d.tell(UserSpeechStarted())
+        d.returns("booked", run=run)
+        d.tell(Transcribed("by the window", True), UserSpeechEnded()).wait(3.0)
+        assert d.context() == ["user: go", "call work c1", "output booked", "user: by the window"]
+        assert d.last(Generate).unheard == ("c1",)
+        d.model("Booked, by the window.")
+        d.played()
+        assert not [g for g in d.all(Generate) if g.delivery] and d.core.idle
+
+
+def test_a_result_whose_second_telling_is_cut_is_still_delivered() -> None:
+    d = working("writes")
+    d.tell(UserSpeechStarted())
+    d.returns("booked", run=d.last(RunTool).run)
+    d.tell(Transcribed("by the window", True), UserSpeechEnded()).wait(3.0)
+    d.model("Booked, by the window.")
+    d.types("wait")
+    d.tell(PlayoutFinished(d.last(StopPlayout).segment, "Booked"))
+    d.model("I wait.")
+    d.played()
+    assert d.last(Generate).delivery
+
+
 def test_under_protection_the_audio_is_not_cut() -> None:
     d = working(text="Booking it now.")
     d.tell(InterruptionsDisallowed(d.last(RunTool).run))

@@ -606,6 +606,8 @@ class Floor:
         agent = speech.frame.agent
         for turn in self.owed:
             self.carry(turn, agent)
+        answered = {turn.id for turn in self.owed}
+        speech.made_for += [o.id for o in self.offers.in_frame(speech.frame) if not answered.isdisjoint(o.turns)]
         speech.turns += self.owed
         self.owed = []
 
@@ -651,6 +653,7 @@ class Floor:
         for call in untold:
             offer = self.offer(call, speech.frame, final=True, covered=speech.heard)
             offer.notes += speech.said
+            offer.turns += [turn.id for turn in speech.turns if turn in self.owed]
 
     def request_handoff(self, frame: Frame, handoff: Handoff) -> None:
         """Another agent is to take the frame over. The first wish wins."""

@@ -40,6 +40,8 @@ class Offer:
     tries: int = 0
     covered: bool = False
     """A reply built with it was heard; perhaps it told it."""
+    turns: list[int] = field(default_factory=list)
+    """The caller's turns that it belongs to, if they are to be answered once more: that reply is made for it, too."""
     notes: list[Note] = field(default_factory=list)
     """What there is to tell, and what was heard of replies built with it: perhaps it was told there."""
 

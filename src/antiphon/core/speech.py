@@ -177,7 +177,7 @@ class Speech:
     carried: list[int] = field(default_factory=list)
     """Offers that its requests carried."""
     made_for: list[int] = field(default_factory=list)
-    """For a delivery: the offers it was made for."""
+    """The offers it was made for: all that it carries if it is a delivery, else those of the turns that it answers."""
     writes: list[tuple[int, OpenCall]] = field(default_factory=list)
     """Calls that changed the world and whose result nobody has heard yet, with the round that closed them."""
     half_told: list[OpenCall] = field(default_factory=list)
