@@ -6,6 +6,7 @@ Below: `pursue`, `redo`, `speak`. Above: `turns`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from antiphon.providers.standin import redo, speak
 from antiphon.providers.standin.aim import disputed
@@ -29,13 +30,7 @@ def conversational(
     state: State, said: Utterance, ranked: Sequence[Match], new: dict[str, dict[str, Fill]]
 ) -> Step | None:
     """Turns that no tool is needed for; None if it is not such a turn."""
-    keep = Step(
-        goal=state.goal,
-        asked=state.asked,
-        read_back=state.read_back,
-        offer=state.offer,
-        offered_tool=state.offered_tool,
-    )
+    stays = state.stays()
     wanted = bool(ranked) and ranked[0].asked_for and ranked[0].act >= 1.0
     if said.takes_back and (step := _taken_back(state, said, wanted=wanted)) is not None:
         return step
@@ -58,20 +53,20 @@ def conversational(
         if said.polarity == "no":
             return Step(say=f"No problem. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
     if said.intent is Intent.SMALL_TALK:
-        return _again(keep, f"I'm doing well, thank you. {_open_question(state) or 'How can I help you?'}")
+        return replace(stays, say=f"I'm doing well, thank you. {_open_question(state) or 'How can I help you?'}")
     if said.intent is Intent.REPEAT:
-        return _again(keep, state.last_said or "How can I help you?")
+        return replace(stays, say=state.last_said or "How can I help you?")
     if said.intent is Intent.HELP and not wanted:
         open_question = _open_question(state) or "What would you like to do?"
-        return _again(keep, f"{speak.capabilities(list(state.tools.values()))} {open_question}")
+        return replace(stays, say=f"{speak.capabilities(list(state.tools.values()))} {open_question}")
     if said.intent is Intent.WAIT:
-        return _again(keep, "Of course, take your time.")
+        return replace(stays, say="Of course, take your time.")
     if said.intent is Intent.RETRY or (state.offer is Offer.RETRY and said.polarity == "yes" and not said.mentions):
         last = state.last_call
         if last is not None and last.tool in state.tools and not any(new.values()):
             return pursue(state, state.tools[last.tool], said)
     if said.intent is Intent.GREETING and not said.mentions and not wanted:
-        return _again(keep, f"Hello! {_open_question(state) or 'How can I help you?'}")
+        return replace(stays, say=f"Hello! {_open_question(state) or 'How can I help you?'}")
     if state.offer is Offer.TOOL and said.polarity == "no" and not any(new.values()) and not wanted and not _firm(said):
         return Step(say=f"No problem. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
     concluding = _conclusion(state, said)
@@ -109,17 +104,6 @@ def _taken_back(state: State, said: Utterance, *, wanted: bool) -> Step | None:
     if _firm(said):
         return farewell(state)
     return Step(say=f"{text} {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
-
-
-def _again(keep: Step, text: str) -> Step:
-    return Step(
-        say=text,
-        goal=keep.goal,
-        asked=keep.asked,
-        read_back=keep.read_back,
-        offer=keep.offer,
-        offered_tool=keep.offered_tool,
-    )
 
 
 _FIRM = phrases("farewells, firm")
@@ -181,13 +165,6 @@ def lost(state: State, said: Utterance) -> Step:
         return Step(say=f"You're welcome. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
     if state.goal is None and not said.question and _has_all(state, said):
         return Step(say=f"Thank you, I have that already. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
-    keep = Step(
-        goal=state.goal,
-        asked=state.asked,
-        read_back=state.read_back,
-        offer=state.offer,
-        offered_tool=state.offered_tool,
-    )
     goal = state.tools.get(state.goal or "")
     slots = [s for s in goal.slots if s.name in state.asked][:2] if goal is not None else []
     if state.running() and goal is None:
@@ -207,10 +184,7 @@ def lost(state: State, said: Utterance) -> Step:
         text = f"I'm afraid I can't help with that. {speak.capabilities(tools)} What would you like to do?"
     else:
         text = "Sorry, I didn't get that. How can I help you?"
-    return Step(
-        say=text, goal=keep.goal, asked=keep.asked, read_back=keep.read_back, offer=keep.offer,
-        offered_tool=keep.offered_tool, missed=True,
-    )  # fmt: skip
+    return replace(state.stays(), say=text, missed=True)
 
 
 def _has_all(state: State, said: Utterance) -> bool:

@@ -122,6 +122,16 @@ class State:
     negative: bool = False
     """The last result said that there is nothing."""
 
+    def stays(self) -> Step:
+        """A step that changes nothing: what was asked, read back and offered still stands."""
+        return Step(
+            goal=self.goal,
+            asked=self.asked,
+            read_back=self.read_back,
+            offer=self.offer,
+            offered_tool=self.offered_tool,
+        )
+
     def asked_kinds(self) -> frozenset[Kind]:
         """The kinds of value that the last question was about."""
         return frozenset(slot.kind for tool in self.tools.values() for slot in tool.slots if slot.name in self.asked)

@@ -136,8 +136,7 @@ def deliver(state: State, calls: Sequence[Called]) -> Step:
     """Tell results of background calls that were not told yet; say nothing if all were."""
     fresh = [call for call in calls if untold(call)]
     if not fresh:
-        return Step(goal=state.goal, asked=state.asked, read_back=state.read_back, offer=state.offer,
-                    offered_tool=state.offered_tool)  # fmt: skip
+        return state.stays()
     return answer(state, fresh)
 
 
