@@ -236,15 +236,16 @@ def test_markup_is_neither_spoken_nor_kept_but_the_raw_text_is() -> None:
     run_virtual(main())
 
 
+class Shouting(Agent):
+    def tts_node(self, text: AsyncIterable[str], model_settings: ModelSettings) -> Any:
+        async def louder() -> AsyncIterator[str]:
+            async for piece in text:
+                yield piece.upper()
+
+        return Agent.default.tts_node(self, louder(), model_settings)
+
+
 def test_words_that_a_tts_node_changes_are_those_that_count() -> None:
-    class Shouting(Agent):
-        def tts_node(self, text: AsyncIterable[str], model_settings: ModelSettings) -> Any:
-            async def louder() -> AsyncIterator[str]:
-                async for piece in text:
-                    yield piece.upper()
-
-            return Agent.default.tts_node(self, louder(), model_settings)
-
     async def main() -> None:
         llm = FakeLLM(["It is noon."])
         async with Call(llm, []) as call:
@@ -261,14 +262,7 @@ def test_words_that_a_tts_node_changes_are_those_that_count() -> None:
 def test_a_slow_voice_does_not_delay_what_the_tools_say() -> None:
     asked: list[float] = []
 
-    class Shouting(Agent):
-        def tts_node(self, text: AsyncIterable[str], model_settings: ModelSettings) -> Any:
-            async def louder() -> AsyncIterator[str]:
-                async for piece in text:
-                    yield piece.upper()
-
-            return Agent.default.tts_node(self, louder(), model_settings)
-
+    class Looking(Shouting):
         @function_tool
         async def look(self) -> str:
             """Look."""
@@ -278,7 +272,7 @@ def test_a_slow_voice_does_not_delay_what_the_tools_say() -> None:
     async def main() -> None:
         llm = FakeLLM([Reply("One sentence. Another one. And a third one.", [("look", {})]), "Found."])
         async with Call(llm, [], tts=FakeTTS(ttfb=1.0, speed=1.0)) as call:
-            await call.begin(Shouting())
+            await call.begin(Looking())
             await call.session.generate_reply(user_input="Look.")
             assert len(llm.requests) == 2 and asked[0] < 1.0
             assert len(call.speaker.sounds) >= 1 and call.said[-1] == "FOUND."
