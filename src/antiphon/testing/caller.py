@@ -174,16 +174,53 @@ class CallerSTT(STT):
 _LOOK = RATE // 100  # samples from one look at the loudness to the next
 
 
+class Ear:
+    """Reads the words of a `Caller` in their sound."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+        self._heard = 0
+        """The loudness at the last look."""
+        self.position = 0
+        """Samples heard."""
+
+    def hear(self, frame: AudioFrame) -> list[tuple[int, str]]:
+        """The words that end in this sound, and where, in samples of all that was heard."""
+        if not self._heard and is_silent(frame.data):
+            self.position += frame.samples_per_channel
+            return []
+        if frame.sample_rate != RATE:
+            raise UsageError(f"Ear: expected the caller's own sound at {RATE} Hz, got {frame.sample_rate} Hz")
+        samples = memoryview(frame.data).cast("h")
+        words: list[tuple[int, str]] = []
+        for at in range(0, len(samples), _LOOK):
+            loudness = abs(samples[min(at + _LOOK // 2, len(samples) - 1)])
+            if loudness != self._heard:
+                words += self._ended(self.position + at)
+                self._heard = loudness
+        self.position += len(samples)
+        return words
+
+    def end(self) -> list[tuple[int, str]]:
+        """Nothing follows: the word that sounds, if one does, has ended."""
+        return self._ended(self.position)
+
+    def forget(self) -> None:
+        """The word that sounds is lost."""
+        self._heard = 0
+
+    def _ended(self, at: int) -> list[tuple[int, str]]:
+        number = self._heard - _FIRST
+        return [(at, self._caller.vocabulary[number])] if 0 <= number < len(self._caller.vocabulary) else []
+
+
 class _Stream(STTStream):
     """One call's recognition by a `CallerSTT`."""
 
     def __init__(self, stt: CallerSTT) -> None:
         self._stt = stt
         self._loop = asyncio.get_running_loop()
-        self._pushed = 0
-        """Samples."""
-        self._now_heard = 0
-        """The loudness at the last look."""
+        self._ear = Ear(stt.caller)
         self._heard: deque[tuple[int, str]] = deque()
         """Words whose end was heard, and where it was, in samples; not yet in a transcript."""
         self._understood: list[str] = []
@@ -203,28 +240,13 @@ class _Stream(STTStream):
             return
         if self._stt.faults and self._loop.time() >= self._stt.faults[0].at:
             self._fail(self._stt.faults.popleft())
-        if self._now_heard or not is_silent(frame.data):
-            self._listen(frame)
-        else:
-            self._pushed += frame.samples_per_channel
+        self._hear(self._ear.hear(frame))
         if self._heard:
-            self._understand(self._pushed - round(self._stt.lag * RATE))
+            self._understand(self._ear.position - round(self._stt.lag * RATE))
 
-    def _listen(self, frame: AudioFrame) -> None:
-        if frame.sample_rate != RATE:
-            raise UsageError(f"CallerSTT: expected the caller's own sound at {RATE} Hz, got {frame.sample_rate} Hz")
-        samples = memoryview(frame.data).cast("h")
-        for at in range(0, len(samples), _LOOK):
-            loudness = abs(samples[min(at + _LOOK // 2, len(samples) - 1)])
-            if loudness != self._now_heard:
-                self._word_ended(self._pushed + at)
-                self._now_heard = loudness
-        self._pushed += len(samples)
-
-    def _word_ended(self, at: int) -> None:
-        number = self._now_heard - _FIRST
-        if 0 <= number < len(self._stt.caller.vocabulary) and self._loop.time() >= self._stalled_until:
-            self._heard.append((at, self._stt.caller.vocabulary[number]))
+    def _hear(self, words: Iterable[tuple[int, str]]) -> None:
+        if self._loop.time() >= self._stalled_until:
+            self._heard += words
 
     def _understand(self, up_to: int) -> None:
         before = len(self._understood)
@@ -238,7 +260,7 @@ class _Stream(STTStream):
             self._events.give(ProviderError("CallerSTT: told to fail", provider="testing.CallerSTT"))
         else:
             self._stalled_until = self._loop.time() + fault.duration
-            self._now_heard = 0
+            self._ear.forget()
             self._heard.clear()
             self._understood.clear()
 
@@ -254,7 +276,7 @@ class _Stream(STTStream):
     def end_input(self) -> None:
         if not self._closed and not self._input_ended:
             self._input_ended = True
-            self._word_ended(self._pushed)
+            self._hear(self._ear.end())
             self._finalize(self._stt.delay)
             self._give(self._stt.delay, None)
 

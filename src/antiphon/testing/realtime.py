@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -34,9 +34,11 @@ from antiphon.realtime import (
     TextDelta,
 )
 from antiphon.testing.audio import speech
+from antiphon.testing.caller import Caller, Ear
 from antiphon.testing.fakes import Fail, FakeVAD, Hang, Reply, ScriptExhausted
 from antiphon.testing.history import transcript
 from antiphon.testing.outlet import Outlet
+from antiphon.text import word_spans
 from antiphon.tools.function import Tool
 from antiphon.vad import SpeechEnded
 
@@ -68,6 +70,16 @@ class RealtimeRequest:
     tool_choice: ToolChoice | None
     conversation: list[str]
     """What the model knew, as lines (see `transcript`)."""
+    session_instructions: str = ""
+    """Those of the session, beside which `instructions` count."""
+    items: Sequence[ChatItem] = ()
+    """What the model knew."""
+    tools: Sequence[Tool] = ()
+    """Those that it may call."""
+
+
+RealtimeScript: TypeAlias = Iterable[RealtimeTurn] | Callable[[RealtimeRequest], RealtimeTurn]
+"""What the model does, in order, or as a function of what it is asked."""
 
 
 @dataclass(slots=True)
@@ -81,19 +93,20 @@ class _Answer:
 class FakeRealtimeModel(RealtimeModel):
     """A model that answers by a script and hears what it is told to hear.
 
-    `script` has one turn for each response, asked for or not. `hears` has the words of each turn of the caller; turns
-    beyond it are "". `ttft`: seconds to the first sound of a response. It speaks `speed` times as fast as it sounds.
-    `silence`: seconds of silence after which it ends the caller's turn, if it does; the words come `delay` seconds
-    later. `stubborn`: it answers results of tools also where no answer is wanted.
+    `script` has one turn for each response, asked for or not, or is a function of the request. `hears` has the words of
+    each turn of the caller; turns beyond it are "". A `Caller` there is understood by the sound. `ttft`: seconds to the
+    first sound of a response. It speaks `speed` times as fast as it sounds. `silence`: seconds of silence after which
+    it ends the caller's turn, if it does; the words come `delay` seconds later. `stubborn`: it answers results of tools
+    also where no answer is wanted.
     """
 
     model = "fake"
 
     def __init__(
         self,
-        script: Iterable[RealtimeTurn] = (),
+        script: RealtimeScript = (),
         *,
-        hears: Iterable[str] = (),
+        hears: Iterable[str] | Caller = (),
         capabilities: RealtimeCapabilities | None = None,
         ttft: float = 0.1,
         speed: float = 10.0,
@@ -102,9 +115,13 @@ class FakeRealtimeModel(RealtimeModel):
         stubborn: bool = False,
     ) -> None:
         self.capabilities = capabilities or RealtimeCapabilities()
-        self.script = list(script)
-        """Turns that were not used yet."""
-        self.hears = list(hears)
+        self.script: list[RealtimeTurn] = [] if callable(script) else list(script)
+        """Turns that were not used yet. Empty where a function makes them."""
+        self.respond = script if callable(script) else None
+        """Makes the turns."""
+        self.hears: list[str] = [] if isinstance(hears, Caller) else list(hears)
+        self.caller = hears if isinstance(hears, Caller) else None
+        """Whose sound is understood."""
         self.sessions: list[FakeRealtimeSession] = []
         """All that were opened, oldest first."""
         self.requests: list[RealtimeRequest] = []
@@ -149,6 +166,9 @@ class FakeRealtimeSession(RealtimeSession):
         self._requests = 0
         self._heard = False
         """Sound came since the last turn."""
+        self._ear = None if model.caller is None else Ear(model.caller)
+        self._words: list[str] = []
+        """Those that the ear heard since the last turn."""
         self._items = 0
         self._messages: dict[str, tuple[ChatMessage, str]] = {}
         """By response: what was said in it, and all of its text."""
@@ -160,6 +180,8 @@ class FakeRealtimeSession(RealtimeSession):
             return
         self.pushed += frame.duration
         self._heard = self._heard or frame.data.count(0) != len(frame.data)
+        if self._ear is not None:
+            self._words += (word for _, word in self._ear.hear(frame))
         if not self._can.turn_detection:
             return
         for event in self._vad.push(frame):
@@ -177,7 +199,7 @@ class FakeRealtimeSession(RealtimeSession):
         self._heard = False
         self._items += 1
         item_id = f"item_{self._items}"
-        words = self._model.hears.pop(0) if self._model.hears else ""
+        words = self._take_words()
         self.chat_ctx.add_message(role="user", content=f"({words})")
         self._give(InputCommitted(item_id, answered))
         if self._can.user_transcription:
@@ -185,8 +207,17 @@ class FakeRealtimeSession(RealtimeSession):
         if answered:
             self._ask(None, None, None)
 
+    def _take_words(self) -> str:
+        if self._ear is None:
+            return self._model.hears.pop(0) if self._model.hears else ""
+        words, self._words = self._words, []
+        return " ".join(words)
+
     def clear_audio(self) -> None:
         self._heard = False
+        self._words.clear()
+        if self._ear is not None:
+            self._ear.forget()
 
     # -- what it knows
 
@@ -242,14 +273,23 @@ class FakeRealtimeSession(RealtimeSession):
         if not self._waiting or self.closed:
             return
         request, instructions, choice = self._waiting.pop(0)
-        self._model.requests.append(RealtimeRequest(request is None, instructions, choice, transcript(self.chat_ctx)))
+        asked = RealtimeRequest(
+            request is None,
+            instructions,
+            choice,
+            transcript(self.chat_ctx),
+            self.instructions,
+            list(self.chat_ctx.items),
+            self.tools,
+        )
+        self._model.requests.append(asked)
         number = len(self._model.requests)
         answer = self._active = _Answer(f"response_{number}", request)
-        if not self._model.script:
+        if not self._model.script and self._model.respond is None:
             error = ScriptExhausted(f"FakeRealtimeModel: the script has no turn for response {number}")
             asyncio.get_running_loop().call_exception_handler({"message": "FakeRealtimeModel", "exception": error})
             self._model.script.append("")
-        turn = self._model.script.pop(0)
+        turn = self._model.script.pop(0) if self._model.respond is None else self._model.respond(asked)
         self._give(ResponseStarted(answer.id, request))
         answer.task = asyncio.get_running_loop().create_task(self._answer(answer, turn), name="FakeRealtimeModel")
 
@@ -313,7 +353,8 @@ class FakeRealtimeSession(RealtimeSession):
         self.truncated.append((response_id, audio_end))
         message, text = self._messages.get(response_id, (None, ""))
         if message is not None:
-            message.content = [text[: round(audio_end * PACE)]]
+            heard = [end for begin, end in word_spans(text) if (begin + end) / 2 < audio_end * PACE]
+            message.content = [text[: heard[-1]] if heard else ""]
 
     # -- events
 

@@ -23,6 +23,7 @@ from typing import Any, Self
 from antiphon.agent import Agent
 from antiphon.audio import AudioFrame
 from antiphon.llm import LLM
+from antiphon.realtime import RealtimeModel
 from antiphon.session import AgentSession
 from antiphon.stt import STT
 from antiphon.testing.audio import FakeSpeaker, Sound, stereo
@@ -37,27 +38,29 @@ class SimulatedCall:
     """A session with a caller at the other end, and both ends recorded.
 
     `llm` is the model, most often a `FakeLLM`. Without others, the caller is understood by a `CallerSTT` and answered
-    with the voice of a `FakeTTS`. `options` are those of `AgentSession`. Leaving the block ends the call.
+    with the voice of a `FakeTTS`; a model that hears and speaks, such as a `FakeRealtimeModel` that `hears` the caller,
+    is alone. `options` are those of `AgentSession`. Leaving the block ends the call.
 
     A call is the same every time: how long tools took in calls before it is forgotten when it starts.
     """
 
     def __init__(
         self,
-        llm: LLM,
+        llm: LLM | RealtimeModel,
         *,
         caller: Caller | None = None,
         stt: STT | None = None,
         tts: TTS | None = None,
         **options: Any,
     ) -> None:
+        is_alone = isinstance(llm, RealtimeModel)
         self.caller = caller or Caller()
         self.speaker = FakeSpeaker(sample_rate=RATE)
         self.session = AgentSession[Any](
             llm=llm,
-            stt=stt or CallerSTT(self.caller),
-            tts=tts or FakeTTS(sample_rate=RATE),
-            vad=options.pop("vad", None) or FakeVAD(),
+            stt=stt or (None if is_alone else CallerSTT(self.caller)),
+            tts=tts or (None if is_alone else FakeTTS(sample_rate=RATE)),
+            vad=options.pop("vad", None) or (None if is_alone else FakeVAD()),
             **options,
         )
         self.pending: list[Sound] = []
@@ -67,12 +70,12 @@ class SimulatedCall:
         self._end: float | None = None
         self.session.once("close", lambda _: self._close())
 
-    async def start(self, agent: Agent) -> None:
-        """Put the agent on the line."""
+    async def start(self, agent: Agent, *, room: Any = None) -> None:
+        """Put the agent on the line. `room`: where the call takes place, if it has keys that the caller may press."""
         latencies.clear()
         self._begin = asyncio.get_running_loop().time()
         self.caller.microphone.after_frame = self._look
-        await self.session.start(agent, input=self.caller.microphone, output=self.speaker)
+        await self.session.start(agent, room=room, input=self.caller.microphone, output=self.speaker)
         self._look()
 
     async def settled(self, *, quiet: float = 0.0) -> None:
