@@ -279,6 +279,17 @@ def test_a_sound_too_short_to_interrupt_is_no_turn() -> None:
     assert not d.all(CommitAudio) and not d.all(StopPlayout)
 
 
+def test_a_sound_that_interrupted_is_a_turn_however_short_it_proves_to_be() -> None:
+    d = Dialogue(**LISTENING)
+    d.say()
+    d.voice("Once upon a time there was a king.")
+    d.tell(PlayoutStarted(d.last(Play).segment), UserSpeechStarted()).wait(0.5)
+    assert d.all(StopPlayout)
+    d.played(d.last(Play).segment, "Once")
+    d.tell(UserSpeechEnded(silence=0.2)).wait(2.0)
+    assert d.all(CommitAudio)
+
+
 def test_a_turn_that_came_during_a_handoff_is_asked_about_at_once() -> None:
     d = Hearing(hooks=False)
     d.tell(HookReturned(d.last(RunHook).hook))

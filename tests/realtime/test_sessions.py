@@ -23,6 +23,7 @@ from antiphon.chat import ChatContext, ChatMessage, FunctionCall, FunctionCallOu
 from antiphon.errors import ProviderConnectionError, ProviderError, UsageError
 from antiphon.realtime import RealtimeCapabilities, RealtimeSetup
 from antiphon.testing import (
+    Caller,
     Fail,
     FakeLLM,
     FakeMicrophone,
@@ -31,6 +32,7 @@ from antiphon.testing import (
     FakeVAD,
     Hang,
     Reply,
+    SimulatedCall,
     check_pairs,
     run_virtual,
     transcript,
@@ -722,5 +724,48 @@ def test_what_the_model_says_while_the_caller_goes_on_is_replaced() -> None:
             await asyncio.sleep(4.0)
             assert call.lines[-1] == "assistant: For two, tomorrow."
             assert call.lines[:2] == ["user: a table", "user: for two, tomorrow"]
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("listens_only", [False, True])
+def test_a_turn_that_begins_before_a_handoff_is_heard_whole_by_the_next_agent(listens_only: bool) -> None:
+    class Host(Agent):
+        @function_tool
+        async def transfer(self) -> Agent:
+            """Transfer."""
+            await asyncio.sleep(1.0)
+            return Agent()
+
+    async def main() -> None:
+        caller = Caller()
+        capabilities = LISTENS_ONLY if listens_only else RealtimeCapabilities()
+        script: list[RealtimeTurn] = [Reply("", [("transfer", {})]), "A table for two.", "As you like."]
+        model = FakeRealtimeModel(script, hears=caller, capabilities=capabilities)
+        async with SimulatedCall(model, caller=caller, vad=FakeVAD() if listens_only else None) as call:
+            await call.start(Host())
+            call.session.submit_user_turn("Who takes reservations?")
+            await asyncio.sleep(0.5)
+            await caller.says("I need a table for two")  # the transfer is made in the middle of it
+            await call.settled()
+            said = [m.text_content for m in call.session.history.messages() if m.role == "user"]
+            assert said == ["Who takes reservations?", "I need a table for two"]
+            assert len(model.sessions) == 2
+
+    run_virtual(main())
+
+
+def test_what_is_said_while_a_broken_session_is_opened_anew_is_heard_by_the_new_one() -> None:
+    async def main() -> None:
+        caller = Caller()
+        model = FakeRealtimeModel(["A table for two."], hears=caller)
+        async with SimulatedCall(model, caller=caller) as call:
+            await call.start(Agent())
+            await asyncio.sleep(1.0)
+            model.sessions[0].hang_up()
+            await asyncio.sleep(0.1)
+            await caller.says("I need a table for two")
+            await call.settled()
+            assert transcript(call.session.history) == ["user: I need a table for two", "assistant: A table for two."]
 
     run_virtual(main())

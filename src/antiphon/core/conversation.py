@@ -414,6 +414,7 @@ class Conversation:
         if floor.line.advance(now):
             self._interrupt_top()
             floor.line.clear_doubt()
+            floor.turn.over_agent = False  # it has the word now: what it says is a turn, however short
         if floor.shields:
             for speech in floor.shields.expired(now):
                 if not floor.is_shielded(speech):

@@ -41,6 +41,7 @@ from antiphon.realtime import (
     SpeechStopped,
     TextDelta,
 )
+from antiphon.runtime.turn_sound import TurnSound
 
 if TYPE_CHECKING:
     from antiphon.runtime.driver import Driver
@@ -105,6 +106,7 @@ class Realtime:
         self._retired: list[Link] = []
         """Links of agents that have left, which wait for words."""
         self._current: Link | None = None
+        self._turn_sound = TurnSound()
         self._ended = False
 
     def link(self, agent: str) -> Link | None:
@@ -115,10 +117,17 @@ class Realtime:
         return link
 
     def listen_for(self, agent: str, staying: Collection[str] = ()) -> None:
-        """The caller speaks to this agent now. Links of agents that are neither this one nor `staying` are closed."""
-        self._current = self.link(agent)
+        """The caller speaks to this agent now. Links of agents that are neither this one nor `staying` are closed.
+
+        A turn that has begun goes on with this agent.
+        """
+        before, self._current = self._current, self.link(agent)
+        if before is not None and before is not self._current:
+            before.clear_audio()
         if self._current is not None:
             self._current.open()
+            if before is not self._current:
+                self._current.catch_up()
         for other in [other for other in self._links if other != agent and other not in staying]:
             retired = self._links.pop(other)
             self._retired = [link for link in self._retired if not link.closed]
@@ -128,12 +137,25 @@ class Realtime:
     def push(self, frame: AudioFrame) -> None:
         """The caller's sound."""
         if self._current is not None:
+            # Where only the model can tell what is voice, all that it misses may be.
+            may_be_voice = self._driver.recognition.hears_voice or not self._current.is_open
+            self._turn_sound.push(frame, speaking=may_be_voice)
             self._current.push(frame)
+
+    def turn_sound(self, link: Link) -> list[AudioFrame]:
+        """What the caller said since their last turn, if it is this link that they speak to."""
+        return self._turn_sound.frames if link is self._current else []
+
+    def turn_ended(self, link: Link) -> None:
+        """A link's model has taken what the caller said for a turn."""
+        if link is self._current:
+            self._turn_sound.clear()
 
     def clear_audio(self) -> None:
         """Forget what the caller said since their last turn."""
+        self._turn_sound.clear()
         if self._current is not None:
-            self._current.tell(lambda session: session.clear_audio())
+            self._current.clear_audio()
 
     # -- commands
 
@@ -141,6 +163,7 @@ class Realtime:
         """The caller's turn is over."""
         if self._current is not None:
             self._current.commit_audio(turn)
+            self._turn_sound.clear()
 
     def adopt(self, response: Response, command: Adopt) -> None:
         """What the model began is what the speech says."""
@@ -295,6 +318,7 @@ class Link:
         held, self._held = self._held, []
         for tell in held:
             tell(session)
+        self.catch_up()
 
     def tell(self, what: Callable[[RealtimeSession], None]) -> None:
         """Do something with the session, or as soon as there is one."""
@@ -337,14 +361,37 @@ class Link:
         if self._session is not None:
             self._session.push_audio(frame)
 
+    @property
+    def is_open(self) -> bool:
+        """There is a session, which hears what is pushed."""
+        return self._session is not None
+
+    def catch_up(self) -> None:
+        """Give the session what it has not heard of the turn that goes on."""
+        if self._session is not None:
+            for frame in self._driver.realtime.turn_sound(self):
+                self._session.push_audio(frame)
+
+    def clear_audio(self) -> None:
+        """What was heard since the last turn is none, or is another agent's."""
+        if self._session is not None:
+            self._session.clear_audio()
+
     def commit_audio(self, turn: int) -> None:
-        """What was heard since the last turn is this one."""
-        if self._session is None:  # what was said is lost with the session that heard it
+        """What was heard since the last turn is this one. A session that is still to come is given the sound of it."""
+        sound = [] if self.is_open else self._driver.realtime.turn_sound(self)
+        if not self.is_open and not sound:  # what was said is lost with the session that heard it
             self._driver.report(TurnTranscribed(turn, ""))
             return
         self._known.add(turn_id(turn, self._driver.mark))
-        self._committed.append(turn)
-        self._session.commit_audio()
+
+        def commit(session: RealtimeSession) -> None:
+            for frame in sound:
+                session.push_audio(frame)
+            self._committed.append(turn)
+            session.commit_audio()
+
+        self.tell(commit)
 
     async def words_of(self, turn: int) -> str:
         """The words of a turn, once they are known."""
@@ -365,6 +412,7 @@ class Link:
             turn = self._driver.new_id()
             self._known.add(turn_id(turn, self._driver.mark))
             self._driver.report(TurnTaken(turn, words, event.answered))
+        self._driver.realtime.turn_ended(self)
         if event.answered:
             self._answered_next = turn
         if words is not None or not self._can.user_transcription:

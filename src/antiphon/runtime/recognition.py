@@ -238,6 +238,11 @@ class Recognition:
         self._speaking = speaking
         self._driver.report(UserSpeechStarted() if speaking else UserSpeechEnded(silence))
 
+    @property
+    def hears_voice(self) -> bool:
+        """The caller speaks, as far as anybody noticed."""
+        return self._speaking
+
     def model_heard(self, *, speaking: bool, silence: float = 0.0) -> None:
         """A model that hears by itself says so; a detector of our own knows sooner."""
         if self._vad is None and not self._ended:
