@@ -332,26 +332,6 @@ class Computed(Toolset):
         return self
 
 
-def test_names_that_clash_after_setup_leave_the_later_toolset_out() -> None:
-    @function_tool
-    async def look() -> str:
-        """Look."""
-        return "mine"
-
-    async def main() -> None:
-        errors: list[Any] = []
-        llm = FakeLLM([Reply(calls=[("look", {})]), "Mine."])
-        session = AgentSession[Any](llm=llm)
-        session.on("error", errors.append)
-        async with session:
-            await session.start(Agent(tools=[look, Computed(id="computed")]))
-            await session.run(user_input="Look.")
-        assert outputs(session) == ["mine"]
-        assert [(event.source.id, "look" in str(event.error)) for event in errors] == [("computed", True)]
-
-    run_virtual(main())
-
-
 class Undescribed(Toolset):
     """A toolset whose tool nobody can describe to a model, which shows when it has been set up."""
 
@@ -365,7 +345,10 @@ class Undescribed(Toolset):
         return self
 
 
-def test_tools_that_cannot_be_described_after_setup_leave_their_toolset_out() -> None:
+@pytest.mark.parametrize(("toolset", "named"), [(Computed, "'look'"), (Undescribed, "'what'")])
+def test_a_toolset_whose_tools_clash_or_cannot_be_described_after_setup_is_left_out(
+    toolset: type[Toolset], named: str
+) -> None:
     @function_tool
     async def look() -> str:
         """Look."""
@@ -377,10 +360,11 @@ def test_tools_that_cannot_be_described_after_setup_leave_their_toolset_out() ->
         session = AgentSession[Any](llm=llm)
         session.on("error", errors.append)
         async with session:
-            await session.start(Agent(tools=[look, Undescribed(id="undescribed")]))
+            await session.start(Agent(tools=[look, toolset(id="left out")]))
             await session.run(user_input="Look.")
         assert [tool.id for tool in llm.requests[0].tools] == ["look"]
-        assert [(event.source.id, "'what'" in str(event.error)) for event in errors] == [("undescribed", True)]
+        assert outputs(session) == ["mine"]
+        assert [(event.source.id, named in str(event.error)) for event in errors] == [("left out", True)]
 
     run_virtual(main())
 
