@@ -9,7 +9,7 @@ from typing import Any
 from antiphon import Agent, AgentSession, RunContext, function_tool
 from antiphon.chat import ChatMessage
 from antiphon.providers.standin import StandInLLM
-from antiphon.testing import run_virtual
+from antiphon.testing import SimulatedCall, run_virtual, wait_until
 
 NOON = dt.datetime(2026, 11, 21, 12, 0)
 
@@ -105,6 +105,24 @@ def test_an_agent_that_takes_over_asks_for_what_it_is_to_find_out_piece_by_piece
         "The arrival time is 7:00 PM. May I have your full name, please?",
     ]
     assert _arguments(items) == ["{}", '{"time": "7:00 PM"}', '{"name": "John Smith"}']
+
+
+def test_what_a_model_is_told_of_a_message_that_was_spoken_over_is_not_read_out() -> None:
+    async def main() -> None:
+        async with SimulatedCall(StandInLLM(now=lambda: NOON)) as call:
+            await call.start(Agent(instructions="You book flights.", tools=[book_flight]))
+            await call.caller.says("I would like to book a flight to Rome")
+            await wait_until(lambda: call.session.agent_state == "speaking")
+            await asyncio.sleep(0.4)
+            await call.caller.says("what did you say, please")
+            await call.settled(quiet=2.0)
+            said = [item for item in call.session.history.items if isinstance(item, ChatMessage)]
+        cut, *rest = [item for item in said if item.role == "assistant"]
+        assert cut.interrupted
+        assert rest
+        assert "spoke over" not in " ".join(item.text_content or "" for item in rest)
+
+    run_virtual(main())
 
 
 def test_an_instruction_for_one_reply_is_still_followed() -> None:

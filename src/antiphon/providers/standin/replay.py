@@ -57,7 +57,7 @@ def replay(items: Sequence[ChatItem], tools: Sequence[ToolView], today: dt.date)
 logger = logging.getLogger("antiphon")
 _NEW_RESULTS = re.compile(r"New results came in from calls\b[^(]*\(call ids: ([^)]*)\)")
 _UNHEARD = re.compile(r"The user has not heard the results of these calls yet \(call ids: ([^)]*)\)")
-_RETRY = re.compile(r"Your last response was empty\b")
+_FOR_A_MODEL = re.compile(r"Your last response was empty\b|The user spoke over your last message\b")
 """The session's notes about one request, by their first words."""
 _HOUSEKEEPING = frozenset({"get_running_tasks", "cancel_task"})
 """The session's own tools, of use only while something runs in the background."""
@@ -172,7 +172,7 @@ class _Reader:
             self.delivery = tuple(noted[1].split(", "))
         elif noted := _UNHEARD.match(text):
             self.unheard = tuple(noted[1].split(", "))
-        elif not _RETRY.match(text):
+        elif not _FOR_A_MODEL.match(text):
             self._flush()
             self.instruction = text
 
