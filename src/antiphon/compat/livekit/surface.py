@@ -104,10 +104,7 @@ _CHAT = [
     *_not("messages hold text and images", "AudioContent CacheBreakpoint"),
 ]
 
-_DUPLICATES = [
-    Name("DuplicateMode", "supported", "antiphon.options:DuplicateMode"),
-    Name("DuplicateScope", "supported", "antiphon.options:DuplicateScope"),
-]
+_DUPLICATES = _same("options", "DuplicateMode DuplicateScope")
 
 _BACKGROUND = [
     *_ours("agents", "AsyncToolset", "tool_handling= is told and not used; texts about progress are fixed"),
@@ -407,8 +404,10 @@ MODULES: Mapping[str, list[Name]] = {
         *_BETA_TOOLS,
         *_ours("agents", "Instructions"),
         *_TOOLSETS,
-        *_not("tell the model in the instructions which language to speak", "TranslationModel TranslationSession"),
-        *_not("tell the model in the instructions which language to speak", "translation"),
+        *_not(
+            "tell the model in the instructions which language to speak",
+            "TranslationModel TranslationSession translation",
+        ),
     ],
     "livekit.agents.beta.tools": _BETA_TOOLS,
     "livekit.agents.beta.toolsets": _TOOLSETS,
@@ -429,9 +428,10 @@ MODULES: Mapping[str, list[Name]] = {
         _as("LLMStream", "llm:LLMStream", "an async iterable of ChatChunk"),
         *_not("there is no picture of the agent", "AvatarSession LemonSliceOptions"),
         *_not(
-            "annotate names of models with str", "LLMModels STTModels TTSModels VADModels RealtimeModels DuplexModels"
+            "annotate names of models with str",
+            "LLMModels STTModels TTSModels VADModels RealtimeModels DuplexModels DecisionModels OpenAIRealtimeModels "
+            "XAIRealtimeModels",
         ),
-        *_not("annotate names of models with str", "DecisionModels OpenAIRealtimeModels XAIRealtimeModels"),
         *_not("annotate names with str", "InferenceClass TurnDetectorModels TurnDetectorVersions"),
         *_not(
             "words cut the agent, sounds only pause it; AgentSession(turn_handling=) has the limits",
