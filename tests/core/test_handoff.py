@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from antiphon.core.commands import Generate, Play, RunHook, RunTool, StopPlayout
+from antiphon.core.commands import Generate, Play, RunHook, RunTool, Speak, StopPlayout
 from antiphon.core.facts import (
     AgentTaskFinished,
     AgentTaskStarted,
@@ -52,6 +52,15 @@ def test_with_a_result_the_old_agent_says_farewell_without_tools() -> None:
     assert ("on_exit", "a") not in hooks(d)
     d.played()
     assert hooks(d)[1:] == [("on_exit", "a"), ("on_enter", "b")]
+
+
+def test_nobody_apologises_for_an_empty_farewell() -> None:
+    d = transferring()
+    d.returns("Transferring you.", handoff="b")
+    d.model("")
+    assert d.last(Generate).retry
+    d.model("")
+    assert ("on_enter", "b") in hooks(d) and not d.all(Speak)
 
 
 def test_a_barge_in_on_the_farewell_cuts_it_and_the_next_agent_answers() -> None:

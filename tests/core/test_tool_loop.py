@@ -161,6 +161,29 @@ def test_an_empty_follow_up_is_fine_where_the_tool_has_spoken() -> None:
     assert d.core.idle
 
 
+def test_words_before_a_call_are_no_answer_to_its_result() -> None:
+    d = Dialogue()
+    d.types("go")
+    d.model("Let me look.", "find")
+    d.returns()
+    d.model("")
+    assert d.last(Generate).retry
+    d.model("")
+    assert "work that out" in (d.last(Speak).text or "")
+
+
+def test_what_a_tool_said_is_no_answer_to_the_next_one() -> None:
+    d = asked("book")
+    d.say(run=d.last(RunTool).run)
+    d.voice("Booked.")
+    d.played()
+    d.returns()
+    d.model("", "confirm")
+    d.returns()
+    d.model("")
+    assert d.last(Generate).retry
+
+
 def test_no_tools_at_all_with_a_limit_of_zero() -> None:
     d = Dialogue(max_tool_steps=0)
     d.types("go")

@@ -375,14 +375,14 @@ class Floor:
             if written and step.segment.slot is not None:
                 self.history.known(step.segment.slot, written)
             if speech.kind is not Kind.FILLER:
-                self._mark_spoken(speech)
+                self._mark_told(speech)
 
-    def _mark_spoken(self, speech: Speech) -> None:
-        """It says something, and so do the tools that asked for it."""
-        speech.spoke = True
+    @staticmethod
+    def _mark_told(speech: Speech) -> None:
+        """The tools that asked for it say something: the caller may not have to be told of their results."""
         run = speech.parent
-        while run is not None and not run.speech.spoke:
-            run.speech.spoke = True
+        while run is not None and run.bond is Bond.ATTACHED:
+            run.speech.told_in = run.speech.rounds + 1
             run = run.speech.parent
 
     def text_complete(self, speech: Speech, text: str) -> None:

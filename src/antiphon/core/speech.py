@@ -162,8 +162,8 @@ class Speech:
     """Turns spoken over its protected calls: they enter the history behind the round."""
     heard: bool = False
     """Anything of it was heard."""
-    spoke: bool = False
-    """It has, or its tools have, said anything or begun to."""
+    told_in: int = 0
+    """The latest round, from 1 on, in which a tool said anything by itself."""
     retried: bool = False
     failed: bool = False
     fallback: bool = False

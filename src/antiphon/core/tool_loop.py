@@ -267,7 +267,7 @@ def _end(floor: Floor, speech: Speech, step: Step) -> None:
             speech.retried = True
             floor.begin_step(speech, tools=step.tools, retry=True)
             return
-        if not speech.fallback:
+        if not speech.fallback and not speech.farewell:  # else the next agent speaks
             speech.fallback = True
             floor.begin_step(speech, tools=False, say=floor.options.fallback_line)
             return
@@ -276,6 +276,7 @@ def _end(floor: Floor, speech: Speech, step: Step) -> None:
 
 
 def _is_silent(floor: Floor, speech: Speech, step: Step) -> bool:
+    """The caller waits for this response and it says nothing; nor did a tool of the round before it."""
     if (
         speech.kind is not Kind.REPLY
         or speech.last_round
@@ -285,4 +286,5 @@ def _is_silent(floor: Floor, speech: Speech, step: Step) -> bool:
         or step.segment.text
     ):
         return False
-    return not speech.spoke or speech.rounds >= floor.options.max_tool_steps
+    told = 0 < speech.rounds == speech.told_in
+    return not told or speech.rounds >= floor.options.max_tool_steps
