@@ -24,7 +24,6 @@ _CLAUSE_ENDS = re.compile(r"[,;:][\"'”’)\]]*(?=\s)|[—–](?=\s)|[，、；
 _CLAUSE_MARKS = frozenset(",;:")
 _WIDE_CLAUSE_MARKS = frozenset("，、；")  # noqa: RUF001
 _SPACE = re.compile(r"\s+")
-_SPACES = re.compile(r"\s*")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}|[^\W\d_]")
 _CONTINUES = frozenset("-–—,;:.!?…&/+=%")  # noqa: RUF001

@@ -326,9 +326,6 @@ def _day_month(tokens: Sequence[Token], i: int, today: dt.date) -> tuple[Day, in
     return _named(tokens, i, at + 1, _MONTH[tokens[at].low], read[0], today)
 
 
-_MODIFIERS = frozenset("next this coming following on".split())
-
-
 def _relative(tokens: Sequence[Token], i: int, today: dt.date) -> tuple[Day, int] | None:
     lows = [token.low for token in tokens[i : i + 6]]
     one = dt.timedelta(days=1)
