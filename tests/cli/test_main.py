@@ -208,3 +208,16 @@ def test_the_json_of_a_typed_call_tells_what_each_reply_took(
         (2, "typed", 1),
     ]
     assert call["metrics"]["turns"] == 2
+
+
+def test_an_error_that_a_log_line_tells_is_not_told_twice(agent_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    failing = AGENT.replace('return "noted"', 'raise ValueError("no paper")').replace(
+        "await session.start(", "import logging; logging.getLogger('antiphon').error('lost: gone', exc_info=KeyError('x'))\n"
+        "    logging.getLogger('antiphon').error('lost: gone', exc_info=ValueError('gone'))\n    await session.start("
+    )  # fmt: skip
+    agent_file.write_text(failing)
+    assert main(["call", str(agent_file), "--say", "note milk"]) == 0
+    logged = capsys.readouterr().err
+    assert "tool 'note' raised: ValueError: no paper\n" in logged
+    assert "lost: gone: KeyError: 'x'\n" in logged
+    assert "lost: gone\n" in logged

@@ -364,7 +364,7 @@ def test_what_an_object_holds_is_asked_for_and_put_into_it() -> None:
     assert turn.calls == [("plan_party", {"party": {"guest": {"name": "Ann Lee"}, "people": 6}})]
 
 
-def test_a_short_code_is_understood_where_one_was_asked_for() -> None:
+def test_a_short_code_is_understood_where_one_is_asked_for_or_announced() -> None:
     @function_tool
     def cancel_booking(number: str) -> str:
         """Cancel a booking.
@@ -377,6 +377,8 @@ def test_a_short_code_is_understood_where_one_was_asked_for() -> None:
     talk = Talk([cancel_booking], "You take bookings.")
     talk.say("I want to cancel a booking")
     assert talk.say("B1").calls == [("cancel_booking", {"number": "B1"})]
+    at_once = Talk([cancel_booking], "You take bookings.")
+    assert at_once.say("Cancel booking B1").calls == [("cancel_booking", {"number": "B1"})]
 
 
 def test_arguments_that_were_refused_are_no_matter_of_the_caller() -> None:

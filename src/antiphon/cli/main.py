@@ -196,6 +196,8 @@ def _guarded(options: argparse.Namespace, server: AgentServer | None) -> int:
         missing = f"the package {error.name} is not installed. Install it with: pip install 'antiphon[cli,dev,local]'"
         return _tell(AntiphonError(missing), debug=options.debug)
     except KeyboardInterrupt:
+        if sys.stderr.isatty():
+            print(file=sys.stderr)  # behind the "^C" that the terminal shows
         return 130
 
 
@@ -234,8 +236,10 @@ def _set_up_logging(*, debug: bool) -> None:
 
 def _without_traceback(record: logging.LogRecord) -> bool:
     if record.exc_info and record.exc_info[1] is not None:
-        error = record.exc_info[1]
-        record.msg, record.args = f"{record.getMessage()}: {type(error).__name__}: {error}", ()
+        error, text = record.exc_info[1], record.getMessage()
+        if not str(error) or str(error) not in text:
+            text = f"{text}: {type(error).__name__}: {error}"
+        record.msg, record.args = text, ()
     record.exc_info = None
     return True
 
