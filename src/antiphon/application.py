@@ -48,7 +48,7 @@ from antiphon.options import NOT_GIVEN, NotGivenOr, SessionOptions, is_given
 from antiphon.protocols import ModelKind, ModelResolver
 from antiphon.realtime import RealtimeModel
 from antiphon.run_context import RunContext
-from antiphon.run_result import RunResult, mocked_tools
+from antiphon.run_result import RunResult, mocked_tools, note_tools
 from antiphon.runtime.driver import Driver
 from antiphon.runtime.host import SaySource
 from antiphon.runtime.synthesis import prepare
@@ -353,6 +353,7 @@ class Application:
             table = ToolContext([*table.tools, *(tool for tool in shared if tool.name not in table)])
         if not mocks:
             return table
+        note_tools(type(self._agents[agent_id]), table.flatten())
         return ToolContext(
             with_stand_ins(tool, mocks) if isinstance(tool, (FunctionTool, RawFunctionTool)) else tool
             for tool in table.flatten()

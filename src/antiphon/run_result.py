@@ -21,6 +21,7 @@ from weakref import WeakKeyDictionary
 from antiphon.chat import AgentHandoff, ChatContext, ChatItem, ChatMessage, ChatRole, FunctionCall, FunctionCallOutput
 from antiphon.errors import UsageError
 from antiphon.llm import LLM
+from antiphon.tools.proxy import find_tool
 
 
 @dataclass(slots=True)
@@ -440,21 +441,43 @@ class _MockedTools(AbstractContextManager[None]):
         self._all = _mocks if session is None else _mocks_of_sessions.setdefault(session, {})
         self._before: dict[str, Callable[..., Any]] | None = None
         self._active = False
+        self._offered: set[str] | None = None
+        """Names of the tools that agents of the class had meanwhile; None: no model was asked."""
         if session is not None:
-            self.__enter__()
+            self._put()
 
-    def __enter__(self) -> None:
+    def _put(self) -> None:
         if not self._active:
             self._active = True
             self._before = self._all.get(self._agent_type)
             self._all[self._agent_type] = {**(self._before or {}), **self._new}
 
-    def __exit__(self, *_: object) -> None:
+    def __enter__(self) -> None:
+        self._put()
+        _blocks.append(self)
+
+    def __exit__(self, raised: type[BaseException] | None, *_: object) -> None:
         self._active = False
+        _blocks.remove(self)
         if self._before is None:
             del self._all[self._agent_type]
         else:
             self._all[self._agent_type] = self._before
+        if raised is None and self._offered is not None and (unknown := self._new.keys() - self._offered):
+            raise UsageError(
+                f"mock_tools: agents of class {self._agent_type.__name__} have no tool"
+                f" {', '.join(map(repr, sorted(unknown)))}; they have {', '.join(sorted(self._offered)) or 'none'}"
+            )
+
+    def note(self, agent_type: type[Any], tools: Sequence[Any]) -> None:
+        """An agent's model may call these tools."""
+        if agent_type is self._agent_type:
+            behind = {name for name in self._new if find_tool(tools, name) is not None}  # by proxy, too
+            self._offered = (self._offered or set()) | behind | {tool.id for tool in tools}
+
+
+_blocks: list[_MockedTools] = []
+"""Those whose block runs."""
 
 
 def mock_tools(
@@ -465,7 +488,8 @@ def mock_tools(
     With `session` it counts for that session only, from now on; no block is needed.
 
     A function may be sync or async and may declare a part of the tool's parameters. What it raises, or an exception
-    that it returns, is what the tool raised. Raises `UsageError` for what is no class and what is no function.
+    that it returns, is what the tool raised. Raises `UsageError` for what is no class and what is no function, and at
+    the end of the block for names that no tool of the agent had.
     """
     if not isinstance(agent_type, type):
         raise UsageError(f"mock_tools: expected the class of an agent, got {agent_type!r}; give type(agent)")
@@ -480,3 +504,9 @@ def mocked_tools(agent_type: type[Any], session: Any) -> Mapping[str, Callable[.
     if not _mocks and not _mocks_of_sessions:
         return {}
     return {**_mocks.get(agent_type, {}), **_mocks_of_sessions.get(session, {}).get(agent_type, {})}
+
+
+def note_tools(agent_type: type[Any], tools: Sequence[Any]) -> None:
+    """Agents of this class have these tools now: mocks that are meant for others are a mistake."""
+    for mocked in _blocks:
+        mocked.note(agent_type, tools)

@@ -268,6 +268,16 @@ def test_a_mock_that_would_not_be_called_is_refused(agent_type: Any, mock: Any, 
         mock_tools(agent_type, {"book": mock})
 
 
+def test_a_mock_of_a_tool_that_the_agent_does_not_have_is_an_error() -> None:
+    async def main() -> None:
+        async with AgentSession(llm=FakeLLM([Reply(calls=[("book", {})]), "Booked."])) as session:
+            await session.start(Booking())
+            with pytest.raises(UsageError, match=r"no tool 'bok'; they have book"), mock_tools(Booking, {"bok": str}):
+                await session.run(user_input="go")
+
+    run_virtual(main())
+
+
 def test_mocks_nest() -> None:
     async def main() -> None:
         async with AgentSession[Any](llm=FakeLLM([BOOK, "One.", BOOK, "Two."])) as session:
