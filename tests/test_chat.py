@@ -228,3 +228,26 @@ class TestCopiesOfItems:
         other = duplicate(output)
         other.output = "(redacted)"
         assert other.wired("form", lambda item: item.output) == "(redacted)"
+
+
+def test_contexts_are_equivalent_with_the_same_items_whenever_those_were_made() -> None:
+    context = one_of_each()
+    later = ChatContext(copy.deepcopy(context.items))
+    for item in later.items:
+        item.created_at += 60.0
+    assert context.is_equivalent(later)
+    assert not context.is_equivalent(ChatContext(context.items[1:]))
+
+
+def test_contexts_with_different_pictures_are_not_equivalent() -> None:
+    def looking_at(picture: bytes) -> ChatContext:
+        return ChatContext([ChatMessage(role="user", content=["Look.", ImageContent(image=picture)], id="m")])
+
+    assert looking_at(b"cat").is_equivalent(looking_at(b"cat"))
+    assert not looking_at(b"cat").is_equivalent(looking_at(b"dog"))
+
+
+def test_an_item_is_found_by_its_id() -> None:
+    context = one_of_each()
+    assert context.get_by_id(context.items[1].id) is context.items[1]
+    assert context.get_by_id("no such item") is None

@@ -467,7 +467,7 @@ class ChatContext:
 
     def is_equivalent(self, other: ChatContext) -> bool:
         """True if both hold the same items in the same order, times aside."""
-        return self.to_dict() == other.to_dict()
+        return self.to_dict(exclude_image=False) == other.to_dict(exclude_image=False)
 
     def to_dict(
         self,
