@@ -333,3 +333,34 @@ def test_a_sign_of_listening_during_a_hand_off_does_not_cut_the_farewell() -> No
     assert not d.all(StopPlayout)
     d.played()
     assert "assistant: I transfer you now. Goodbye." in d.lines
+
+
+def half_told() -> Dialogue:
+    """The agent was cut while it told of what it has done."""
+    d = Dialogue()
+    d.types("book it")
+    d.model("", ("work", policy("writes")))
+    d.returns("it is booked")
+    d.model("It is booked for you.")
+    d.types("and put me through")
+    d.tell(PlayoutFinished(d.last(StopPlayout).segment, "It"))
+    return d
+
+
+def test_what_an_agent_began_to_tell_before_a_later_handoff_is_told_by_the_next_one() -> None:
+    d = half_told()
+    d.model("", "transfer")
+    d.returns("", run=d.last(RunTool).run, reply=False, handoff="b")
+    delivery = d.last(Generate)
+    assert (delivery.agent, delivery.delivery, delivery.unheard) == ("b", True, ("c1",))
+    assert d.context(delivery)[-3:] == ["call work c1", "output it is booked", "assistant: It~"]
+
+
+def test_what_was_told_in_a_whole_reply_is_not_told_again_by_the_next_agent() -> None:
+    d = half_told()
+    d.model("It is booked, and I put you through.")
+    d.played()
+    d.types("thanks")
+    d.model("", "transfer")
+    d.returns("", run=d.last(RunTool).run, reply=False, handoff="b")
+    assert not d.last(Generate).delivery and d.core.idle

@@ -59,6 +59,8 @@ class Frame:
     """A turn of the caller came over in the hand-off: it is answered in place of what `on_enter` says."""
     speeches: list[Speech] = field(default_factory=list)
     """Its unfinished speeches, oldest first."""
+    half_told: list[tuple[OpenCall, list[Note]]] = field(default_factory=list)
+    """Calls that changed the world, told in a reply that was cut, and what was heard of it. Until a whole reply."""
 
     @property
     def is_handing_over(self) -> bool:
@@ -640,6 +642,8 @@ class Floor:
             self.request_handoff(speech.frame, handoff)
         if speech.interrupted or speech.failed:
             self._make_good(speech)
+        elif speech.heard and speech.kind in (Kind.REPLY, Kind.DELIVERY):
+            speech.frame.half_told.clear()
         self.emit("speech_done", speech=speech.id)
 
     def _make_good(self, speech: Speech) -> None:
@@ -650,10 +654,18 @@ class Floor:
         untold = [call for _, call in speech.writes]
         if speech.frame.pending is not None:
             untold += speech.half_told
+        else:
+            speech.frame.half_told += [(call, list(speech.said)) for call in speech.half_told]
         for call in untold:
             offer = self.offer(call, speech.frame, final=True, covered=speech.heard)
             offer.notes += speech.said
             offer.turns += [turn.id for turn in speech.turns if turn in self.owed]
+
+    def offer_half_told(self, frame: Frame) -> None:
+        """Another agent takes a frame over: what the one before began to tell, it tells."""
+        for call, said in frame.half_told:
+            self.offer(call, frame, final=True, covered=True).notes.extend(said)
+        frame.half_told.clear()
 
     def request_handoff(self, frame: Frame, handoff: Handoff) -> None:
         """Another agent is to take the frame over. The first wish wins."""

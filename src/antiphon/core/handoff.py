@@ -62,6 +62,7 @@ def _switch(floor: Floor, frame: Frame) -> None:
     history.record(item, new)
     for turn in floor.owed:
         floor.carry(turn, new)
+    floor.offer_half_told(frame)
     floor.carry_offers(frame, new)
     floor.unasked.agent_left()
     waiting = floor.owed or floor.typed or floor.unasked.taken
