@@ -211,13 +211,12 @@ def test_the_json_of_a_typed_call_tells_what_each_reply_took(
 
 
 def test_an_error_that_a_log_line_tells_is_not_told_twice(agent_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    failing = AGENT.replace('return "noted"', 'raise ValueError("no paper")').replace(
-        "await session.start(", "import logging; logging.getLogger('antiphon').error('lost: gone', exc_info=KeyError('x'))\n"
-        "    logging.getLogger('antiphon').error('lost: gone', exc_info=ValueError('gone'))\n    await session.start("
-    )  # fmt: skip
-    agent_file.write_text(failing)
-    assert main(["call", str(agent_file), "--say", "note milk"]) == 0
+    fails = """import logging
+    logging.getLogger("antiphon").error("lost: gone", exc_info=KeyError("x"))
+    logging.getLogger("antiphon").error("left: away", exc_info=ValueError("away"))
+    raise ValueError("no paper")"""
+    agent_file.write_text(AGENT.replace('return "noted"', fails))
+    assert run("call", agent_file, "--say", "note milk") == 0
     logged = capsys.readouterr().err
-    assert "tool 'note' raised: ValueError: no paper\n" in logged
-    assert "lost: gone: KeyError: 'x'\n" in logged
-    assert "lost: gone\n" in logged
+    assert "ERROR antiphon: lost: gone: KeyError: 'x'\n" in logged
+    assert "ERROR antiphon: left: away\n" in logged
