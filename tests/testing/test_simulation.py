@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +24,7 @@ from antiphon.testing import (
     now,
     overlap,
     run_virtual,
+    simulation,
     transcript,
 )
 from antiphon.vad import SpeechEnded
@@ -264,18 +264,9 @@ def test_a_call_from_which_the_caller_hung_up_settles() -> None:
     run_virtual(main())
 
 
-@pytest.mark.parametrize("where", ["docs/testing.md", "src/antiphon/testing/simulation.py"])
-def test_the_example_passes(where: str) -> None:
-    text = (Path(__file__).parents[2] / where).read_text(encoding="utf-8")
-    example = text.split("```python\n", 1)[1].split("```", 1)[0]
+def test_the_example_of_the_module_passes() -> None:
+    example = str(simulation.__doc__).split("```python\n", 1)[1].split("```", 1)[0]
     defined: dict[str, Any] = {"SimulatedCall": SimulatedCall, "FakeLLM": FakeLLM, "run_virtual": run_virtual}
     defined["Host"] = Agent
     exec(example, defined)
     defined["test_a_pause_does_not_end_the_turn"]()
-
-
-def test_the_example_of_a_turn_in_text_passes() -> None:
-    text = (Path(__file__).parents[2] / "docs/testing.md").read_text(encoding="utf-8")
-    defined: dict[str, Any] = {}
-    exec(text.split("```python\n")[2].split("```", 1)[0], defined)
-    defined["test_a_full_house_is_told"]()
