@@ -350,6 +350,11 @@ class TestRefusals:
         with pytest.raises(TypeError, match=next(iter(options))):
             function_tool(**options)
 
+    @pytest.mark.parametrize("name", ["book a table", "größe", "a" * 65])
+    def test_a_name_that_endpoints_refuse_is_an_error_here(self, name: str) -> None:
+        with pytest.raises(ToolDefinitionError, match="up to 64 letters"):
+            function_tool(lambda: None, name=name)
+
     def test_a_lambda_needs_a_name(self) -> None:
         with pytest.raises(ToolDefinitionError, match="needs a name"):
             function_tool(lambda: None)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import enum
 import functools
 import inspect
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
@@ -79,6 +80,7 @@ _CONFIRM_SCHEMA: dict[str, Any] = {
     "default": False,
 }
 
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NOT_BUILT_YET = frozenset({"confirm", "repeat", "retries", "undo", "reconcile"})
 _EFFECTS = ("reads", "unsaid", "writes")
 _DUPLICATE_MODES = ("allow", "replace", "reject", "confirm")
@@ -711,6 +713,11 @@ def _name_of(function: Any, name: str | None, raw_schema: Mapping[str, Any] | No
 def _checked_name(name: str) -> str:
     if not name or name == "<lambda>":
         raise ToolDefinitionError(f"a tool needs a name, got {name!r}. Pass name=.")
+    if not _NAME.fullmatch(name):
+        raise ToolDefinitionError(
+            f"tool {name!r}: expected a name of up to 64 letters a to z, digits, _ and -; the endpoints of models refuse"
+            " others. Pass name=."
+        )
     return name
 
 
