@@ -715,8 +715,8 @@ def _checked_name(name: str) -> str:
         raise ToolDefinitionError(f"a tool needs a name, got {name!r}. Pass name=.")
     if not _NAME.fullmatch(name):
         raise ToolDefinitionError(
-            f"tool {name!r}: expected a name of up to 64 letters a to z, digits, _ and -; the endpoints of models refuse"
-            " others. Pass name=."
+            f"tool {name!r}: expected a name of up to 64 letters a to z, digits, _ and -; the endpoints of models"
+            " refuse others. Pass name=."
         )
     return name
 
