@@ -769,3 +769,16 @@ def test_what_is_said_while_a_broken_session_is_opened_anew_is_heard_by_the_new_
             assert transcript(call.session.history) == ["user: I need a table for two", "assistant: A table for two."]
 
     run_virtual(main())
+
+
+def test_a_model_that_answers_unasked_knows_what_the_agent_said_without_it() -> None:
+    async def main() -> None:
+        model = FakeRealtimeModel(["Chess it is."], hears=["the second"])
+        async with Call(model, tts=FakeTTS()) as call:
+            await call.begin()
+            await call.session.say("Cards or chess?")
+            await call.says()
+            assert model.requests[0].unasked
+            assert model.requests[0].conversation == ["assistant: Cards or chess?", "user: (the second)"]
+
+    run_virtual(main())

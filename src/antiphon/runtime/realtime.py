@@ -181,8 +181,12 @@ class Realtime:
     def recorded(self, command: Record) -> None:
         """An item of an agent's context is settled."""
         link = self._links.get(command.agent)
-        if link is not None and isinstance(command.item, FunctionCallOutput):
+        if link is None:
+            return
+        if isinstance(command.item, FunctionCallOutput):
             link.output_known(command.item)
+        elif isinstance(command.item, ChatMessage) and command.item.role == "assistant":
+            link.said(command.item)
 
     def speech_done(self, speech: int) -> None:
         """A speech is over: calls of it that have no output by now get one soon."""
@@ -523,6 +527,11 @@ class Link:
         self._known.update(item.id for item in new)
         if new:
             session.add_items(new)
+
+    def said(self, message: ChatMessage) -> None:
+        """The agent said this. A model that answers unasked must know it by then, though it was not its session's."""
+        if self._can.auto_reply and self._can.mutable_chat_context:
+            self.tell(lambda session: self._add(session, [message]))
 
     def _give_up(self) -> None:
         """The model was to answer by itself, and did not."""
