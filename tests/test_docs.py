@@ -39,7 +39,7 @@ def test_the_agents_hand_over_what_they_know(tmp_path: Path) -> None:
         named = Reply(calls=[("note_name", {"name": "Ann Lee"})])
         llm = FakeLLM(["Hello.", named, "Thank you.", Reply(calls=[("connect_kitchen", {})]), "No nuts."])
         async with AgentSession(llm=llm, userdata=namespace["Guest"]()) as session:
-            await session.start(namespace["Host"]())
+            await session.start(namespace["Host"](), capture_run=True)
             for text in ("I am Ann Lee", "I have an allergy", "nuts"):
                 await session.run(user_input=text)
             said = transcript(session.history)

@@ -208,6 +208,7 @@ class AgentSession(EventEmitter, Generic[Userdata]):
         self._application.setup_session_toolsets()
         driver.start(agent_id)
         await self._application.toolsets.wait_ready(SETUP_PATIENCE)
+        await asyncio.sleep(0)  # `on_enter` has begun: what it says is said before what the application says next
         if result is not None:
             if driver.idle:
                 self._application.recorder = None

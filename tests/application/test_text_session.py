@@ -16,6 +16,7 @@ from antiphon import (
     RunContext,
     SessionClosed,
     StopResponse,
+    Toolset,
     UsageError,
     UserdataNotSet,
     function_tool,
@@ -28,6 +29,35 @@ from antiphon.testing import Fail, FakeLLM, Hang, Reply, now, run_virtual, trans
 async def weather(city: str) -> str:
     """Look up the weather."""
     return f"sunny in {city}"
+
+
+@pytest.mark.parametrize("tools", [[], [Toolset(id="some", tools=[weather])]])
+def test_what_on_enter_says_comes_before_what_the_application_says_next(tools: list[Toolset]) -> None:
+    class Greeter(Agent):
+        async def on_enter(self) -> None:
+            self.session.say("Hello.")
+
+    async def main() -> None:
+        async with AgentSession(llm=FakeLLM()) as session:
+            await session.start(Greeter(instructions="Be brief.", tools=tools))
+            await session.say("And welcome.")
+            assert transcript(session.history) == ["assistant: Hello.", "assistant: And welcome."]
+
+    run_virtual(main())
+
+
+def test_nobody_is_greeted_after_they_were_answered() -> None:
+    class Greeter(Agent):
+        async def on_enter(self) -> None:
+            self.session.generate_reply(instructions="Greet.")
+
+    async def main() -> None:
+        async with AgentSession(llm=FakeLLM(["It is nine."])) as session:
+            await session.start(Greeter(instructions="Be brief."))
+            await session.run(user_input="What time is it?")
+            assert transcript(session.history) == ["user: What time is it?", "assistant: It is nine."]
+
+    run_virtual(main())
 
 
 def test_a_turn_is_answered_with_the_result_of_a_tool() -> None:
