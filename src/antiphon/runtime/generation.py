@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import AsyncIterable, AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from antiphon.audio import AudioFrame
@@ -133,7 +133,8 @@ class Generation:
         # Now, not when the task runs: what is open in this command may be in the agent's context by then.
         request = self._request(command)
         self._responses[command.gen] = response
-        response.task = self._driver.spawn(self._generate(response, command, request), f"reply {command.speech}")
+        ask = partial(self._ask, response, command, request)
+        response.task = self._driver.spawn(self._told(response, ask), f"reply {command.speech}")
 
     def adopt(self, command: Adopt) -> None:
         """Take what the model began unasked; closes like `generate`."""
@@ -181,7 +182,8 @@ class Generation:
         self._responses[command.gen] = response
         if isinstance(source, str):
             self._text(response, source, whole=True)  # now: what a tool says stands before what it returns
-        response.task = self._driver.spawn(self._say(response, source), f"say {command.speech}")
+        read = partial(self._read, response, source)
+        response.task = self._driver.spawn(self._told(response, read), f"say {command.speech}")
 
     def release(self, command: Release) -> None:
         """What was made ahead is wanted: those who watch hear of it now."""
@@ -240,11 +242,11 @@ class Generation:
 
     # -- one response
 
-    @asynccontextmanager
-    async def _told(self, response: Response) -> AsyncIterator[None]:
-        """Tell the core what became of a response that is made in the block. One that was stopped is closed already."""
+    async def _told(self, response: Response, make: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Tell the core what becomes of a response that `make` makes. One that was stopped is closed already."""
         try:
-            yield
+            if make is not None:
+                await make()
             text = await self._whole_text(response)
         except asyncio.CancelledError:
             if not response.stopped:
@@ -254,12 +256,11 @@ class Generation:
         else:
             self._finish(response, text)
 
-    async def _generate(self, response: Response, command: Generate, request: ChatContext) -> None:
-        async with self._told(response):
-            tools = self._tools(command)
-            response.one_call = self._host.one_call_at_a_time(command.agent)
-            result = self._host.agent(command.agent).llm_node(request, tools, _settings(command))
-            await self._consume(response, result, tools)
+    async def _ask(self, response: Response, command: Generate, request: ChatContext) -> None:
+        tools = self._tools(command)
+        response.one_call = self._host.one_call_at_a_time(command.agent)
+        result = self._host.agent(command.agent).llm_node(request, tools, _settings(command))
+        await self._consume(response, result, tools)
 
     def _tools(self, command: Generate) -> list[Any]:
         """A list of the node's own."""
@@ -267,11 +268,10 @@ class Generation:
             return []
         return list(self._host.tools_of(command.agent, on_enter=command.on_enter).flatten())
 
-    async def _say(self, response: Response, source: str | AsyncIterable[str]) -> None:
-        async with self._told(response):
-            if not isinstance(source, str):
-                async for piece in source:
-                    self._text(response, piece)
+    async def _read(self, response: Response, source: str | AsyncIterable[str]) -> None:
+        if not isinstance(source, str):
+            async for piece in source:
+                self._text(response, piece)
 
     async def _consume(self, response: Response, result: Any, tools: list[Any]) -> None:
         """Take what an `llm_node` gives: nothing, a text, a chunk, or an asynchronous iterable of these."""
@@ -374,10 +374,7 @@ class Generation:
         if text is not None:
             self._finish(response, text)
         else:
-            response.task = self._driver.spawn(self._finish_respelled(response), f"text of {response.gen}")
-
-    async def _finish_respelled(self, response: Response) -> None:
-        self._finish(response, await self._whole_text(response))
+            response.task = self._driver.spawn(self._told(response), f"text of {response.gen}")
 
     def fail(self, response: Response, error: Exception) -> None:
         """It failed."""
@@ -556,4 +553,4 @@ def _notes(command: Generate, cut: ChatMessage | None = None) -> list[ChatItem]:
         notes.append("Your last response was empty. Answer the user now, in words, with what you know.")
     if command.instructions:
         notes.append(command.instructions)
-    return [ChatMessage(role="system", content=[note], id=new_id(NOTE_ID)) for note in notes]
+    return [ChatMessage(role="system", content=note, id=new_id(NOTE_ID)) for note in notes]
