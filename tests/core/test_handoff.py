@@ -356,6 +356,18 @@ def test_what_an_agent_began_to_tell_before_a_later_handoff_is_told_by_the_next_
     assert d.context(delivery)[-3:] == ["call work c1", "output it is booked", "assistant: It~"]
 
 
+def test_the_next_agent_knows_all_that_was_heard_of_what_it_is_to_tell() -> None:
+    d = half_told()
+    d.model("It is booked, and I put you through.")
+    d.types("wait")
+    d.played(heard="It is booked")
+    d.model("", "transfer")
+    d.returns("", run=d.last(RunTool).run, reply=False, handoff="b")
+    delivery = d.last(Generate)
+    assert delivery.delivery
+    assert d.context(delivery)[-2:] == ["assistant: It~", "assistant: It is booked~"]
+
+
 def test_what_was_told_in_a_whole_reply_is_not_told_again_by_the_next_agent() -> None:
     d = half_told()
     d.model("It is booked, and I put you through.")

@@ -651,6 +651,8 @@ class Floor:
 
         The same agent has what it began to tell in its context, and goes on as it sees fit.
         """
+        for _, heard in speech.frame.half_told:
+            heard += speech.said  # it may have told more of these, before it was cut, too
         untold = [call for _, call in speech.writes]
         if speech.frame.pending is not None:
             untold += speech.half_told

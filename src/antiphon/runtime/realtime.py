@@ -409,6 +409,7 @@ class Link:
             return ""
 
     def _input_committed(self, event: InputCommitted) -> None:
+        self._driver.realtime.turn_ended(self)  # before anybody else may take over
         words = self._early.pop(event.item_id, None)
         if self._committed:
             turn = self._committed.popleft()
@@ -416,7 +417,6 @@ class Link:
             turn = self._driver.new_id()
             self._known.add(turn_id(turn, self._driver.mark))
             self._driver.report(TurnTaken(turn, words, event.answered))
-        self._driver.realtime.turn_ended(self)
         if event.answered:
             self._answered_next = turn
         if words is not None or not self._can.user_transcription:
