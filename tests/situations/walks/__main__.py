@@ -15,7 +15,8 @@ from rich.table import Table
 
 from tests.situations.walks.checks import Findings, examine
 from tests.situations.walks.many import Stride, stroll
-from tests.situations.walks.walk import seeds, story, walk
+from tests.situations.walks.walk import seeds, walk
+from tests.situations.walks.walked import story
 
 
 def main() -> int:
@@ -41,7 +42,7 @@ def tell(seed: str) -> int:
 
 def many(seed: str, calls: int, jobs: int) -> int:
     """Many calls, with a bar to look at."""
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(f"seed {seed}")
     total = Stride(Findings(), 0.0)
     began = time.perf_counter()
@@ -59,26 +60,35 @@ def many(seed: str, calls: int, jobs: int) -> int:
 
 
 def table(total: Stride, wall: float) -> Table:
-    """All figures."""
-    found = total.found
-    rows = Table(title="random walks", show_header=False)
-    for name, figure in found.figures.items():
-        rows.add_row(name, f"{figure:,}")
+    """All figures, for each kind of call and for all together."""
+    columns = [*total.kinds.values(), total.found]
+    rows = Table("", *total.kinds, "all", title="random walks")
+    rows.columns[0].no_wrap = True
+    for column in rows.columns[1:]:
+        column.justify = "right"
+    for name in sorted(total.found.figures):
+        rows.add_row(name, *(f"{found.figures[name]:,}" for found in columns))
     rows.add_section()
-    rows.add_row("turns lost", str(len(found.turns_lost)))
-    rows.add_row("results of kept calls never voiced", str(len(found.results_never_voiced)))
-    rows.add_row("results voiced twice", str(len(found.results_voiced_twice)))
-    rows.add_row("silences over the budget", str(len(found.silences)))
-    rows.add_row("other problems", str(len(found.other)))
+    rows.add_row("turns lost", *(str(len(found.turns_lost)) for found in columns))
+    rows.add_row("results of kept calls never voiced", *(str(len(found.results_never_voiced)) for found in columns))
+    rows.add_row("results voiced twice", *(str(len(found.results_voiced_twice)) for found in columns))
+    rows.add_row("silences over the budget", *(str(len(found.silences)) for found in columns))
+    rows.add_row("slow pauses", *(str(len(found.slow_pauses)) for found in columns))
+    rows.add_row("other problems", *(str(len(found.other)) for found in columns))
     rows.add_section()
-    rows.add_row("longest silence with work pending", f"{found.longest_silence:.2f} s")
-    rows.add_row("caller's onset to the agent's pause, at most", f"{1000 * found.slowest_pause:.0f} ms")
-    if len(found.reactions) > 1:
-        cuts = statistics.quantiles(found.reactions, n=20)
-        rows.add_row("end of a turn to the agent's next sound", f"{cuts[9]:.2f} s median, {cuts[18]:.2f} s p95")
-    rows.add_row("wall time", f"{wall:.0f} s")
-    rows.add_row("seconds of call per second of one core", f"{found.figures['seconds'] / max(total.cpu, 1e-9):.0f}")
+    rows.add_row("longest silence with work pending", *(f"{found.longest_silence:.2f} s" for found in columns))
+    rows.add_row("onset to the agent's pause, at most", *(f"{1000 * found.slowest_pause:.0f} ms" for found in columns))
+    rows.add_row("end of a turn to the next sound", *(_reaction(found) for found in columns))
+    seconds = total.found.figures["seconds"]
+    rows.caption = f"{wall:.0f} s; {seconds / max(total.cpu, 1e-9):.0f} s of call per second of one core"
     return rows
+
+
+def _reaction(found: Findings) -> str:
+    if len(found.reactions) < 2:
+        return ""
+    cuts = statistics.quantiles(found.reactions, n=20)
+    return f"{cuts[9]:.2f} s, p95 {cuts[18]:.2f} s"
 
 
 if __name__ == "__main__":

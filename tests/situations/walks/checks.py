@@ -7,28 +7,33 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from antiphon import AgentHandoff, ChatMessage, FunctionCall
 from antiphon.testing import Sound, check_pairs, transcript
-from tests.situations.walks.walk import MAX_SILENCE, VOICE_PATIENCE, Walk
-from tests.situations.walks.world import FAILURE, FALLBACK, results_in, turns_in
+from tests.situations.walks.walk import MAX_SILENCE, VOICE_PATIENCE
+from tests.situations.walks.walked import Said, Walk
+from tests.situations.walks.world import ANSWERS, FAILURE, FALLBACK, results_in, turns_in
 
 TOLERANCE = 0.1
 """Seconds that a silence may be longer than the budget."""
+MAX_PAUSE = 0.15
+"""Seconds from the caller's first sound, or a typed turn, to the agent's silence."""
 GRACE = 1.0
 """Seconds more that a reply has to begin once the results of its round are in."""
 
 
 @dataclass(slots=True)
 class Findings:
-    """What was found in calls. The four `Counter`s must stay empty."""
+    """What was found in calls. The `Counter`s above `figures` must stay empty."""
 
     turns_lost: Counter[str] = field(default_factory=Counter)
     results_never_voiced: Counter[str] = field(default_factory=Counter)
     results_voiced_twice: Counter[str] = field(default_factory=Counter)
     silences: Counter[str] = field(default_factory=Counter)
     """Longer than allowed while work was pending."""
+    slow_pauses: Counter[str] = field(default_factory=Counter)
+    """The agent spoke on for longer than allowed."""
     other: Counter[str] = field(default_factory=Counter)
     figures: Counter[str] = field(default_factory=Counter)
     """How much of everything there was."""
@@ -47,14 +52,16 @@ class Findings:
             "result never voiced": self.results_never_voiced,
             "result voiced twice": self.results_voiced_twice,
             "silence": self.silences,
+            "slow pause": self.slow_pauses,
             "": self.other,
         }
         return [f"{kind}: {what}" for kind, found in kinds.items() for what in found]
 
     def add(self, other: Findings) -> None:
         """Take over what was found elsewhere."""
-        for name in ("turns_lost", "results_never_voiced", "results_voiced_twice", "silences", "other", "figures"):
-            getattr(self, name).update(getattr(other, name))
+        for counter in fields(self):
+            if isinstance(mine := getattr(self, counter.name), Counter):
+                mine.update(getattr(other, counter.name))
         self.longest_silence = max(self.longest_silence, other.longest_silence)
         self.slowest_pause = max(self.slowest_pause, other.slowest_pause)
         self.reactions += other.reactions
@@ -100,13 +107,22 @@ def _lost_turns(walk: Walk) -> Iterator[str]:
         for word in said.words:
             if understood[word] > 1:
                 yield f"{word} of {said.name} was understood {understood[word]} times"
-        if any(fault.start <= said.utterance.end and said.utterance.start <= fault.end for fault in walk.deaf):
+        if _is_unheard(walk, said):
             continue  # the recogniser failed, and there was no other
         missing = [word for word in said.words if not understood[word]]
         if missing:
             yield f"{said.name} came without {' '.join(missing)}"
-        elif said.name not in answered:
+        elif said.name not in answered and not _is_outdated(said):
             yield f"{said.name} was not answered"
+
+
+def _is_unheard(walk: Walk, said: Said) -> bool:
+    return said.way == "spoken" and any(fault.start <= said.end and said.start <= fault.end for fault in walk.deaf)
+
+
+def _is_outdated(said: Said) -> bool:
+    """The reply that was asked for was interrupted: whoever did it is answered, or it was a noise."""
+    return said.way == "put" and said.reply is not None and said.reply.interrupted
 
 
 def _answered(walk: Walk) -> set[str]:
@@ -116,7 +132,7 @@ def _answered(walk: Walk) -> set[str]:
     since: set[str] = set()
     handed_over: set[str] = set()
     for item in walk.call.session.history.items:
-        if isinstance(item, AgentHandoff) or (isinstance(item, FunctionCall) and item.name == "give"):
+        if isinstance(item, AgentHandoff) or (isinstance(item, FunctionCall) and item.name in ANSWERS):
             handed_over |= since  # they led to another agent, whose first words are the answer
         elif isinstance(item, ChatMessage):
             text = item.text_content or ""
@@ -169,7 +185,9 @@ def _failed(walk: Walk, arguments: int) -> bool:
 
 
 def _silences(walk: Walk) -> Iterator[tuple[Sound, float]]:
-    """Silences with work pending, each with what is allowed."""
+    """Silences with work pending, each with what is allowed. Without a voice nothing can bridge them."""
+    if not walk.has_voice:
+        return
     for silence in walk.line.silences(walk.call.pending):
         allowed = MAX_SILENCE + TOLERANCE
         if any(silence.start <= time <= silence.end for time in walk.rounds):
@@ -182,12 +200,19 @@ def _silences(walk: Walk) -> Iterator[tuple[Sound, float]]:
 def _measure(walk: Walk, found: Findings) -> None:
     figures, line = found.figures, walk.line
     figures["calls"] += 1
+    figures[f"calls, {walk.kind}"] += 1
     figures["seconds"] += round(walk.duration)
     figures["turns"] += len(walk.said)
     figures["barge-ins"] += sum(said.barged_in for said in walk.said)
     figures["coughs"] += len(walk.noises)
     figures["hums"] += len(walk.hums)
-    figures["pauses inside turns"] += sum(_pauses(walk, said.utterance.start, said.utterance.end) for said in walk.said)
+    for said in walk.said:
+        if said.way != "spoken":
+            figures[f"turns {said.way}"] += 1
+            figures[f"turns {said.way} {said.moment}"] += 1
+    for _, _, moment in walk.keys:
+        figures[f"keys {moment}"] += 1
+    figures["pauses inside turns"] += sum(_pauses(walk, said.start, said.end) for said in walk.said)
     figures["provider faults"] += walk.faults
     figures["requests"] += len(walk.world.asked)
     if walk.goodbye is not None:
@@ -197,14 +222,22 @@ def _measure(walk: Walk, found: Findings) -> None:
         figures[f"runs of {run.kind}"] += 1
     figures["results delivered"] += len(_tellings(walk))
     for said in walk.said:
-        start = said.utterance.start
+        if _is_unheard(walk, said):
+            continue  # nobody is there to notice
+        if said.way == "put":
+            continue  # it waits until the agent has spoken
+        if said.way == "typed" and (said.reply is None or said.reply.interrupted):
+            continue  # what sounds is a filler, which goes on, or already the answer
+        start = said.start
         hush = line.agent_falls_silent(start) - start
         if hush > 0 and not _is_protected(walk, start, start + hush):
             figures["barge-ins over sound"] += 1
             found.slowest_pause = max(found.slowest_pause, hush)
-        begins = line.agent_begins(said.utterance.end)
+            if hush > MAX_PAUSE:
+                found.slow_pauses[f"{walk.seed}: {hush:.2f} s after {said.name}, {said.way}, at {start:.2f} s"] += 1
+        begins = line.agent_begins(said.end)
         if begins is not None:
-            found.reactions.append(begins - said.utterance.end)
+            found.reactions.append(begins - said.end)
 
 
 def _is_protected(walk: Walk, start: float, end: float) -> bool:

@@ -7,11 +7,12 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing import get_context
 
 from tests.situations.walks.checks import Findings, examine
 from tests.situations.walks.walk import walk
+from tests.situations.walks.walked import KINDS, Kind
 
 STRIDE = 10
 """Calls that a process makes before it tells what it found."""
@@ -25,10 +26,14 @@ class Stride:
     cpu: float
     """Seconds of processor time."""
     calls: int = 0
+    kinds: dict[Kind, Findings] = field(default_factory=lambda: {kind: Findings() for kind in KINDS})
+    """The same, for each kind of call by itself."""
 
     def add(self, other: Stride) -> None:
         """Take over what was found in others."""
         self.found.add(other.found)
+        for kind, found in other.kinds.items():
+            self.kinds[kind].add(found)
         self.cpu += other.cpu
         self.calls += other.calls
 
@@ -37,13 +42,18 @@ def stride(seeds: Sequence[str]) -> Stride:
     """Walk these."""
     logging.getLogger("antiphon").setLevel(logging.CRITICAL)  # faults are on purpose
     began = time.process_time()
-    found = Findings()
+    total = Stride(Findings(), 0.0, len(seeds))
     for seed in seeds:
         try:
-            found.add(examine(walk(seed)))
+            done = walk(seed)
+            found = examine(done)
         except (Exception, asyncio.CancelledError) as error:
-            found.other[f"{seed}: {type(error).__name__}: {str(error)[:400]}"] += 1
-    return Stride(found, time.process_time() - began, len(seeds))
+            total.found.other[f"{seed}: {type(error).__name__}: {str(error)[:400]}"] += 1
+        else:
+            total.found.add(found)
+            total.kinds[done.kind].add(found)
+    total.cpu = time.process_time() - began
+    return total
 
 
 def stroll(seeds: Sequence[str], jobs: int) -> Iterator[Stride]:

@@ -1,21 +1,24 @@
-"""One random call: a caller who speaks, pauses, coughs, hums and barges in, and what was heard of it."""
+"""One random call: a caller who speaks, pauses, coughs, hums, barges in and types, and what was heard of it."""
 
 from __future__ import annotations
 
 import asyncio
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from antiphon import CloseEvent, CloseReason
 from antiphon.adapters.fallback import FallbackLLM, FallbackSTT, FallbackTTS
+from antiphon.realtime import RealtimeCapabilities
+from antiphon.server.room import Room
 from antiphon.testing import (
     Caller,
     CallerSTT,
     FakeLLM,
+    FakeRealtimeModel,
     FakeTTS,
     FakeTurnDetector,
+    FakeVAD,
     Fault,
     SimulatedCall,
     Sound,
@@ -25,6 +28,8 @@ from antiphon.testing import (
     run_virtual,
 )
 from antiphon.testing.caller import RATE
+from tests.situations.walks.hands import Hands
+from tests.situations.walks.walked import KINDS, Kind, Said, Walk
 from tests.situations.walks.world import FAILURE, FALLBACK, FatedTTS, World
 
 VOICE_PATIENCE = 1.0
@@ -33,57 +38,15 @@ DEAF = 2.0
 """Seconds until a recogniser that died hears again."""
 DELAYED = 1.0
 """Seconds from words to their final transcript, at most."""
+UNHEARD = 4.0
+"""Seconds around the end of a line to a model in which it may not have heard, or not have worded, what was said."""
+INSTANT = 0.005
+"""Seconds of silence that nobody hears."""
 LIMIT = 1800.0
 """Seconds of a call after which something must have gone wrong."""
 HUMS = ["uh-huh", "yeah", "okay", "mm hmm"]
 MAX_SILENCE = 1.5
 """The silence budget, which is the session's default."""
-
-
-@dataclass(slots=True)
-class Said:
-    """A turn of the caller's."""
-
-    number: int
-    utterance: Utterance
-    words: list[str]
-    barged_in: bool
-
-    @property
-    def name(self) -> str:
-        """The word that all its requests and answers are known by."""
-        return f"t{self.number}"
-
-
-@dataclass(slots=True)
-class Walk:
-    """A call that is over."""
-
-    seed: str
-    call: SimulatedCall
-    world: World
-    said: list[Said] = field(default_factory=list)
-    noises: list[Utterance] = field(default_factory=list)
-    hums: list[Utterance] = field(default_factory=list)
-    deaf: list[Sound] = field(default_factory=list)
-    """When a recogniser failed and there was no other: words may be lost."""
-    errors: list[BaseException] = field(default_factory=list)
-    """That were no provider's and no tool's."""
-    has_substitutes: bool = False
-    faults: int = 0
-    goodbye: Literal["silence", "bye", "more"] | None = None
-    """What the caller did when the agent said goodbye; None: it did not."""
-    closed: float | None = None
-    """When the call ended by itself."""
-    rounds: list[float] = field(default_factory=list)
-    """When the results of a round were in."""
-    line: Timeline = field(default_factory=lambda: Timeline([], [], 0.0, 0.0))
-    """Measured on the rendered sound."""
-
-    @property
-    def duration(self) -> float:
-        """Seconds of the call."""
-        return self.line.end - self.line.begin
 
 
 def walk(seed: str) -> Walk:
@@ -95,12 +58,39 @@ class _Call:
     def __init__(self, seed: str) -> None:
         self.rng = random.Random(seed)
         self.seed = seed
+        self.stt: CallerSTT | None = None
+        self.model: FakeRealtimeModel | None = None
 
     async def run(self) -> Walk:
         """Talk for some turns, wait until all is said and done, and measure."""
         rng = self.rng
+        kind: Kind = rng.choices(list(KINDS), list(KINDS.values()))[0]
         world = World(random.Random(rng.random()))
         caller = Caller(words_per_second=rng.uniform(2.5, 4.0))
+        self.walk = self._three_models(world, caller) if kind == "three models" else self._realtime(kind, world, caller)
+        call, room = self.walk.call, Room()
+        call.session.on("error", self._error)
+        call.session.on("function_tools_executed", lambda _: self.walk.rounds.append(now()))
+        self.hands = Hands(random.Random(rng.random()), self.walk, room)
+        async with call:
+            await call.start(world.agent("agent 0"), room=room)
+            async with asyncio.TaskGroup() as hands:
+                doing = [hands.create_task(self.hands.answer())]
+                if rng.random() < 0.4:
+                    doing.append(hands.create_task(self.hands.fidget()))
+                await self._talk()
+                for task in doing[1:]:
+                    task.cancel()
+                await self._end()
+                doing[0].cancel()
+            if rng.random() < 0.4:
+                await self._goodbye()
+                await self._end()
+        self.walk.line = _whole(Timeline.from_audio(call.audio()))
+        return self.walk
+
+    def _three_models(self, world: World, caller: Caller) -> Walk:
+        rng = self.rng
         self.stt = CallerSTT(caller, lag=rng.uniform(0.05, 0.2), delay=rng.uniform(0.05, 0.3))
         substitutes = rng.random() < 0.6
         call = SimulatedCall(
@@ -115,18 +105,36 @@ class _Call:
             turn_handling={"endpointing": {"mode": rng.choice(["fixed", "dynamic"])}},
             turn_detector=FakeTurnDetector(lambda _: rng.random()) if rng.random() < 0.3 else None,
         )
-        self.walk = Walk(self.seed, call, world, has_substitutes=substitutes)
-        call.session.on("error", self._error)
-        call.session.on("function_tools_executed", lambda _: self.walk.rounds.append(now()))
-        async with call:
-            await call.start(world.agent("agent 0"))
-            await self._talk()
-            await self._end()
-            if rng.random() < 0.4:
-                await self._goodbye()
-                await self._end()
-        self.walk.line = Timeline.from_audio(call.audio())
-        return self.walk
+        return Walk(self.seed, "three models", call, world, has_substitutes=substitutes)
+
+    def _realtime(self, kind: Kind, world: World, caller: Caller) -> Walk:
+        rng = self.rng
+        takes_turns = kind == "realtime, its turns"
+        model = self.model = FakeRealtimeModel(
+            world.answer_aloud,
+            hears=caller,
+            capabilities=RealtimeCapabilities(
+                turn_detection=takes_turns,
+                auto_reply=takes_turns and rng.random() < 0.7,
+                auto_tool_reply_generation=rng.random() < 0.3,
+            ),
+            ttft=rng.choice([0.1, 0.3, 0.8]),
+            speed=rng.uniform(2.0, 10.0),
+            silence=rng.uniform(0.4, 0.8),
+            delay=rng.choice([0.1, 0.3, 1.5]),
+            stubborn=rng.random() < 0.2,
+        )
+        has_voice = rng.random() < 0.6
+        call = SimulatedCall(
+            model,
+            caller=caller,
+            tts=FakeTTS(sample_rate=RATE, ttfb=0.05) if has_voice else None,
+            vad=FakeVAD() if not takes_turns or rng.random() < 0.5 else None,
+            fallback_line=FALLBACK,
+            failure_line=FAILURE,
+            max_silence=MAX_SILENCE,
+        )
+        return Walk(self.seed, kind, call, world, has_voice=has_voice)
 
     def _llm(self, world: World, substitutes: bool) -> Any:
         rng = self.rng
@@ -157,11 +165,10 @@ class _Call:
         rng = self.rng
         barges_in = False
         await asyncio.sleep(rng.uniform(0.0, 2.0))
-        for number in range(rng.randint(2, 15)):
+        for _ in range(rng.randint(2, 15)):
             if rng.random() < 0.05:
                 self._doom()
-            said = self._say(number, barged_in=barges_in)
-            await said.utterance
+            await self._say(barged_in=barges_in)
             for _ in range(rng.choice([0, 0, 0, 1, 2])):
                 await self._make_a_sound()
             barges_in = rng.random() < 0.3
@@ -171,32 +178,36 @@ class _Call:
                 await self.walk.call.settled()
                 await asyncio.sleep(rng.uniform(0.0, 1.5))
 
-    def _say(self, number: int, *, barged_in: bool) -> Said:
-        """A turn of two to eight words, all its own, and in some turns a pause or two."""
-        rng = self.rng
-        words = [f"t{number}", *(f"w{number}x{count}" for count in range(rng.randint(1, 7)))]
+    def _say(self, *, barged_in: bool = False, pauses: bool = True) -> Utterance:
+        """A turn, in which there may be a pause or two."""
+        rng, walk = self.rng, self.walk
+        words = walk.next_turn(rng)
+        # Where nobody knows the words, a single one over the agent is too short to be more than a noise.
+        shortest = 2 if walk.kind == "realtime, our turns" else 1
         parts: list[str | float] = []
         for count, word in enumerate(words):
-            if count and rng.random() < 0.06:
+            if pauses and shortest <= count <= len(words) - shortest and rng.random() < 0.06:
                 parts.append(rng.uniform(0.25, 1.0))
             parts.append(word)
-        utterance = self.walk.call.caller.says(*parts)
-        said = Said(number, utterance, words, barged_in)
-        for fault in self.stt.faults:
+        utterance = walk.call.caller.says(*parts)
+        walk.said.append(Said(len(walk.said), words, "spoken", utterance.start, utterance.end, barged_in))
+        for fault in self.stt.faults if self.stt is not None else ():
             if fault.at == 0.0:  # it was to hit this turn
                 fault.at = rng.uniform(utterance.start, utterance.end + 0.5)
-                if not self.walk.has_substitutes:
+                if not walk.has_substitutes:
                     begin = fault.at - DELAYED  # words before it may not have been given yet
                     lasts = DEAF if fault.kind == "dies" else fault.duration
-                    self.walk.deaf.append(Sound(begin, fault.at + lasts + DELAYED))
-        self.walk.said.append(said)
-        return said
+                    walk.deaf.append(Sound(begin, fault.at + lasts + DELAYED))
+        return utterance
 
     def _doom(self) -> None:
         """One of the providers will fail on the next turn."""
         rng, world = self.rng, self.walk.world
         fate: Any = rng.choice(["dies", "stalls"])
         self.walk.faults += 1
+        if self.stt is None:
+            self._doom_realtime(fate)
+            return
         match rng.choice(["llm", "tts", "stt"] if self.walk.has_substitutes else ["llm", "llm", "stt"]):
             case "llm":
                 world.llm_fate = fate
@@ -206,6 +217,15 @@ class _Call:
                 # One that has a substitute stays silent on its stream; else the rest of the call would be deaf.
                 lasts = LIMIT if self.walk.has_substitutes else 6.0
                 self.stt.faults.append(Fault(0.0, fate, duration=lasts))
+
+    def _doom_realtime(self, fate: Any) -> None:
+        assert self.model is not None
+        sessions = [session for session in self.model.sessions if not session.closed]
+        if self.rng.random() < 0.5 or not sessions:
+            self.walk.world.llm_fate = fate
+        else:
+            sessions[-1].hang_up()
+            self.walk.deaf.append(Sound(now() - UNHEARD, now() + UNHEARD))
 
     async def _make_a_sound(self) -> None:
         await asyncio.sleep(self.rng.uniform(0.3, 4.0))
@@ -221,7 +241,7 @@ class _Call:
         while self.walk.closed is None:
             await self.walk.call.settled(quiet=0.5)
             if world.is_asking:
-                await self._say(len(self.walk.said), barged_in=False).utterance
+                await self._say()
             elif not world.is_working:
                 return
             await asyncio.sleep(0.2)
@@ -235,7 +255,7 @@ class _Call:
         world.last_turn = f"t{len(done.said)}"
         done.call.session.on("close", self._closed)
         await asyncio.sleep(rng.uniform(0.0, 1.5))
-        thanks = await self._say(len(done.said), barged_in=False).utterance
+        thanks = await self._say(pauses=False)  # who goes on after a pause may have more to say
         begins = await self._agent_begins(thanks.end)
         if begins is None:
             return
@@ -245,7 +265,10 @@ class _Call:
             await done.call.caller.says(rng.choice(["bye", "bye-bye", "thanks and bye"]))
         elif done.goodbye == "more":
             await asyncio.sleep(rng.uniform(0.0, 1.8))
-            self._say(len(done.said), barged_in=True)
+            if rng.random() < 0.3:
+                self.hands.type()
+            else:
+                self._say(barged_in=True)
             return
         await asyncio.sleep(20.0)
 
@@ -263,23 +286,15 @@ class _Call:
             self.walk.closed = now()
 
 
-def story(walk: Walk) -> str:
-    """What happened, for whoever wants to know why a walk failed."""
-    events: list[tuple[float, str]] = []
-    events += [(said.utterance.start, f"caller: {' '.join(said.words)}") for said in walk.said]
-    events += [(noise.start, f"caller coughs for {noise.end - noise.start:.2f} s") for noise in walk.noises]
-    events += [(time, "            the voice fails") for time in walk.world.voice_failed]
-    events += [(hum.start, f"caller: {hum.text}") for hum in walk.hums]
-    events += [(sound.start, f"    agent sounds until {sound.end:.2f}") for sound in walk.line.agent]
-    events += [
-        (asked.at, f"        request {asked.number} to {asked.agent}: {sorted(asked.turns)} -> {asked.answer!r}")
-        for asked in walk.world.asked
-    ]
-    for run in walk.world.runs:
-        kept = ", kept" if run.kept else ""
-        events.append((run.began, f"            {run.kind}({run.arguments}) -> {run.result}{kept}"))
-        events.append((run.ended or walk.line.end, f"            {run.result} {run.status}"))
-    return "\n".join(f"{time:8.2f} {what}" for time, what in sorted(events, key=lambda event: event[0]))
+def _whole(line: Timeline) -> Timeline:
+    """Without the instants in which a voice crosses zero."""
+    agent: list[Sound] = []
+    for sound in line.agent:
+        if agent and sound.start - agent[-1].end < INSTANT:
+            agent[-1] = Sound(agent[-1].start, sound.end)
+        else:
+            agent.append(sound)
+    return Timeline(line.caller, agent, line.begin, line.end)
 
 
 def seeds(seed: str, calls: int) -> Sequence[str]:

@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 from antiphon import (
     Agent,
     AgentTask,
+    ChatContext,
     ChatMessage,
     EndCallTool,
     FunctionCall,
@@ -27,15 +28,23 @@ from antiphon import (
 )
 from antiphon.errors import ProviderError
 from antiphon.llm import ChatRequest
+from antiphon.options import NOT_GIVEN
+from antiphon.tasks import GetDtmfTask
 from antiphon.testing import Fail, FakeTTS, Hang, Reply, now
 from antiphon.testing.caller import RATE
 from antiphon.testing.fakes import Turn
+from antiphon.testing.realtime import RealtimeRequest, RealtimeTurn
 from antiphon.tts import SynthesizedAudio
 
 Fate: TypeAlias = Literal["dies", "stalls"]
 
 FALLBACK = "Fallback line, nothing came to my mind."
 FAILURE = "Failure line, please say that again."
+DIGITS = 4
+"""Keys of a code."""
+
+DICTATION = "in exactly these words and nothing else: "
+"""What comes before a text that a model is to speak because nobody else can."""
 
 _TURN = re.compile(r"\bt\d+\b")
 _RESULT = re.compile(r"\br\d+\b")
@@ -62,7 +71,7 @@ class ToolRun:
     result: str
     began: float
     ended: float | None = None
-    status: Literal["running", "asking", "done", "failed", "cancelled"] = "running"
+    status: Literal["running", "asking", "asking for keys", "done", "failed", "cancelled"] = "running"
     kept: bool = False
     """Whatever the caller says, its result must be told."""
 
@@ -111,13 +120,23 @@ class World:
         asked.answer = reply.text
         return reply
 
+    def answer_aloud(self, request: RealtimeRequest) -> RealtimeTurn:
+        """What a model that hears and speaks does when it is asked, or asks itself."""
+        notes = request.instructions or ""
+        if DICTATION in notes:
+            return notes.partition(DICTATION)[2]
+        system = [ChatMessage(role="system", content=text) for text in (request.session_instructions, notes) if text]
+        items = [*system[:1], *request.items, *system[1:]]
+        choice = NOT_GIVEN if request.tool_choice is None else request.tool_choice
+        return self.answer(ChatRequest(ChatContext(items), request.tools, choice))
+
     def _reply(self, view: _View, tag: str) -> Reply:
         rng = self.rng
         if view.delivery and not view.untold:
             return Reply("")
         if view.to_caller and view.may_end and self.last_turn in view.turns[-1:]:
             return Reply("", [("end_call", {})])
-        calls: list[tuple[str, dict[str, int]]] = []
+        calls: list[tuple[str, dict[str, Any]]] = []
         chance = 0.0 if view.delivery or view.ends or not view.tools else 0.5 if view.to_caller else 0.15
         if rng.random() < chance:
             calls = [self._call(view) for _ in range(rng.choice([1, 1, 1, 2]))]
@@ -126,8 +145,12 @@ class World:
         words = [tag, *view.untold, *self._chat(rng.randint(1, 24)).split()]
         return Reply(" ".join(words).capitalize() + ".", calls)
 
-    def _call(self, view: _View) -> tuple[str, dict[str, int]]:
+    def _call(self, view: _View) -> tuple[str, dict[str, Any]]:
         kind = self.rng.choice([name for name in view.tools for _ in range(_OFTEN.get(name, 1))])
+        if kind == "update_code":
+            return kind, {"code": "".join(self.rng.choice("0123456789") for _ in range(DIGITS))}
+        if kind in ("confirm_code", "decline_code"):
+            return kind, {}
         mine = [run for run in self.runs if run.agent == view.instructions and run.kind == kind]
         again = [run for run in mine if run.arguments not in view.called]
         if again and self.rng.random() < 0.5:  # what it called and cannot see, it calls again
@@ -179,7 +202,17 @@ class World:
     @property
     def is_asking(self) -> bool:
         """A tool waits for what the caller says."""
-        return any(run.status == "asking" for run in self.runs)
+        return any(run.status in ("asking", "asking for keys") for run in self.runs)
+
+    @property
+    def is_asking_for_keys(self) -> bool:
+        """A tool waits for a code."""
+        return any(run.status == "asking for keys" for run in self.runs)
+
+    def is_handing_off(self, *, within: float) -> bool:
+        """A tool is about to hand the call to another agent, or did so within so many seconds."""
+        transfers = [run for run in self.runs if run.kind == "transfer"]
+        return any(run.ended is None or now() - run.ended <= within for run in transfers)
 
     @property
     def is_working(self) -> bool:
@@ -201,7 +234,13 @@ _OFTEN = {
     "announce": 1,
     "ask": 1,
     "give": 1,
+    "dial": 1,
+    "update_code": 2,
+    "confirm_code": 2,
+    "decline_code": 1,
 }
+ANSWERS = ("give", "update_code", "confirm_code", "decline_code")
+"""Calls with which a turn is an answer to what a task asked."""
 
 
 class _View:
@@ -231,7 +270,7 @@ class _View:
                 case ChatMessage(role="system"):
                     text = item.text_content or ""
                     self.instructions = self.instructions or text
-                    self.delivery = self.delivery or text.startswith("New results came in")
+                    self.delivery = self.delivery or "New results came in" in text
                 case _:
                     pass
         self.untold = [result for result in dict.fromkeys(results) if result not in told]
@@ -305,6 +344,20 @@ class _Walker(Agent):
         async with self.world.taking_part(run):
             run.status = "asking"
             await _Question(self.world, f"question {n}")
+            run.status = "running"
+        return await self.world.work(run, 0.1)
+
+    @function_tool
+    async def dial(self, n: int) -> str:
+        """Have the caller enter a code."""
+        run = self._begin("dial", n)
+        async with self.world.taking_part(run):
+            run.status = "asking for keys"
+            try:
+                await GetDtmfTask(DIGITS, ask_for_confirmation=self.world.rng.random() < 0.5)
+            except ToolError as error:
+                run.ended, run.status = now(), "failed"
+                raise ToolError(f"{error} It is {run.result}") from None
             run.status = "running"
         return await self.world.work(run, 0.1)
 
