@@ -782,3 +782,25 @@ def test_a_model_that_answers_unasked_knows_what_the_agent_said_without_it() -> 
             assert model.requests[0].conversation == ["assistant: Cards or chess?", "user: (the second)"]
 
     run_virtual(main())
+
+
+def test_a_turn_that_makes_way_for_a_handoff_gets_its_words_later() -> None:
+    class Host(Agent):
+        @function_tool
+        async def transfer(self) -> Agent:
+            """Transfer."""
+            return Agent()
+
+    async def main() -> None:
+        model = FakeRealtimeModel(
+            [Reply(LONG, [("transfer", {})]), *["Here I am."] * 5], hears=["to the kitchen please"], delay=0.5
+        )
+        async with Call(model, vad=FakeVAD()) as call:
+            await call.begin(Host())
+            call.session.submit_user_turn("put me through")
+            await asyncio.sleep(2.0)
+            await call.says(0.3, then=5.0)
+            users = [message.text_content for message in call.session.history.messages() if message.role == "user"]
+            assert users == ["put me through", "to the kitchen please"]
+
+    run_virtual(main())

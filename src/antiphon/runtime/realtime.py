@@ -411,18 +411,18 @@ class Link:
     def _input_committed(self, event: InputCommitted) -> None:
         self._driver.realtime.turn_ended(self)  # before anybody else may take over
         words = self._early.pop(event.item_id, None)
-        if self._committed:
-            turn = self._committed.popleft()
-        else:
-            turn = self._driver.new_id()
+        is_taken = not self._committed
+        turn = self._driver.new_id() if is_taken else self._committed.popleft()
+        are_to_come = words is None and self._can.user_transcription
+        if are_to_come:
+            self._turns[event.item_id] = turn
+        if is_taken:
             self._known.add(turn_id(turn, self._driver.mark))
             self._driver.report(TurnTaken(turn, words, event.answered))
         if event.answered:
             self._answered_next = turn
-        if words is not None or not self._can.user_transcription:
+        if not are_to_come:
             self._words_came(turn, words or "")
-        else:
-            self._turns[event.item_id] = turn
 
     def _transcribed(self, event: InputTranscribed) -> None:
         turn = self._turns.get(event.item_id)

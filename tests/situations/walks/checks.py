@@ -190,8 +190,9 @@ def _silences(walk: Walk) -> Iterator[tuple[Sound, float]]:
         return
     for silence in walk.line.silences(walk.call.pending):
         allowed = MAX_SILENCE + TOLERANCE
-        if any(silence.start <= time <= silence.end for time in walk.rounds):
-            allowed += GRACE
+        rounds = [time for time in walk.rounds if silence.start <= time <= silence.end]
+        if rounds:  # a call that returns at once may follow another within the silence
+            allowed = max(allowed, rounds[-1] - silence.start + TOLERANCE) + GRACE
         if any(silence.start - 1.0 <= time <= silence.end for time in walk.world.voice_failed):
             allowed += 2 * VOICE_PATIENCE
         yield silence, allowed
