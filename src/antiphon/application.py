@@ -219,7 +219,12 @@ class Application:
         from antiphon.runtime.stopwatch import Stopwatch
 
         driver = self.running
-        driver.stopwatch = Stopwatch(driver.began, self._measured, voiced=driver.has_audio_output)
+        driver.stopwatch = Stopwatch(
+            driver.began,
+            self._measured,
+            voiced=driver.has_audio_output,
+            has_hook=lambda agent: "on_user_turn_completed" in self._agents[agent].overridden,
+        )
 
     def _measured(self, metrics: TurnMetrics, call: CallMetrics) -> None:
         self.events.emit("turn_metrics", TurnMetricsEvent(metrics=metrics, call=call))

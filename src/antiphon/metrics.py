@@ -116,7 +116,7 @@ class TurnMetrics:
     decided: float | None = None
     """The turn was committed."""
     hook: float | None = None
-    """How long `on_user_turn_completed` took."""
+    """How long `on_user_turn_completed` took. None also for an agent that does not define it."""
     responses: tuple[ResponseMetrics, ...] = ()
     tools: tuple[ToolMetrics, ...] = ()
     rounds: int = 0

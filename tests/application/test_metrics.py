@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from antiphon import Agent, AgentSession, RunContext, function_tool
+from antiphon.chat import ChatContext, ChatMessage
 from antiphon.events import ErrorEvent, TurnMetricsEvent
 from antiphon.runtime.stopwatch import Stopwatch
 from antiphon.testing import FakeLLM, FakeTTS, Reply, run_virtual
@@ -56,6 +57,23 @@ def test_a_spoken_reply_is_told_with_what_it_took() -> None:
     assert (event.call.turns, event.call.replies, event.call.tools) == (1, 1, 1)
     assert event.call.median_response_delay == reply.response_delay
     assert reply.prompt_tokens > 0
+
+
+class Thorough(Agent):
+    async def on_user_turn_completed(self, turn_ctx: ChatContext, new_message: ChatMessage) -> None:
+        await asyncio.sleep(0.2)
+
+
+@pytest.mark.parametrize(("agent", "took"), [(Thorough, 0.2), (Agent, None)])
+def test_the_hook_is_told_of_agents_that_have_one(agent: type[Agent], took: float | None) -> None:
+    async def main() -> TurnMetricsEvent:
+        async with AgentSession[Any](llm=FakeLLM(["Hi."])) as session:
+            events = heard_by(session)
+            await session.start(agent(instructions=""))
+            await session.run(user_input="Hello")
+        return events[0]
+
+    assert run_virtual(main()).metrics.hook == (took and pytest.approx(took, abs=0.01))
 
 
 def test_a_session_that_nobody_listens_to_measures_nothing() -> None:

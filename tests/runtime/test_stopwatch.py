@@ -147,6 +147,15 @@ def test_a_hook_that_takes_its_time_is_told_apart() -> None:
     ]
 
 
+def test_an_agent_without_the_hook_spends_no_time_in_it() -> None:
+    call = Timed()
+    call.watch = Stopwatch(0.0, lambda metrics, _: call.replies.append(metrics), voiced=True, has_hook=lambda _: False)
+    call.says("hello").wait(0.25)
+    call.answers("Hi.")
+    assert call.reply.hook is None
+    assert "hook" not in [stage.kind for stage in call.reply.stages]
+
+
 def test_a_typed_turn_is_waited_for_from_its_commit() -> None:
     call = Timed()
     call.wait(1.0).types("hello")

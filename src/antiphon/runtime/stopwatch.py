@@ -65,6 +65,8 @@ class _Turn:
     decided: float
     speech_ended: float | None
     transcribed: float | None
+    hooked: bool = True
+    """The agent it was said to has an `on_user_turn_completed` of its own."""
     hook: float | None = None
     answered: bool = False
     """A reply to it was begun."""
@@ -202,13 +204,21 @@ class Stopwatch:
     """Watches one session, and calls `report` with each reply that is over, and the sums of the call.
 
     `began` is when the call began, on the clock of `now`. `voiced`: there is a loudspeaker; without one nothing is
-    silence.
+    silence. `has_hook`: whether the agent of this id has an `on_user_turn_completed` of its own.
     """
 
-    def __init__(self, began: float, report: Callable[[TurnMetrics, CallMetrics], None], *, voiced: bool) -> None:
+    def __init__(
+        self,
+        began: float,
+        report: Callable[[TurnMetrics, CallMetrics], None],
+        *,
+        voiced: bool,
+        has_hook: Callable[[str], bool] = lambda agent: True,
+    ) -> None:
         self._began = began
         self._report = report
         self._voiced = voiced
+        self._has_hook = has_hook
         self.call = CallMetrics()
         self._line = _Line()
         self._turns = 0
@@ -322,8 +332,8 @@ class Stopwatch:
         """Something is done."""
         now -= self._began
         match command:
-            case RunHook(kind="on_user_turn_completed", text=text):
-                self._take_turn(text, now)
+            case RunHook(kind="on_user_turn_completed", text=text, agent=agent):
+                self._take_turn(text, now, hooked=self._has_hook(agent))
             case Generate(gen, speech, segment):
                 self._make(gen, segment, now, by_model=True)
                 if not command.ahead:
@@ -362,19 +372,19 @@ class Stopwatch:
             case _:
                 pass
 
-    def _take_turn(self, text: str, now: float) -> None:
+    def _take_turn(self, text: str, now: float, *, hooked: bool) -> None:
         self._turns += 1
         if self._typed and self._typed[0] == text:
             self._typed.popleft()
-            self._turn = _Turn(self._turns, "typed", now, None, None)
+            self._turn = _Turn(self._turns, "typed", now, None, None, hooked)
             return
         ended = None if self._speaking else self._speech_ended
-        self._turn = _Turn(self._turns, "caller", now, ended, self._transcribed)
+        self._turn = _Turn(self._turns, "caller", now, ended, self._transcribed, hooked)
         self._speech_ended = self._transcribed = None
 
     def _emitted(self, emit: Emit, now: float) -> None:
         match emit.kind:
-            case "turn_committed" if self._turn is not None:
+            case "turn_committed" if self._turn is not None and self._turn.hooked:
                 self._turn.hook = now - self._turn.decided
             case "tools_executed":
                 self._round_over(emit)
