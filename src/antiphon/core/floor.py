@@ -271,12 +271,13 @@ class Floor:
             self._speak(speech, step, say)
             return
         self.out.promise(gen, GenerationFailed(gen, "no answer in time"), self.options.generation_timeout)
-        if response is not None:
+        offers = self.offers.in_frame(speech.frame) if self.offers else []
+        if response is not None:  # it knows the results that are in, and may tell them; of updates nobody can say
+            speech.carried.extend(o.id for o in offers if o.final and o.id not in speech.carried)
             del self.unasked.responses[response.response]
             self.out.send(Adopt(gen, speech.id, segment.id, speech.agent, response.response, tools))
             return
         self._note_user_input(speech)
-        offers = self.offers.in_frame(speech.frame) if self.offers else []
         speech.carried.extend(o.id for o in offers if o.id not in speech.carried)
         choice = speech.tool_choice if speech.rounds == 0 else None
         self.out.send(

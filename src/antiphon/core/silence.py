@@ -191,7 +191,7 @@ def _is_at_work(speech: Speech) -> bool:
     """Something of it is still to come that nobody but this side delays."""
     match speech.stage:
         case Stage.TOOLS:
-            return any(c.run is None or not c.run.suspended for c in speech.open_calls())
+            return bool(speech.live) or any(c.run is None or not c.run.suspended for c in speech.open_calls())
         case Stage.SPEAKING:
             return bool(speech.live) and speech.kind is not Kind.FILLER
         case Stage.WAITING | Stage.GENERATING:
