@@ -137,6 +137,7 @@ class ToolCallUpdated:
 
     call_id: str
     message: str
+    """In the tool's own words, without what the model is told around them."""
     silent: bool = False
     type: Literal["tool_call_updated"] = "tool_call_updated"
 

@@ -98,9 +98,9 @@ class RunContext(CallContext, Generic[Userdata]):
     async def update(self, message: Any, *, silent: bool = False, _template: str = UPDATE_TEMPLATE) -> None:
         """Report progress; the tool goes on in the background, and the model tells the caller when the line is free.
 
-        The first update is the output of the call itself. Text goes through the template, other values are rendered
-        as results are: None is silent, and a `ToolResult` says itself whether a reply is due. `silent`: the model
-        knows, and makes no reply for it. Does nothing once the call was dropped.
+        The first update is the output of the call itself. For the model text goes through the template; other values
+        are rendered as results are: None is silent, and a `ToolResult` says itself whether a reply is due. `silent`:
+        the model knows, and makes no reply for it. Does nothing once the call was dropped.
         """
         run = self._run
         if run.released:
@@ -108,14 +108,14 @@ class RunContext(CallContext, Generic[Userdata]):
         if isinstance(message, ToolResult):
             message, silent = message.output, silent or not message.reply_required
         if isinstance(message, str):
-            message = run.rendered(message)
-            text = _template.format(function_name=run.call.name, call_id=run.call.call_id, message=message)
+            told = run.rendered(message)
+            text = _template.format(function_name=run.call.name, call_id=run.call.call_id, message=told)
         elif message is None:
-            text, silent = "", True
+            text, told, silent = "", None, True
         else:
-            text = run.rendered(message)
+            text, told = run.rendered(message), None
         run.in_background = True
-        run.driver.report(ToolUpdated(run.id, text, silent))
+        run.driver.report(ToolUpdated(run.id, text, silent, told))
 
     def with_filler(
         self,

@@ -22,6 +22,7 @@ from antiphon import (
     function_tool,
     mock_tools,
 )
+from antiphon.events import ToolCallUpdated, ToolExecutionUpdatedEvent
 from antiphon.testing import FakeLLM, Reply, now, run_virtual, transcript
 
 
@@ -429,6 +430,28 @@ def test_a_toolset_that_cannot_say_what_it_holds_fails_the_response_only() -> No
             toolset.broken = False
             await session.run(user_input="b")
             assert transcript(session.history) == ["user: a", "assistant: Sorry.", "user: b", "assistant: Yes."]
+
+    run_virtual(main())
+
+
+def test_progress_is_told_in_the_tools_own_words_and_to_the_model_with_a_warning() -> None:
+    @function_tool
+    async def search(context: RunContext) -> str:
+        """Search."""
+        await context.update("Half way.")
+        return "found"
+
+    async def main() -> None:
+        seen: list[ToolExecutionUpdatedEvent] = []
+        session = AgentSession(llm=FakeLLM([Reply(calls=[("search", {})]), "I am looking.", "Found."]))
+        session.on("tool_execution_updated", seen.append)
+        async with session:
+            await session.start(Agent(tools=[search]))
+            await session.run(user_input="a")
+            await session.wait_for_idle()
+        (message,) = [event.update.message for event in seen if isinstance(event.update, ToolCallUpdated)]
+        assert message == "Half way."
+        assert outputs(session)[0][0].startswith("The tool `search` has updated, message: Half way.\n")
 
     run_virtual(main())
 

@@ -20,6 +20,7 @@ from antiphon.events import (
     ToolAdoptedEvent,
     ToolCallEnded,
     ToolCallStarted,
+    ToolCallUpdated,
     ToolExecutionUpdatedEvent,
     TurnMetricsEvent,
     UserStateChangedEvent,
@@ -53,7 +54,7 @@ class Watched(EventEmitter):
         message = ChatMessage(role=cast("Any", role), content=[text], **kwargs)
         self.at(time, "conversation_item_added", ConversationItemAddedEvent(item=message))
 
-    def tool(self, time: float, update: ToolCallStarted | ToolCallEnded) -> None:
+    def tool(self, time: float, update: ToolCallStarted | ToolCallUpdated | ToolCallEnded) -> None:
         self.at(time, "tool_execution_updated", ToolExecutionUpdatedEvent(update=update))
 
 
@@ -136,6 +137,29 @@ def test_what_came_of_a_tool_in_the_background_is_shown_when_the_agent_tells_it(
     assert shown == ["", "on it", "booked"]
     turns = [one for one in session.shown if isinstance(one, Turn)]
     assert session.shown.index(turns[1]) > session.shown.index(session.log.tool_calls[0])
+
+
+def test_a_report_from_the_background_is_shown_in_the_tools_own_words() -> None:
+    session = Watched()
+    session.tool(1.0, ToolCallStarted(function_call=CALL))
+    session.tool(1.1, ToolCallUpdated(call_id="c1", message="on it"))
+    told = executed("The tool `book` has updated, message: on it\nDo not make things up.")
+    session.at(1.2, "function_tools_executed", told)
+    assert [one.output for one in session.shown if isinstance(one, ToolCallRecord)] == ["", "on it"]
+    session.history.append(told.function_call_outputs[0])
+    (call,) = session.log.report(2.0).tool_calls
+    assert call.output == "on it"
+
+
+def test_the_result_of_a_tool_that_reported_and_ended_at_once_is_shown() -> None:
+    session = Watched()
+    session.tool(1.0, ToolCallStarted(function_call=CALL))
+    session.tool(1.1, ToolCallUpdated(call_id="c1", message="on it"))
+    session.tool(1.1, ToolCallEnded(call_id="c1", message="", status="done"))
+    session.at(1.2, "function_tools_executed", executed("The tool `book` has updated, message: on it"))
+    session.history.append(FunctionCallOutput(call_id="c1/finished", name="book", output="booked"))
+    session.say(2.0, "assistant", "It is booked.")
+    assert [one.output for one in session.shown if isinstance(one, ToolCallRecord)] == ["", "on it", "booked"]
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def test_progress_of_a_tool_in_the_background_and_its_result_are_told_under_one_
     tools = of(messages, "tool")
     assert len({m["call_id"] for m in tools}) == 1
     assert [m["status"] for m in tools] == ["started", "updated", "done", "done"]
-    assert "halfway there" in tools[1]["text"]
+    assert tools[1]["text"] == "halfway there"
     assert (tools[3]["text"], tools[3]["seconds"]) == ("fetched", 2.0)
 
 

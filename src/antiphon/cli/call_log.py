@@ -23,6 +23,7 @@ from antiphon.events import (
     ToolAdoptedEvent,
     ToolCallEnded,
     ToolCallStarted,
+    ToolCallUpdated,
     ToolExecutionUpdatedEvent,
     TurnMetricsEvent,
     UserInputTranscribedEvent,
@@ -60,6 +61,7 @@ class ToolCallRecord:
     name: str
     arguments: dict[str, Any]
     output: str = ""
+    """What came of it. Of one that ran on in the background, and whose result is not in: what it reported last."""
     is_error: bool = False
     status: Status = "running"
     started: float = 0.0
@@ -129,6 +131,8 @@ class CallLog:
         self._calls: dict[str, ToolCallRecord] = {}
         self._in_background: set[str] = set()
         """By call id: tools that go on after the model was told something of them, and whose result is not in yet."""
+        self._progress: dict[str, str] = {}
+        """By call id: what such a tool reported last, in its own words."""
         self._session: AgentSession[Any] | None = None
         self._user_began: float | None = None
         self._user_ended: float | None = None
@@ -227,6 +231,8 @@ class CallLog:
         update = event.update
         if isinstance(update, ToolCallStarted):
             self._on_tool(self._record(update.function_call))
+        elif isinstance(update, ToolCallUpdated):
+            self._progress[base_id(update.call_id)] = update.message
         elif isinstance(update, ToolCallEnded) and update.call_id in self._calls:
             call = self._calls[update.call_id]
             self._end(call, update.status)
@@ -247,7 +253,7 @@ class CallLog:
                 self._on_tool(call)
                 self._end(call, "error" if output.is_error else "refused")
             self._output(output)
-            if call.ended is None:
+            if call.ended is None or call.call_id in self._progress:
                 self._in_background.add(call.call_id)
             self._on_tool(call)
 
@@ -268,11 +274,13 @@ class CallLog:
         return self._calls[key]
 
     def _output(self, output: FunctionCallOutput) -> None:
-        """Keep what the model was told; of a tool in the background, what it was told last."""
+        """Keep what the model was told, or, of a report from the background, what the tool said to it."""
         call = self._calls.get(base_id(output.call_id))
-        if call is not None:
-            call.output = output.output
-            call.is_error = output.is_error
+        if call is None:
+            return
+        progress = None if output.call_id.endswith("/finished") else self._progress.get(call.call_id)
+        call.output = output.output if progress is None else progress
+        call.is_error = output.is_error
 
     def _end(self, call: ToolCallRecord, status: str) -> None:
         call.status = status  # type: ignore[assignment]  # the events document the same words

@@ -42,6 +42,8 @@ class _Run:
     began: float
     seconds: float | None = None
     """How long it took; None while it runs."""
+    reported: bool = False
+    """It went on in the background: what the call gave back at first is a report, not its result."""
 
 
 class Narration:
@@ -97,6 +99,7 @@ class Narration:
                 self._started(call)
             case ToolCallUpdated(call_id=call_id, message=text):
                 if (run := self._runs.get(base_id(call_id))) is not None:
+                    run.reported = True
                     self._tell(run.call, "updated", text=text, seconds=self._now() - run.began)
             case ToolCallEnded(call_id=call_id, status=status):
                 if (run := self._runs.get(base_id(call_id))) is not None:
@@ -120,9 +123,9 @@ class Narration:
             run = self._runs.get(base_id(call.call_id))
             if run is None:  # it never ran: an unknown tool, bad arguments
                 self._tell(call, "error" if output.is_error else "done", text=output.output)
-            elif run.seconds is not None:
+            elif run.seconds is not None and not run.reported:
                 self._came_of(run, output)
-            # Else it goes on in the background, and what the model was told is a report that was told here, too.
+            # Else the model was told a report that was told here, too, and the result comes later.
 
     def _look_for_outputs(self) -> None:
         """Tell what came of tools that ended in the background: it enters the history when the agent speaks of it."""

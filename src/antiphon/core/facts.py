@@ -211,6 +211,8 @@ class ToolUpdated:
     run: int
     message: str
     silent: bool = False
+    told: str | None = None
+    """What people are to see of it, if that is something else."""
 
 
 @record

@@ -38,7 +38,7 @@ def updated(floor: Floor, fact: ToolUpdated) -> None:
     run = floor.runs.get(fact.run)
     if run is None or run.bond is Bond.ORPHAN:
         return
-    floor.emit("tool_updated", run=run.id, value=fact.message)
+    floor.emit("tool_updated", run=run.id, value=fact.message if fact.told is None else fact.told)
     if run.bond is Bond.ATTACHED and run.open_call is not None:
         run.open_call.close(fact.message, reply=not fact.silent)
         run.open_call.update = True
