@@ -31,6 +31,7 @@ from antiphon.events import (
 )
 from antiphon.metrics import CallMetrics, TurnMetrics
 from antiphon.session import AgentSession
+from antiphon.tools.function import FunctionTool, RawFunctionTool
 
 Status = Literal["running", "done", "error", "dropped", "cancelled", "unknown", "adopted", "refused"]
 
@@ -83,6 +84,8 @@ class CallReport:
     errors: list[str] = field(default_factory=list)
     replies: list[TurnMetrics] = field(default_factory=list)
     """What each reply took, in the order in which they ended."""
+    unlogged: list[str] = field(default_factory=list)
+    """Of `errors`, all but those of tools: these have their line in the log when they happen."""
 
     @property
     def metrics(self) -> CallMetrics:
@@ -123,6 +126,7 @@ class CallLog:
         self.turns: list[Turn] = []
         self.replies: list[TurnMetrics] = []
         self.errors: list[str] = []
+        self.unlogged: list[str] = []
         self._now = now
         self._on_turn = on_turn
         self._on_tool = on_tool
@@ -180,6 +184,7 @@ class CallLog:
             duration=duration,
             errors=self.errors,
             replies=list(self.replies),
+            unlogged=self.unlogged,
         )
 
     # -- the caller
@@ -288,7 +293,17 @@ class CallLog:
         call.is_error = status in ("error", "unknown")
 
     def _failed(self, event: ErrorEvent) -> None:
-        self.errors.append(f"{type(event.error).__name__}: {event.error}")
+        told = told_error(event)
+        self.errors.append(told)
+        if not isinstance(event.source, (FunctionTool, RawFunctionTool)):
+            self.unlogged.append(told)
+
+
+def told_error(event: ErrorEvent) -> str:
+    """An error in one line, with the name of the tool if it is one's."""
+    told = f"{type(event.error).__name__}: {event.error}"
+    is_tools = isinstance(event.source, (FunctionTool, RawFunctionTool))
+    return f"tool {event.source.name!r}: {told}" if is_tools else told
 
 
 def rest_of(written: str, heard: str) -> str:

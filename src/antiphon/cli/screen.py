@@ -98,7 +98,7 @@ class Screen:
             )
         if metrics.completion_tokens:
             self.notice(f"Tokens: {metrics.prompt_tokens:,} read, {metrics.completion_tokens:,} written")
-        for error in report.errors:
+        for error in report.unlogged:
             self._print(Text(f"error  {error}", style="red"))
 
     def settle(self) -> None:

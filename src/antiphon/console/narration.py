@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from antiphon.chat import ChatMessage, FunctionCall, FunctionCallOutput
-from antiphon.cli.call_log import arguments_of, base_id, rest_of
+from antiphon.cli.call_log import arguments_of, base_id, rest_of, told_error
 from antiphon.console import protocol
 from antiphon.console.protocol import Message
 from antiphon.events import (
@@ -152,7 +152,7 @@ class Narration:
         self._send(protocol.turn(event.metrics.to_json()))
 
     def _failed(self, event: ErrorEvent) -> None:
-        self._send(protocol.error(f"{type(event.error).__name__}: {event.error}"))
+        self._send(protocol.error(told_error(event)))
 
 
 def _shown(arguments: dict[str, Any]) -> dict[str, Any]:
