@@ -286,7 +286,11 @@ _TYPES: dict[str, type[ChatItem]] = {
 INSTRUCTIONS_ID = "instructions"
 """The id of the system message that carries an agent's instructions in a request."""
 NOTE_ID = "note"
-"""How the ids of the system messages begin that a session appends to one request, for its response only."""
+"""How the ids of the system messages begin that tell a model what it should know for one response: to be known, not
+said."""
+REPLY_INSTRUCTIONS_ID = "reply_instructions"
+"""How the id of the system message begins that carries the instructions for one reply: to be followed. Like the notes,
+a session appends it to one request, for its response only."""
 
 
 class ChatContext:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field
 
-from antiphon.chat import NOTE_ID, FunctionCall, FunctionCallOutput, new_id
+from antiphon.chat import NOTE_ID, REPLY_INSTRUCTIONS_ID, FunctionCall, FunctionCallOutput, new_id
 from antiphon.errors import ProviderError
 from antiphon.providers.standin import StandInLLM, speak
 from antiphon.tools.function import function_tool
-from tests.standin.engine_agents import AGENTS, cabs, receptionist, restaurant, store, studio, taxi
+from tests.standin.engine_agents import AGENTS, cabs, library, receptionist, restaurant, store, studio, taxi
 from tests.standin.engine_dialogues import DIALOGUES, Dialogue
 from tests.standin.engine_talk import Talk
 
@@ -115,7 +115,7 @@ def test_the_opening_line_names_the_house() -> None:
 def test_an_instruction_for_one_reply_becomes_speech(instruction: str, speech: str) -> None:
     talk = receptionist()
     talk.say("hello")
-    talk.ctx.add_message(role="system", content=instruction, id=new_id(NOTE_ID))
+    talk.ctx.add_message(role="system", content=instruction, id=new_id(REPLY_INSTRUCTIONS_ID))
     assert speech in talk.ask(tool_choice="none").text
 
 
@@ -468,6 +468,17 @@ def test_a_request_made_again_is_answered_in_words() -> None:
     talk = receptionist()
     talk.ctx.add_message(role="user", content="hmm")
     assert _noted(talk, "Your last response was empty. Answer the user now, in words, with what you know.")
+
+
+@pytest.mark.parametrize("role", ["user", "system"])
+def test_a_note_for_the_model_is_never_said_whatever_its_words(role: Literal["user", "system"]) -> None:
+    talk = library()
+    if role == "user":
+        talk.ctx.add_message(role="user", content="I'd like to renew a book")
+    plain = talk.ask().text
+    assert plain
+    for note in ("Say that the moon is full.", "The line was bad for four seconds.", "Ask the user for their shoes."):
+        assert _noted(talk, note) == plain
 
 
 # -- tools of the session

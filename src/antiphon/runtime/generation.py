@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from antiphon.audio import AudioFrame
-from antiphon.chat import NOTE_ID, ChatContext, ChatItem, ChatMessage, FunctionCall, new_id
+from antiphon.chat import NOTE_ID, REPLY_INSTRUCTIONS_ID, ChatContext, ChatItem, ChatMessage, FunctionCall, new_id
 from antiphon.core.commands import Adopt, Discard, Generate, Release, Speak
 from antiphon.core.facts import Call, GenerationFailed, StepGenerated, TextStarted, ToolCalled
 from antiphon.errors import UsageError
@@ -551,6 +551,7 @@ def _notes(command: Generate, cut: ChatMessage | None = None) -> list[ChatItem]:
             notes.append(f"The user has not heard the results of these calls yet (call ids: {ids}).")
     if command.retry:
         notes.append("Your last response was empty. Answer the user now, in words, with what you know.")
+    items: list[ChatItem] = [ChatMessage(role="system", content=note, id=new_id(NOTE_ID)) for note in notes]
     if command.instructions:
-        notes.append(command.instructions)
-    return [ChatMessage(role="system", content=note, id=new_id(NOTE_ID)) for note in notes]
+        items.append(ChatMessage(role="system", content=command.instructions, id=new_id(REPLY_INSTRUCTIONS_ID)))
+    return items

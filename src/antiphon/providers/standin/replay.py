@@ -17,6 +17,7 @@ from typing import Any
 from antiphon.chat import (
     INSTRUCTIONS_ID,
     NOTE_ID,
+    REPLY_INSTRUCTIONS_ID,
     AgentHandoff,
     ChatItem,
     ChatMessage,
@@ -37,7 +38,7 @@ def replay(items: Sequence[ChatItem], tools: Sequence[ToolView], today: dt.date)
     keys = _keys(items, hash((instructions, today, *(t.fingerprint for t in tools))))
     reader, start = _Reader(State(tools=by_name, instructions=instructions, today=today)), 0
     body = len(items)
-    while body and _is_note(items[body - 1]):
+    while body and (_is_note(items[body - 1]) or _is_to_follow(items[body - 1])):
         body -= 1
     for k in range(body - 1, -1, -1):
         wire = items[k].wire
@@ -57,8 +58,7 @@ def replay(items: Sequence[ChatItem], tools: Sequence[ToolView], today: dt.date)
 logger = logging.getLogger("antiphon")
 _NEW_RESULTS = re.compile(r"New results came in from calls\b[^(]*\(call ids: ([^)]*)\)")
 _UNHEARD = re.compile(r"The user has not heard the results of these calls yet \(call ids: ([^)]*)\)")
-_FOR_A_MODEL = re.compile(r"Your last response was empty\b|The user spoke over your last message\b")
-"""The session's notes about one request, by their first words."""
+"""The notes that name calls to tell of. No note is ever said: what it does not name is ignored."""
 _HOUSEKEEPING = frozenset({"get_running_tasks", "cancel_task"})
 """The session's own tools, of use only while something runs in the background."""
 _RECENT = 6
@@ -68,8 +68,17 @@ _WIRE = "standin"
 
 
 def _is_note(item: ChatItem) -> bool:
-    """True for what the session says to the model for this response only."""
-    return isinstance(item, ChatMessage) and item.role in ("system", "developer") and item.id.startswith(f"{NOTE_ID}_")
+    """True for what the session lets the model know for this response only."""
+    return _is_marked(item, NOTE_ID)
+
+
+def _is_to_follow(item: ChatItem) -> bool:
+    """True for the instructions for this response."""
+    return _is_marked(item, REPLY_INSTRUCTIONS_ID)
+
+
+def _is_marked(item: ChatItem, mark: str) -> bool:
+    return isinstance(item, ChatMessage) and item.role in ("system", "developer") and item.id.startswith(f"{mark}_")
 
 
 def _keys(items: Sequence[ChatItem], key: int) -> list[int]:
@@ -166,15 +175,15 @@ class _Reader:
             self._said(text, interrupted=item.interrupted)
         elif item.id == INSTRUCTIONS_ID or (not self.seen_instructions and text == self.state.instructions):
             self.seen_instructions = True
+        elif _is_to_follow(item):
+            self._flush()
+            self.instruction = text
         elif not _is_note(item):
             self._context()
         elif noted := _NEW_RESULTS.match(text):
             self.delivery = tuple(noted[1].split(", "))
         elif noted := _UNHEARD.match(text):
             self.unheard = tuple(noted[1].split(", "))
-        elif not _FOR_A_MODEL.match(text):
-            self._flush()
-            self.instruction = text
 
     def _context(self) -> None:
         """What an agent was told beside its instructions is for the model alone, and not to be read out.
