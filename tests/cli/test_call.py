@@ -53,28 +53,50 @@ def server(llm: FakeLLM, *, heard: list[str] | None = None, greeting: str = "") 
         models: dict[str, Any] = {"llm": llm}
         if heard is not None:
             models |= {"stt": FakeSTT(heard), "tts": FakeTTS(seconds_per_character=CHARACTER), "vad": FakeVAD()}
-        desk = Desk(instructions="Be brief.", tools=[look_up])
+        desk = Desk(instructions="Be brief.", tools=[look_up, search])
         await session.start(agent=desk, room=session.room, turn_detector=None, **models)
 
     return made
 
 
 def by_voice(
-    made: AgentServer, turns: list[AudioFrame], barge_in: dict[int, float] | None = None, screen: Screen | None = None
+    made: AgentServer,
+    turns: list[AudioFrame],
+    barge_in: dict[int, float] | None = None,
+    screen: Screen | None = None,
+    wait: float = 60.0,
 ) -> Call:
     async def call() -> Call:
         return await voice_call(
-            made, turns, barge_in=barge_in or {}, models=ModelChoice(), screen=screen or Screen(to_stderr=True)
+            made,
+            turns,
+            barge_in=barge_in or {},
+            models=ModelChoice(),
+            screen=screen or Screen(to_stderr=True),
+            wait=wait,
         )
 
     return run_virtual(call(), timeout=300)
 
 
-def in_text(made: AgentServer, *texts: str) -> Call:
+def in_text(made: AgentServer, *texts: str, wait: float = 60.0) -> Call:
     async def call() -> Call:
-        return await text_call(made, texts, models=ModelChoice(voice=False), screen=Screen(to_stderr=True))
+        models = ModelChoice(voice=False)
+        return await text_call(made, texts, models=models, screen=Screen(to_stderr=True), wait=wait)
 
     return run_virtual(call(), timeout=300)
+
+
+@function_tool
+async def search(context: RunContext) -> str:
+    """Search for long."""
+    await context.update("searching")
+    await asyncio.sleep(20.0)
+    return "nine seats"
+
+
+def slow_search() -> FakeLLM:
+    return FakeLLM({"message: searching": "I am on it.", "nine seats": "Nine.", "": Reply(calls=[("search", {})])})
 
 
 def said(call: Call, role: str) -> list[str]:
@@ -178,6 +200,22 @@ def test_an_agent_that_ends_the_call_ends_it() -> None:
     assert said(call, "user") == ["Hi"]
 
 
+def test_the_caller_stays_for_what_a_tool_in_the_background_finds() -> None:
+    call = by_voice(server(slow_search(), heard=["Search"]), [speech(1.0)])
+    assert said(call, "assistant") == ["I am on it.", "Nine."]
+    assert call.recorder is not None
+    assert call.report.duration - call.recorder.agent_spans()[-1].end < 1.0
+    (tool,) = call.report.tool_calls
+    assert (tool.status, tool.output) == ("done", "nine seats")
+
+
+def test_a_caller_who_has_waited_long_enough_hangs_up(capsys: pytest.CaptureFixture[str]) -> None:
+    call = by_voice(server(slow_search(), heard=["Search"]), [speech(1.0)], wait=5.0)
+    assert said(call, "assistant") == ["I am on it."]
+    assert call.report.duration < 10
+    assert "Still running after 5 s, and ended with the call: search. Wait longer" in capsys.readouterr().err
+
+
 def test_a_session_that_does_not_take_the_room_is_an_error() -> None:
     made = AgentServer()
 
@@ -227,6 +265,20 @@ def test_typed_turns_are_answered_one_after_the_other() -> None:
     (tool,) = call.report.tool_calls
     assert (tool.status, tool.is_error, tool.output) == ("error", True, "closed on Sunday")
     json.dumps(call.report.to_json())
+
+
+def test_after_the_last_typed_turn_tools_in_the_background_are_waited_for() -> None:
+    call = in_text(server(slow_search()), "Search")
+    assert said(call, "assistant") == ["I am on it.", "Nine."]
+    assert call.report.duration < 21
+
+
+@pytest.mark.parametrize("wait", [0.0, 5.0])
+def test_a_tool_that_outlasts_the_wait_is_named(wait: float, capsys: pytest.CaptureFixture[str]) -> None:
+    call = in_text(server(slow_search()), "Search", wait=wait)
+    assert said(call, "assistant") == ["I am on it."]
+    assert call.report.duration < wait + 1
+    assert f"Still running after {wait:g} s, and ended with the call: search." in capsys.readouterr().err
 
 
 @function_tool

@@ -14,8 +14,9 @@ from typing import Any
 
 from antiphon.audio import AudioFrame
 from antiphon.cli.agent_file import describe
+from antiphon.cli.background import BackgroundWork
 from antiphon.cli.call_log import CallLog, CallReport, Turn
-from antiphon.cli.ends import first_end
+from antiphon.cli.ends import DEFAULT_WAIT, first_end
 from antiphon.cli.journal import Journal
 from antiphon.cli.models import ModelChoice
 from antiphon.cli.report import Sound, answers, write_report
@@ -75,13 +76,24 @@ async def voice_call(
     models: ModelChoice,
     screen: Screen,
     journal: Journal | None = None,
+    wait: float = DEFAULT_WAIT,
 ) -> Call:
-    """Play recorded turns to the agent, in real time, until the caller hangs up or the agent ends the call."""
+    """Play recorded turns to the agent, in real time, until the caller hangs up or the agent ends the call.
+
+    After the last turn the caller stays on the line for `wait` seconds at most, to be told what came of tools in the
+    background.
+    """
     recorder = StereoRecorder()
     output = RecordingOutput(recorder)
     sessions: list[AgentSession[Any]] = []
+    work = BackgroundWork(wait)
     caller = RecordedCaller(
-        turns, recorder, output, busy=lambda: not sessions or not sessions[0].idle, barge_in=barge_in
+        turns,
+        recorder,
+        output,
+        busy=lambda: not sessions or not sessions[0].idle,
+        stays=work.keeps_waiting,
+        barge_in=barge_in,
     )
 
     def on_turn(turn: Turn) -> None:
@@ -99,6 +111,7 @@ async def voice_call(
         if journal is not None:
             job.on_session(journal.listen)
         job.on_session(log.listen)
+        job.on_session(work.listen)
         session = await start_session(job)
         if not caller.started:
             raise AgentFileError(
@@ -107,6 +120,7 @@ async def voice_call(
         ran_with = describe_models(session, "llm", "stt", "tts")
         if not await first_end(job.wait_for_shutdown(), caller.hung_up(), timeout=CALL_LIMIT):
             screen.notice(f"The call was ended after {CALL_LIMIT:g} s.")
+        _tell_given_up(work, screen)
         raise_error(job)
         duration = recorder.now()
     delays = [a.delay if a is not None else None for a in answers(recorder, caller.spoken)]
@@ -122,13 +136,19 @@ async def text_call(
     models: ModelChoice,
     screen: Screen,
     journal: Journal | None = None,
+    wait: float = DEFAULT_WAIT,
 ) -> Call:
-    """Type turns to the agent, each when the one before was answered."""
+    """Type turns to the agent, each when the one before was answered.
+
+    After the last one, wait for `wait` seconds at most to be told what came of tools in the background.
+    """
     loop = asyncio.get_running_loop()
     began = loop.time()
     log = CallLog(lambda: loop.time() - began, on_turn=screen.turn, on_tool=screen.tool, on_reply=screen.reply)
+    work = BackgroundWork(wait)
     async with server.job(Room(), models=models) as job:
         job.on_session(log.listen)
+        job.on_session(work.listen)
         if journal is not None:
             job.on_session(journal.listen)
         session = await start_session(job)
@@ -138,10 +158,20 @@ async def text_call(
             if job.reason or not session.is_running:
                 break
             await say(session, text)
+        await first_end(job.wait_for_shutdown(), work.told(session))
+        _tell_given_up(work, screen)
         raise_error(job)
     report = log.report(loop.time() - began)
     screen.summary(report)
     return Call(report, ran_with, journal=journal)
+
+
+def _tell_given_up(work: BackgroundWork, screen: Screen) -> None:
+    if work.given_up:
+        names = ", ".join(work.given_up)
+        screen.notice(
+            f"Still running after {work.limit:g} s, and ended with the call: {names}. Wait longer with --wait."
+        )
 
 
 async def say(session: AgentSession[Any], text: str) -> None:

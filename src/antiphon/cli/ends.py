@@ -9,6 +9,9 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
+DEFAULT_WAIT = 60.0
+"""Seconds that a caller who has said everything stays on the line for tools in the background."""
+
 
 async def first_end(*ends: Coroutine[Any, Any, object], timeout: float | None = None) -> bool:
     """Wait for the first of these and cancel the others. False: none came within `timeout` seconds.

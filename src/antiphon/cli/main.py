@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
+from antiphon.cli.ends import DEFAULT_WAIT
 from antiphon.errors import AgentFileError, AntiphonError, UsageError
 from antiphon.protocols import ModelKind
 from antiphon.server.server import AgentServer
@@ -83,6 +84,13 @@ def _parser(program: str, *, with_file: bool) -> argparse.ArgumentParser:
         type=_barge_in,
         metavar="N@SECONDS",
         help="turn N begins SECONDS after the first agent audio that follows turn N-1",
+    )
+    call.add_argument(
+        "--wait",
+        type=_seconds,
+        default=DEFAULT_WAIT,
+        metavar="SECONDS",
+        help="stay on the line so long for what tools in the background will tell (default: %(default)g)",
     )
     call.add_argument(
         "--json", action="store_true", help="print the call as JSON on standard output, all else elsewhere"
@@ -169,6 +177,16 @@ def _barge_in(text: str) -> tuple[int, float]:
     if turn < 1 or not 0 <= delay < 3600:
         raise argparse.ArgumentTypeError(f"expected N@SECONDS, for example 2@1.5, got {text!r}")
     return turn, delay
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < 3600:
+        raise argparse.ArgumentTypeError(f"expected seconds, 0 to 3600, got {text!r}")
+    return seconds
 
 
 def _port(text: str) -> int:
@@ -325,7 +343,7 @@ async def _demo(options: argparse.Namespace) -> None:
 
     file, recordings = demo_files()
     options.caller, options.say, options.barge_in, options.json = recordings, None, [_barge_in(BARGE_IN)], False
-    options.journal = None
+    options.journal, options.wait = None, DEFAULT_WAIT
     call, recording = await _make_call(options, _load(file), file.name)
     print(f"Stored     {json.dumps(call.report.userdata, ensure_ascii=False)}")
     _tell_files(recording, options.report)
@@ -350,10 +368,12 @@ async def _make_call(options: argparse.Namespace, server: AgentServer, name: str
         recording = options.report.with_suffix(".wav")  # the page plays it
     journal = None if options.journal is None else Journal()
     if options.say:
-        call = await text_call(server, options.say, models=models, screen=screen, journal=journal)
+        call = await text_call(server, options.say, models=models, screen=screen, journal=journal, wait=options.wait)
     else:
         barge_in = dict(options.barge_in)
-        call = await voice_call(server, turns, barge_in=barge_in, models=models, screen=screen, journal=journal)
+        call = await voice_call(
+            server, turns, barge_in=barge_in, models=models, screen=screen, journal=journal, wait=options.wait
+        )
     call.save(title=f"Call with {name}", recording=recording, page=options.report, journal=options.journal)
     return call, recording
 

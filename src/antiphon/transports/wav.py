@@ -108,7 +108,7 @@ class RecordedCaller(AudioInput):
 
     Between turns there is silence on the line, never a hole. `barge_in` names turns (from 1) that begin so many seconds
     after the first agent audio that follows the turn before. `busy` tells whether the agent has something to say or
-    to do.
+    to do; `stays` whether the caller, who has said everything, remains on the line all the same.
     """
 
     def __init__(
@@ -118,6 +118,7 @@ class RecordedCaller(AudioInput):
         output: RecordingOutput,
         *,
         busy: Callable[[], bool],
+        stays: Callable[[], bool] = lambda: False,
         barge_in: Mapping[int, float] | None = None,
         patience: float = 10.0,
     ) -> None:
@@ -127,6 +128,7 @@ class RecordedCaller(AudioInput):
         self._recorder = recorder
         self._output = output
         self._busy = busy
+        self._stays = stays
         self._barge_in = dict(barge_in or {})
         self._patience = patience
         self._rate = recorder.caller_rate
@@ -175,9 +177,12 @@ class RecordedCaller(AudioInput):
             sound = b""
             if not pending:
                 begins = cue.begins(self._hear(frame * FRAME, cue.since))
-                if begins is not None:
-                    if number == len(self._turns):
+                if begins is not None and number == len(self._turns):
+                    if not self._stays():
                         break
+                    # Whatever there is to be said meanwhile is heard to its end before the line is looked at again.
+                    cue = Cue(begins, answer=False, patience=self._patience)
+                elif begins is not None:
                     # A barge-in begins inside the frame, at its very sample.
                     offset = begins - start if start < begins < frame * FRAME else 0.0
                     sound = bytes(2 * round(offset * self._rate))
