@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 from antiphon.chat import NOTE_ID, REPLY_INSTRUCTIONS_ID, FunctionCall, FunctionCallOutput, new_id
 from antiphon.errors import ProviderError
 from antiphon.providers.standin import StandInLLM, speak
+from antiphon.providers.standin.slots import view
 from antiphon.tools.function import function_tool
 from tests.standin.engine_agents import AGENTS, cabs, library, receptionist, restaurant, store, studio, taxi
 from tests.standin.engine_dialogues import DIALOGUES, Dialogue
@@ -384,6 +385,68 @@ def test_a_short_code_is_understood_where_one_is_asked_for_or_announced() -> Non
 def test_arguments_that_were_refused_are_no_matter_of_the_caller() -> None:
     said = speak.apology(["Error parsing arguments for `plan`: `party`: expected an object."])
     assert said == speak.NOT_AVAILABLE
+
+
+# -- parameters that only a language model could fill
+
+
+@function_tool
+def towing_fee(location: str, latitude: str, longitude: str) -> str:
+    """Tell what it costs to have a car towed from a place to the garage.
+
+    When given a place, estimate its latitude and longitude and do not ask the caller for them.
+
+    Args:
+        location: Where the car stands
+        latitude: The latitude of the location
+        longitude: The longitude of the location
+    """
+    return "From there it is forty dollars."
+
+
+def test_what_may_not_be_asked_for_and_cannot_be_estimated_is_owned_up_to() -> None:
+    turn = Talk([towing_fee], "You answer the phone of a garage.").say("How much is it to tow my car from Leeds?")
+    assert turn.calls == []
+    assert "estimate the latitude and longitude, and I can't: I'm not a language model" in turn.said
+
+
+def test_the_place_itself_is_still_asked_for() -> None:
+    slots = {
+        slot.name: slot.unasked for slot in view("fee", towing_fee.spec.description, towing_fee.spec.parameters).slots
+    }
+    assert slots == {"location": False, "latitude": True, "longitude": True}
+
+
+def test_coordinates_that_may_be_left_out_are_never_a_places_name() -> None:
+    @function_tool
+    def nearest_branch(location: str, latitude: str = "", longitude: str = "") -> str:
+        """Find the nearest branch of the library.
+
+        Args:
+            location: Where the caller is
+            latitude: The latitude of the location, do not ask user for it
+            longitude: The longitude of the location, do not ask user for it
+        """
+        return "The nearest branch is on Mill Lane."
+
+    turn = Talk([nearest_branch]).say("What is the nearest branch in Leeds?")
+    assert turn.calls == [("nearest_branch", {"location": "Leeds"})]
+
+
+def test_a_value_to_be_asked_for_later_is_asked_for() -> None:
+    @function_tool
+    def join_waiting_list(title: str, phone: str) -> str:
+        """Put the caller on the waiting list for a book. Do not ask for the phone before the title is known.
+
+        Args:
+            title: The title of the book
+            phone: The phone number
+        """
+        return "You are on the list."
+
+    talk = Talk([join_waiting_list], "You answer the phone of a library.")
+    talk.say("Put me on the waiting list for a book")
+    assert talk.say("The Tin Drum").said == "What's the best phone number to reach you?"
 
 
 # -- results of background calls

@@ -40,6 +40,8 @@ def pursue(state: State, tool: ToolView, said: Utterance | None = None) -> Step:
                     asked=frozenset({slot.name}),
                 )
     wanted = missing(state, tool, said)
+    if estimated := [slot for slot in wanted if slot.unasked]:
+        return Step(say=f"{speak.cannot_estimate(estimated)} {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
     if wanted:
         return _collect(state, tool, wanted, said, goal)
     args = arguments(state, tool, said)

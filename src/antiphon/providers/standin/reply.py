@@ -90,7 +90,7 @@ def begin(state: State, *, taken_over: bool) -> Step:
     Else it greets, unless it has spoken before.
     """
     goal = state.tools.get(state.goal or "") or (_to_collect(state) if taken_over else None)
-    wanted = missing(state, goal) if goal is not None else []
+    wanted = [slot for slot in missing(state, goal) if not slot.unasked] if goal is not None else []
     if goal is not None and wanted:
         return Step(say=speak.ask(wanted[:1]), goal=goal.name, asked=frozenset({wanted[0].name}))
     if taken_over and (asks := _ASKS_FOR.search(state.instructions)) is not None:

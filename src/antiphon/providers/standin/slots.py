@@ -43,6 +43,8 @@ class Slot:
     """True for a flag that may be set only after a read-back and a yes."""
     second_run: bool = False
     """True for a flag that lets a call run beside another of its tool: set once the caller agreed to that."""
+    unasked: bool = False
+    """True if the caller is not to be asked for it: a language model would estimate it."""
     stems: frozenset[str] = frozenset()
     """What the slot is about, from its name and description."""
     name_stems: frozenset[str] = frozenset()
@@ -295,10 +297,39 @@ def _slot(name: str, schema: dict[str, Any], required: bool, *, tool: tuple[str,
         many=many,
         gate=gate,
         second_run=second_run,
+        unasked=_is_unasked(name, description, tool[1]),
         stems=frozenset(content_stems(_words_of(name) + " " + re.sub(r"\(.*?\)|\"[^\"]*\"|'[^']*'", " ", description))),
         name_stems=frozenset(stem(w) for w in _words_of(name).split()),
         default=schema.get("default"),
     )
+
+
+_NOT_TO_ASK = re.compile(
+    r"\b(?:do not|don't|never|without|instead of|rather than)\s+(?:ask|request|prompt)(?:ing)?\b"
+    r"(?![^.]*\b(?:until|unless|before|again|twice|more than|at once|same time|together)\b)",
+    re.I,
+)
+
+_ESTIMATED = re.compile(
+    r"\b(?:estimate|infer|guess|determine|derive|deduce|work out|figure out|look up)\s+"
+    r"(.+?)(?=\s+(?:of|from|for|by|based|yourself|instead|rather|without|and do|and don't|and never)\b|[.,;]|$)"
+    r"|\bask(?:ing)?\b[^.;]*?\bfor\s+([^.;]+)",
+    re.I,
+)
+"""What a description says to find out without the caller: the object of estimating, or of not asking."""
+
+
+def _is_unasked(name: str, description: str, tool: str) -> bool:
+    """True if the parameter's description, or a sentence of the tool's that names it, says not to ask for it."""
+    if _NOT_TO_ASK.search(description):
+        return True
+    named = {stem(word) for word in _words_of(name).split()}
+    for sentence in re.split(r"(?<=[.!])\s+|\n\s*\n", tool):
+        if _NOT_TO_ASK.search(plain := " ".join(sentence.split())):
+            objects = [part for found in _ESTIMATED.finditer(plain) for part in found.groups() if part]
+            if any(named <= {stem(token.low) for token in tokenize(part)} for part in objects):
+                return True
+    return False
 
 
 def _spelled_choices(description: str) -> tuple[str, ...]:
@@ -318,6 +349,7 @@ _PERSON_WORDS = frozenset(
     "full first last sur given family person caller customer client user contact holder host owner guest member your"
     " recipient sender attendee passenger visitor resident tenant student".split()
 )
+_COORDINATES = frozenset("latitude longitude lat lon lng".split())
 _ROLE = re.compile(r"(?:er|or|ent|ant|ee|ist|ian)$")
 
 
@@ -333,6 +365,8 @@ def _kind(name: str, description: str, schema: Mapping[str, Any], choices: Seque
     text = description.lower()
     form = schema.get("format", "")
     head = parts[-1] if parts else ""
+    if _COORDINATES & set(parts):
+        return Kind.NUMBER
     if form == "email" or "email" in parts or "e-mail" in text or "email address" in text:
         return Kind.EMAIL
     if {"phone", "mobile", "telephone", "cell"} & set(parts) or re.search(

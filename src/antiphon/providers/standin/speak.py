@@ -174,6 +174,12 @@ def ask(slots: Sequence[Slot], *, again: bool = False) -> str:
     return text
 
 
+def cannot_estimate(slots: Sequence[Slot]) -> str:
+    """Says that values which the caller is not to be asked for stay unknown, and why."""
+    them = join_words([slot.label for slot in slots])
+    return f"I'm sorry, for that I would have to estimate the {them}, and I can't: I'm not a language model."
+
+
 def out_of_bounds(slot: Slot) -> str:
     """Says which numbers can be taken."""
     if slot.low is not None and slot.high is not None:
