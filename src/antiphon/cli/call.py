@@ -49,6 +49,8 @@ class Call:
     caller: RecordedCaller | None = None
     output: RecordingOutput | None = None
     journal: Journal | None = None
+    interrupted: bool = False
+    """It ended because the task that made it was cancelled: keep what there is, and then end that task."""
 
     def save(self, *, title: str, recording: Path | None, page: Path | None, journal: Path | None = None) -> None:
         """Write the stereo recording, the page, the journal. Raises `AntiphonError` if a file cannot be written."""
@@ -103,6 +105,7 @@ async def voice_call(
                     turn.latency_ms = round(1000 * answer.delay, 1)
         screen.turn(turn)
 
+    interrupted = False
     log = CallLog(recorder.now, on_turn=on_turn, on_tool=screen.tool, on_interim=screen.interim, on_reply=screen.reply)
     room = Room(audio_input=caller, audio_output=output)
     screen.interim("Loading models ...")
@@ -118,15 +121,19 @@ async def voice_call(
                 "the session does not hear the caller. Call `session.start(agent=..., room=ctx.room)`."
             )
         ran_with = describe_models(session, "llm", "stt", "tts")
-        if not await first_end(job.wait_for_shutdown(), caller.hung_up(), timeout=CALL_LIMIT):
-            screen.notice(f"The call was ended after {CALL_LIMIT:g} s.")
+        try:
+            if not await first_end(job.wait_for_shutdown(), caller.hung_up(), timeout=CALL_LIMIT):
+                screen.notice(f"The call was ended after {CALL_LIMIT:g} s.")
+        except asyncio.CancelledError:
+            interrupted = True
+            screen.interrupted()
         _tell_given_up(work, screen)
         raise_error(job)
         duration = recorder.now()
     delays = [a.delay if a is not None else None for a in answers(recorder, caller.spoken)]
     report = log.report(duration, delays)
     screen.summary(report)
-    return Call(report, ran_with, recorder, caller, output, journal)
+    return Call(report, ran_with, recorder, caller, output, journal, interrupted)
 
 
 async def text_call(
@@ -144,6 +151,7 @@ async def text_call(
     """
     loop = asyncio.get_running_loop()
     began = loop.time()
+    interrupted = False
     log = CallLog(lambda: loop.time() - began, on_turn=screen.turn, on_tool=screen.tool, on_reply=screen.reply)
     work = BackgroundWork(wait)
     async with server.job(Room(), models=models) as job:
@@ -153,17 +161,21 @@ async def text_call(
             job.on_session(journal.listen)
         session = await start_session(job)
         ran_with = describe_models(session, "llm")
-        await session.wait_for_idle()
-        for text in texts:
-            if job.reason or not session.is_running:
-                break
-            await say(session, text)
-        await first_end(job.wait_for_shutdown(), work.told(session))
+        try:
+            await session.wait_for_idle()
+            for text in texts:
+                if job.reason or not session.is_running:
+                    break
+                await say(session, text)
+            await first_end(job.wait_for_shutdown(), work.told(session))
+        except asyncio.CancelledError:
+            interrupted = True
+            screen.interrupted()
         _tell_given_up(work, screen)
         raise_error(job)
     report = log.report(loop.time() - began)
     screen.summary(report)
-    return Call(report, ran_with, journal=journal)
+    return Call(report, ran_with, journal=journal, interrupted=interrupted)
 
 
 def _tell_given_up(work: BackgroundWork, screen: Screen) -> None:

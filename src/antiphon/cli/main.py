@@ -1,7 +1,7 @@
 """The command `antiphon`, and `python agent.py` for a file that ends with `server.run()`.
 
-Arguments come in, an exit code goes out: 0 for a call that went through, 2 for what the person who typed the command
-can mend, told in one line that ends with the remedy.
+Arguments come in, an exit code goes out: 0 for a call that went through, 130 for one that Ctrl-C ended, 2 for what the
+person who typed the command can mend, told in one line that ends with the remedy.
 """
 
 from __future__ import annotations
@@ -336,6 +336,7 @@ async def _call(options: argparse.Namespace, server: AgentServer | None) -> None
         out.write("\n")
     else:
         _tell_files(recording, options.report, options.journal)
+    _go_on_ending(call)
 
 
 async def _demo(options: argparse.Namespace) -> None:
@@ -347,6 +348,13 @@ async def _demo(options: argparse.Namespace) -> None:
     call, recording = await _make_call(options, _load(file), file.name)
     print(f"Stored     {json.dumps(call.report.userdata, ensure_ascii=False)}")
     _tell_files(recording, options.report)
+    _go_on_ending(call)
+
+
+def _go_on_ending(call: Call) -> None:
+    """What there is of a call that was interrupted is kept: now the interruption takes its course."""
+    if call.interrupted:
+        raise asyncio.CancelledError
 
 
 async def _make_call(options: argparse.Namespace, server: AgentServer, name: str) -> tuple[Call, Path | None]:

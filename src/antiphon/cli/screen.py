@@ -101,6 +101,13 @@ class Screen:
         for error in report.unlogged:
             self._print(Text(f"error  {error}", style="red"))
 
+    def interrupted(self) -> None:
+        """Ctrl-C was pressed, and the call is brought to its end."""
+        self.settle()
+        if self.console.is_terminal:
+            self.console.print()  # behind the "^C" that the terminal shows
+        self.notice("Interrupted: the call ends, and what there is of it is kept. Ctrl-C again ends at once.")
+
     def settle(self) -> None:
         """Take away what was shown for the moment."""
         if self._status is not None:
