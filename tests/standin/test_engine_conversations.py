@@ -338,6 +338,33 @@ def test_a_time_asked_for_is_found_in_the_answer() -> None:
     assert said.endswith("3:00 PM isn't among them, I'm afraid. Would any of those work for you?")
 
 
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("Ann Lee", "Ann Lee. How many copies? And what date works for you?"),
+        ("My name is Ann Lee, and on Friday", "Friday and Ann Lee. How many copies?"),
+        ("on Friday", "Friday. How many copies? And may I have your full name, please?"),
+        ("three", "What date works for you? And may I have your full name, please?"),
+        ("hm", "Sorry, I didn't get that. How many copies?"),
+    ],
+)
+def test_a_value_given_instead_of_the_one_asked_for_is_heard_to_be_understood(said: str, answer: str) -> None:
+    @function_tool
+    def reserve_atlas(copies: int, day: str, member_name: str) -> str:
+        """Reserve copies of the atlas at the library.
+
+        Args:
+            copies: The number of copies
+            day: The day on which they are collected, e.g. Friday
+            member_name: The member's full name
+        """
+        return "The atlas is kept for you."
+
+    talk = Talk([reserve_atlas], "You answer the phone of a library.")
+    assert talk.say("Please reserve the atlas").said == "How many copies? And what date works for you?"
+    assert talk.say(said).said == answer
+
+
 # -- parameters that are objects
 
 

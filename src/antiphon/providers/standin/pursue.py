@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from antiphon.providers.standin import results, speak
-from antiphon.providers.standin.known import arguments, current, missing
+from antiphon.providers.standin.known import IDENTITY, arguments, current, missing
 from antiphon.providers.standin.memory import (
     Offer,
     PlannedCall,
@@ -87,18 +87,28 @@ def _collect(state: State, tool: ToolView, wanted: list[Slot], said: Utterance |
         or pair[0].kind in (Kind.CHOICE, Kind.NOTE, Kind.THING, Kind.PLACE)
     ):
         pair = pair[:1]
-    learnt = any(f.turn == state.turn for f in state.values(tool).values())
+    learnt = {name: f.value for name, f in state.values(tool).items() if f.turn == state.turn}
     again = state.asked == frozenset(s.name for s in pair) and state.goal == tool.name and not learnt
 
     if again:
         pair = [first]
     text = speak.ask(pair, again=again)
+    if learnt and state.goal == tool.name and _passed_over(state, tool, first):
+        # The same question once more: only so does the caller hear that what they said instead was understood.
+        text = f"{speak.noted(tool, learnt)} {text}"
     return Step(
         say=text,
         goal=goal if goal != tool.name and not tool.reads else tool.name,
         asked=frozenset(s.name for s in pair),
         missed=again,
     )
+
+
+def _passed_over(state: State, tool: ToolView, slot: Slot) -> bool:
+    """True if the caller was asked for this, and at most answered what was asked after it."""
+    order = {s.name: (s.kind in IDENTITY, k) for k, s in enumerate(tool.slots)}
+    given = (name for name in state.asked if name in order and name in state.values(tool))
+    return slot.name in state.asked and all(order[slot.name] < order[name] for name in given)
 
 
 def _look_up_first(state: State, tool: ToolView, wanted: list[Slot]) -> ToolView | None:

@@ -216,6 +216,33 @@ def another(tool: ToolView, changes: Mapping[str, Any]) -> str:
     return f"That's already done, and I can't change it here. Shall I {deed}{told}?"
 
 
+def noted(tool: ToolView, args: Mapping[str, Any]) -> str:
+    """Says briefly what was understood, before going on with another question: "Ann Lee."."""
+    parts = []
+    for slot in tool.slots:
+        if slot.gate or slot.kind is Kind.NOTE or (value := args.get(slot.name)) is None:
+            continue  # a note is long, and need not be heard twice
+        spoken = _spoken(value)
+        match slot.kind:
+            case Kind.FLAG:
+                parts.append(slot.label if value else f"no {slot.label}")
+            case Kind.NUMBER if slot.label.endswith("s"):
+                parts.append(f"{spoken} {slot.label}")
+            case Kind.NUMBER:
+                parts.append(f"{slot.label} {spoken}")
+            case _:
+                parts.append(spoken)
+    text = join_words(parts) or "all right"
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _spoken(value: Any) -> str:
+    """An argument as it is said."""
+    if isinstance(value, list):
+        return join_words([str(one) for one in value])
+    return results.speakable(str(value)).replace("_", " ")
+
+
 def read_back(tool: ToolView, args: Mapping[str, Any]) -> str:
     """All known arguments, and the question whether they are right."""
     parts = []
@@ -224,11 +251,7 @@ def read_back(tool: ToolView, args: Mapping[str, Any]) -> str:
         if slot.gate or slot.name not in args:
             continue
         value = args[slot.name]
-        spoken = (
-            join_words([str(v) for v in value])
-            if isinstance(value, list)
-            else results.speakable(str(value)).replace("_", " ")
-        )
+        spoken = _spoken(value)
         if isinstance(value, bool):
             parts.append(slot.label if value else f"no {slot.label}")
         elif slot.kind is Kind.DATE and days > 1:
