@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.cli.agent_file import load_agent_file
+from antiphon.cli.call import raise_error
 from antiphon.errors import AgentFileError
 from antiphon.server.room import Room
 from antiphon.server.server import AgentServer
@@ -86,6 +87,37 @@ def test_what_is_wrong_with_a_file_is_one_line_that_names_it(tmp_path: Path, tex
     with pytest.raises(AgentFileError, match=message) as raised:
         load(tmp_path, text)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["agent = Agent(instruction='x')\n", "import json\njson.dumps(set())\n"])
+def test_the_line_is_named_also_where_the_path_is_relative(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    (tmp_path / "desk.py").write_text(HEAD + text)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(AgentFileError, match=rf"^desk\.py:{2 + text.count(chr(10))}: TypeError: "):
+        load_agent_file(Path("desk.py"))
+
+
+def test_what_the_entrypoint_raises_names_the_line(tmp_path: Path) -> None:
+    server = load(tmp_path, SERVER.replace("session.room)", "session.room, modell='x')"))
+
+    async def call() -> None:
+        async with server.job(Room()) as job:
+            await job.wait_for_session()
+            raise_error(job)
+
+    with pytest.raises(AgentFileError, match=r"desk\.py:8: the entrypoint raised TypeError: .*modell"):
+        run_virtual(call())
+
+
+@pytest.mark.parametrize(
+    "line", ["from antiphon.plugins import elevenlabs", "from antiphon.plugins.elevenlabs import TTS"]
+)
+def test_a_vendor_that_is_not_there_is_told_with_what_helps(tmp_path: Path, line: str) -> None:
+    expected = r"desk\.py:3: .*no 'elevenlabs', but cartesia, deepgram, openai, silero\. .*base_url=.*class of your own"
+    with pytest.raises(AgentFileError, match=expected):
+        load(tmp_path, f"{line}\n")
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

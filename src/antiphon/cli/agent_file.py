@@ -25,6 +25,8 @@ from antiphon.server.server import AgentServer, loading
 from antiphon.session import AgentSession
 from antiphon.tasks import AgentTask
 
+_MODULE = "_agent_file_"
+"""How the modules begin that agent files become."""
 _EXAMPLE = "Write `agent = Agent(instructions=...)` at module level, or an AgentServer with an entrypoint."
 
 
@@ -63,7 +65,7 @@ def _import(path: Path, *, until_served: Sequence[AgentServer] | None = None) ->
     """The module. `until_served`: run its main block, too, unless there is something in here already."""
     if not path.is_file():
         raise AgentFileError(f"no such agent file: {path}. Give the path of a Python file.")
-    name = f"_agent_file_{path.stem}"
+    name = f"{_MODULE}{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if path.suffix != ".py" or spec is None or spec.loader is None:
         raise AgentFileError(f"{path} is not a Python file. Give a path that ends in .py.")
@@ -108,6 +110,12 @@ def describe(error: BaseException) -> str:
 def _remedy(error: BaseException) -> str:
     """What helps against a missing module, where we know."""
     missing = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
+    if missing.startswith("antiphon.plugins."):
+        package, _, vendor = missing.rpartition(".")
+        try:
+            getattr(sys.modules[package], vendor)
+        except ImportError as told:  # it knows what there is
+            return f". {told}"
     match missing.partition(".")[0]:
         case "livekit":
             return ". Run a file written for LiveKit with --livekit."
@@ -119,8 +127,19 @@ def _remedy(error: BaseException) -> str:
 
 def _where(path: Path, error: BaseException) -> str:
     """The last line of the file itself on the way to the error."""
-    here = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path or f.filename == str(path)]
+    file = path.resolve()  # what runs has its full path, whatever was typed
+    here = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).resolve() == file]
     return f"{path}:{here[-1].lineno}" if here else str(path)
+
+
+def line_in_agent_file(error: BaseException) -> str:
+    """The last line of an agent file on the way to an error, as "/path/to/agent.py:12: "; "" if there is none."""
+    here = [
+        f"{frame.f_code.co_filename}:{line}: "
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if str(frame.f_globals.get("__name__")).startswith(_MODULE)
+    ]
+    return here[-1] if here else ""
 
 
 def _distinct(module: ModuleType) -> list[Any]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon.audio import AudioFrame
-from antiphon.cli.agent_file import describe
+from antiphon.cli.agent_file import describe, line_in_agent_file
 from antiphon.cli.background import BackgroundWork
 from antiphon.cli.call_log import CallLog, CallReport, Turn
 from antiphon.cli.ends import DEFAULT_WAIT, first_end
@@ -222,4 +222,4 @@ def raise_error(job: JobContext) -> None:
     if isinstance(error, AntiphonError):
         raise error
     if error is not None:
-        raise AgentFileError(f"the entrypoint raised {describe(error)}") from error
+        raise AgentFileError(f"{line_in_agent_file(error)}the entrypoint raised {describe(error)}") from error
