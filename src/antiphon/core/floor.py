@@ -573,7 +573,8 @@ class Floor:
         if run.bond is not Bond.ATTACHED:
             return
         judged = [self.judged] if self.judged is not None else []
-        if self.owed or any(turn.over is None for turn in (*run.speech.held, *judged)):
+        cut = [turn for speech in self.speeches() if speech.interrupted for turn in speech.turns]
+        if self.owed or cut or any(turn.over is None for turn in (*run.speech.held, *judged)):
             self.shields.raise_until(run.speech, self.out.now + RESUME_GRACE)
 
     def shielding(self) -> Speech | None:
@@ -599,8 +600,9 @@ class Floor:
     def record_turn(self, turn: Turn, agent: str) -> None:
         """A turn enters the history; one whose words are not known yet gets its place in it."""
         turn.agent = agent
+        turn.known_to.add(agent)
         if turn.heard_as is None:
-            self.history.say(turn.text, agent)
+            turn.item = self.history.say(turn.text, agent).id
         else:
             self.unasked.record(turn, agent)
 
@@ -619,8 +621,9 @@ class Floor:
         if turn.agent != agent:
             turn.agent = agent
             turn.answer_due = None
-            if turn.text:  # else its words will be carried when they come
-                self.history.carry(turn.text, agent)
+            if turn.text and agent not in turn.known_to:  # without words yet: they will be carried when they come
+                turn.known_to.add(agent)
+                self.history.carry(turn.text, agent, turn.item)
 
     def finish_if_over(self, speech: Speech) -> None:
         """A speech with nothing left to generate, run or play is done."""

@@ -128,9 +128,9 @@ class History:
             slot.item = ChatMessage(role="user", content=text, id=item_id, created_at=slot.created_at)
         self._flush()
 
-    def carry(self, text: str, agent: str) -> None:
-        """Let another agent know of a turn that the history has already."""
-        message = ChatMessage(role="user", content=text, id=self.item_id(), created_at=self.wall)
+    def carry(self, text: str, agent: str, item_id: str) -> None:
+        """Let another agent know of a turn that the history has already, under its id: nobody gets it twice."""
+        message = ChatMessage(role="user", content=text, id=item_id, created_at=self.wall)
         self._out.send(Record(message, agent, carried=True))
 
     def _flush(self) -> None:

@@ -121,6 +121,10 @@ class Turn:
     text: str
     agent: str = ""
     """Whose context has it."""
+    item: str = ""
+    """The id of the message that has its words."""
+    known_to: set[str] = field(default_factory=set)
+    """The agents in whose context it is, or will be with its words."""
     heard_as: int | None = None
     """The id under which the model itself heard it; None: it has the text only."""
     answer_due: float | None = None

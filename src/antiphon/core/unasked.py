@@ -82,9 +82,10 @@ class Unasked:
         if committed is None or slot is None:
             return
         committed.text = text
-        self._history.words_known(slot, text, turn_id(turn, self._history.mark))
-        if committed.agent != slot.agent and text:
-            self._history.carry(text, committed.agent)
+        self._history.words_known(slot, text, committed.item)
+        if committed.agent not in committed.known_to and text:
+            committed.known_to.add(committed.agent)
+            self._history.carry(text, committed.agent, committed.item)
 
     def began(self, fact: ResponseBegan) -> None:
         """The model began to respond."""
@@ -95,10 +96,11 @@ class Unasked:
     def record(self, turn: Turn, agent: str) -> None:
         """A turn that the model heard enters the history: its words, or a place for them."""
         assert turn.heard_as is not None
+        turn.item = turn_id(turn.heard_as, self._history.mark)
         if turn.text or not self._out.is_open(turn.heard_as):
             self._out.withdraw(turn.heard_as)
             if turn.text:
-                self._history.say(turn.text, agent, turn_id(turn.heard_as, self._history.mark))
+                self._history.say(turn.text, agent, turn.item)
         else:
             self._places[turn.heard_as] = turn, self._history.keep_place(agent)
 

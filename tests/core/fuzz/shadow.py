@@ -2030,6 +2030,13 @@ class Shadow:
         elif not self.away and self.fact is None and self.now - self.nothing_since > timeout + EPSILON:
             self._fail("limits", f"nothing happens since {self.nothing_since}, and the caller is not away")
 
+    def _new_words(self, text: str) -> int:
+        """How many words of an utterance the latest turn did not take: the application may end it in the middle."""
+        words = text.split()
+        taken = self.turn_texts[-1] if self.turn_texts else ""
+        known = next((n for n in range(len(words), 0, -1) if taken.endswith(" ".join(words[:n]))), 0)
+        return len(words) - known
+
     def _check_limit(self, text: str) -> None:
         """A turn that is too long is taken while the caller speaks on."""
         limit = self.options.turns.user_turn_limit.max_words
@@ -2037,7 +2044,7 @@ class Shadow:
             limit is not None
             and self.speaking
             and not self.closing
-            and len(text.split()) >= limit
+            and self._new_words(text) >= limit
             and not self.overruled
         ):
             self._fail("limits", f"{text!r} has more than {limit} words, and the turn is not taken")
