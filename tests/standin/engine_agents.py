@@ -660,7 +660,62 @@ def barber() -> Talk:
     return Talk([book], "You work at Joe's barber shop.")
 
 
+def garage() -> Talk:
+    @function_tool
+    def book_repair(plate: str, day: str, problem: str) -> str:
+        """Book a repair.
+
+        Args:
+            plate: The number plate of the car, e.g. AB12
+            day: The day, e.g. Friday
+            problem: What is wrong with the car
+        """
+        return f"The repair is booked for {day}."
+
+    @function_tool
+    def cancel_repair(job_number: str) -> str:
+        """Cancel a repair.
+
+        Args:
+            job_number: The job number, e.g. J7
+        """
+        return f"Job {job_number} is cancelled."
+
+    @function_tool
+    def connect_workshop() -> str:
+        """Connect to the workshop, for questions on repairs under way."""
+        return "Tell the user that somebody is coming to the phone."
+
+    @function_tool
+    def oil_for(model: str) -> str:
+        """Recommend an oil for a car.
+
+        Args:
+            model: The model, e.g. Golf or Fiesta
+        """
+        return f"The {model} takes 5W30."
+
+    @function_tool
+    def order_part(part: str, phone: str) -> str:
+        """Order a part for a car.
+
+        Args:
+            part: The part, e.g. mirror
+            phone: The caller's phone number
+        """
+        return f"The {part} is ordered."
+
+    @function_tool
+    def wash_car() -> str:
+        """Wash and polish a car."""
+        return "The car will be washed."
+
+    tools = [book_repair, cancel_repair, connect_workshop, oil_for, order_part, wash_car]
+    return Talk(tools, "You answer the phone of Miller's garage.")
+
+
 AGENTS = {
+    "garage": garage,
     "bakery": bakery,
     "barber": barber,
     "cabs": cabs,

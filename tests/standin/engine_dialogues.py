@@ -891,4 +891,78 @@ DIALOGUES: list[Dialogue] = [
             ),
         ],
     ),
+    # A plain wish for something else is heard while a question is open; what was learnt stays for later.
+    (
+        "garage",
+        [
+            ("I want to cancel a repair", []),
+            ("The engine smokes, connect me to the workshop", [("connect_workshop", {})]),
+            ("cancel my repair", []),
+            ("J7", [("cancel_repair", {"job_number": "J7"})]),
+        ],
+    ),
+    (
+        "garage",
+        [
+            ("I'd like to cancel a repair", []),
+            ("Which oil goes with a Golf?", [("oil_for", {"model": "Golf"})]),
+            ("J7", [("cancel_repair", {"job_number": "J7"})]),
+        ],
+    ),
+    (
+        "garage",
+        [
+            ("Book a repair please", []),
+            ("AB12", []),
+            ("actually I want to cancel a repair first", []),
+            ("J7", [("cancel_repair", {"job_number": "J7"})]),
+            ("book the repair", []),
+            ("Friday", []),
+            (
+                "the workshop said the oil light is on",
+                [
+                    (
+                        "book_repair",
+                        {"plate": "AB12", "day": "Friday", "problem": "the workshop said the oil light is on"},
+                    )
+                ],
+            ),
+        ],
+    ),
+    (
+        "garage",
+        [
+            ("I want to order a part", []),
+            ("can you put me through to the workshop?", [("connect_workshop", {})]),
+            ("order the part please", []),
+            ("a mirror", []),
+            ("555 010 2030", [("order_part", {"part": "mirror", "phone": "5550102030"})]),
+        ],
+    ),
+    (
+        "garage",
+        [
+            ("I need to order a part", []),
+            ("please wash my car", [("wash_car", {})]),
+            ("order the part please", []),
+            ("a mirror", []),
+            ("555 010 2030", [("order_part", {"part": "mirror", "phone": "5550102030"})]),
+        ],
+    ),
+    (
+        "library",
+        [
+            ("I'd like to renew my loans", []),
+            ("Do you have a book called Moby Dick?", [("search_books", {"title": "Moby Dick"})]),
+            ("LC-20418", [("renew_loan", {"card_number": "LC-20418"})]),
+        ],
+    ),
+    (
+        "library",
+        [
+            ("I'd like to renew my loans", []),
+            ("when are you open on Monday?", [("opening_hours", {"day": "Monday"})]),
+            ("LC-20418", [("renew_loan", {"card_number": "LC-20418"})]),
+        ],
+    ),
 ]

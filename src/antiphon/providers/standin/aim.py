@@ -222,8 +222,9 @@ def chosen_tool(
         if goal is None or best.tool is goal:
             return best.tool
         own = next((m for m in ranked if m.tool is goal), None)
-        margin = 0.5 if not answering else 1.2
-        if answering and best.act < 2.0:
+        plain = best.words >= 0.9 and _names_deed(said, best.tool)
+        margin = 0.5 if plain or not answering else 1.2
+        if answering and best.act < 2.0 and not plain:
             return goal
         if (
             own is None
@@ -242,6 +243,20 @@ def chosen_tool(
         return None
     found = _by_values(state, said, ranked, new) if any(new.values()) else None
     return found or _another(state, said)
+
+
+_ASKING = frozenset(
+    "please and also but well um uh oh so actually no sorry first now can could would will you i i'd i'll we want need"
+    " like to just kindly".split()
+)
+"""What may come before the verb of a request."""
+
+
+def _names_deed(said: Utterance, tool: ToolView) -> bool:
+    """True for a request that begins with the tool's own verb: "please wash my car" for `wash_car`."""
+    head = next((low for low in said.lows if low not in _ASKING), "")
+    names = re.split(r"_|-|(?<=[a-z\d])(?=[A-Z])", tool.name)
+    return bool(head) and stem(head) == stem(names[0].lower())
 
 
 def _takes_offer(state: State, said: Utterance, new: dict[str, dict[str, Fill]]) -> bool:

@@ -268,7 +268,8 @@ def _whole_answer(slot: Slot, said: Utterance, tool: ToolView, counted: set[int]
     if counted and slot.kind is not Kind.NOTE:
         tokens, cut = _rest(said, counted), len(said.tokens)
     tokens = tokens[:cut]
-    while tokens and tokens[-1].low in ("on", "at", "for", "by", *_TAILS):
+    joints = ("on", "at", "for", "by") if slot.kind is not Kind.NOTE or cut < len(said.tokens) else ()
+    while tokens and tokens[-1].low in (*joints, *_TAILS):
         tokens.pop()
     trimmed = True
     while trimmed and tokens:
@@ -289,6 +290,7 @@ def _whole_answer(slot: Slot, said: Utterance, tool: ToolView, counted: set[int]
     return _trim(tokens) or None
 
 
+_LINKING = frozenset(phrases("verbs that link"))
 _BE = frozenset("is are was were am be been isn't aren't keeps".split())
 
 
@@ -312,7 +314,7 @@ def _object(slot: Slot, tool: ToolView, said: Utterance, out: Mapping[str, Fill]
             return False
         return not (
             k in said.taken or k in phrased or is_stop(low) or stem(low) in own or (stem(low),) in acts
-            or low in numbers.NUMBER_WORDS
+            or low in numbers.NUMBER_WORDS or low in _LINKING
             or low.isdigit() or stem(low) == "peopl" or any(low in value.split() for value in filled) or k in counted
             or (k and tokens[k - 1].low in _BE and low.endswith(("ing", "ed")))  # "the sink is leaking"
         )  # fmt: skip

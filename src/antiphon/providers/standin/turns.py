@@ -36,7 +36,7 @@ from antiphon.providers.standin.memory import (
 )
 from antiphon.providers.standin.pursue import call_now, pursue
 from antiphon.providers.standin.situation import Fill
-from antiphon.providers.standin.slots import ToolView
+from antiphon.providers.standin.slots import Slot, ToolView
 from antiphon.providers.standin.understand import Intent, Kind, Utterance, understand
 
 
@@ -110,11 +110,18 @@ def _note(state: State, tool: ToolView | None, said: Utterance, new: dict[str, d
                 k: f for k, f in fills.items() if (s := other.slot(k)) is not None and s.kind in (*IDENTITY, Kind.CODE)
             }
         if tool is not None and name != tool.name:
+            if tool.name != state.goal:
+                # A wish for something else was no answer, although any words would do for one.
+                fills = {k: f for k, f in fills.items() if not (k in state.asked and _takes_words(other.slot(k)))}
             fills = {k: f for k, f in fills.items() if same_matter(tool, other.slot(k))}
         new[name] = fills
         state.learn(name, fills)
     if tool is not None:
         share_words(state, tool, new)
+
+
+def _takes_words(slot: Slot | None) -> bool:
+    return slot is not None and slot.kind in (Kind.PLACE, Kind.THING, Kind.NOTE)
 
 
 def _once_more(state: State, tool: ToolView, said: Utterance, new: dict[str, dict[str, Fill]]) -> Step:
