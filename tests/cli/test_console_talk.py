@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import pty
 import re
-import select
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +22,7 @@ from antiphon.cli.talk import TalkOptions, device_settings, talk
 from antiphon.errors import AntiphonError, UsageError
 from antiphon.testing import FakeLLM, FakeSTT, FakeTTS, FakeVAD
 from antiphon.transports.terminal import TerminalAudio
+from tests.cli.terminal import Terminal
 
 NO_SOUND = ("--null-audio", "--no-processing")
 """Processing makes faint noise of silence, which the fake detector takes for a voice."""
@@ -91,65 +89,6 @@ def test_through_a_pipe_every_thing_said_and_done_is_one_line(file: Path) -> Non
 # -- on a terminal
 
 
-class Terminal:
-    """A program on a terminal of 80 columns and 24 lines."""
-
-    def __init__(self, *arguments: str | Path) -> None:
-        code = "import sys; from antiphon.cli.main import main; main(sys.argv[1:])"
-        self._master, slave = pty.openpty()
-        import fcntl
-        import struct
-        import termios
-
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-        self._termios = termios
-        self._slave = slave
-        self.before = termios.tcgetattr(slave)
-        environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"}
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", code, *map(str, arguments)],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            env=environment,
-            start_new_session=True,
-        )
-        self.output = ""
-
-    def press(self, keys: str) -> None:
-        os.write(self._master, keys.encode())
-
-    def wait_for(self, text: str, timeout: float = 30.0) -> str:
-        """Until the text, spaces and colours aside, has come since the last wait. Returns what came."""
-        came, deadline = "", time.monotonic() + timeout
-        wanted = text.replace(" ", "")
-        while wanted not in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\s", "", came):
-            assert time.monotonic() < deadline, f"{text!r} did not come:\n{came}"
-            if select.select([self._master], [], [], 0.1)[0]:
-                came += os.read(self._master, 65536).decode(errors="replace")
-        self.output += came
-        return came
-
-    def end(self) -> int:
-        deadline = time.monotonic() + 20
-        while self._process.poll() is None and time.monotonic() < deadline:
-            if select.select([self._master], [], [], 0.1)[0]:
-                self.output += os.read(self._master, 65536).decode(errors="replace")
-        return self._process.wait(1)
-
-    @property
-    def restored(self) -> bool:
-        """The terminal is as it was before the program."""
-        return self._termios.tcgetattr(self._slave) == self.before
-
-    def close(self) -> None:
-        if self._process.poll() is None:
-            self._process.kill()
-            self._process.wait()
-        os.close(self._master)
-        os.close(self._slave)
-
-
 @pytest.fixture
 def terminal(file: Path) -> Iterator[Callable[..., Terminal]]:
     opened: list[Terminal] = []
@@ -195,9 +134,7 @@ def test_ctrl_c_hangs_up_and_leaves_the_terminal_as_it_was(terminal: Callable[..
     screen = terminal()
     screen.wait_for("type, or just talk")
     assert not screen.restored
-    screen.press("\x03")
-    # There is no controlling terminal behind this one that would turn the key into a signal.
-    screen._process.send_signal(2)
+    screen.interrupt()
     assert screen.end() == 130
     assert screen.restored
 

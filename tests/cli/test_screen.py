@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from antiphon.cli.call_log import CallReport, ToolCallRecord, Turn, percentiles
+from antiphon.cli.prompt import Prompt
 from antiphon.cli.screen import Screen, reply_figures, span
 from antiphon.metrics import ResponseMetrics, Stretch, ToolMetrics, TurnMetrics
 
@@ -84,3 +87,41 @@ def test_a_long_output_is_shown_in_short_and_in_its_column(capsys: pytest.Captur
     assert shown.startswith(f"{'':14}-> one\n{'':17}x")
     assert "... (10,004 characters)  done, 1.00 s" in shown.replace("\n", "")
     assert len(shown) < 1000
+
+
+def on_a_terminal(width: int) -> Screen:
+    screen = Screen()
+    screen.console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+    return screen
+
+
+def shown_on(screen: Screen) -> list[str]:
+    assert isinstance(screen.console.file, io.StringIO)
+    return screen.console.file.getvalue().splitlines()
+
+
+def test_on_a_terminal_long_lines_go_on_below_their_text() -> None:
+    screen = on_a_terminal(40)
+    screen.turn(Turn("assistant", "There are nine seats in the first row of the balcony.", 65.0, 66.0))
+    assert shown_on(screen) == [
+        "1:05  Agent   There are nine seats in",
+        f"{'':14}the first row of the",
+        f"{'':14}balcony.",
+    ]
+
+
+def test_on_a_terminal_a_long_output_goes_on_below_its_own_lines() -> None:
+    screen = on_a_terminal(40)
+    call = ToolCallRecord("c1", "find", {}, "nine in the first row of it\nand ten", status="done", ended=1.0)
+    screen.tool(call)
+    assert shown_on(screen) == [
+        f"{'':14}-> nine in the first row",
+        f"{'':17}of it",
+        f"{'':17}and ten  done, 1.00 s",
+    ]
+
+
+def test_a_prompt_shows_all_that_was_typed() -> None:
+    screen = on_a_terminal(30)
+    screen.console.print(Prompt("what was typed is longer than the terminal is wide"))
+    assert shown_on(screen) == ["> what was typed is longer", "  than the terminal is wide█"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 import threading
 from collections.abc import AsyncIterator
@@ -10,7 +11,9 @@ from typing import Any
 
 from antiphon.cli.call import describe_models, raise_error, say, start_session
 from antiphon.cli.call_log import CallLog, Turn
+from antiphon.cli.keys import can_read_keys
 from antiphon.cli.models import ModelChoice
+from antiphon.cli.prompt import TypedChat
 from antiphon.cli.screen import Screen
 from antiphon.server.room import Room
 from antiphon.server.server import AgentServer
@@ -21,6 +24,7 @@ async def chat(server: AgentServer, *, models: ModelChoice, screen: Screen) -> N
     loop = asyncio.get_running_loop()
     began = loop.time()
     interactive = sys.stdin.isatty()
+    keyboard = TypedChat(screen) if can_read_keys() and screen.console.is_terminal else None
 
     def on_turn(turn: Turn) -> None:
         # What was typed at the prompt stands on the screen already.
@@ -28,14 +32,18 @@ async def chat(server: AgentServer, *, models: ModelChoice, screen: Screen) -> N
             screen.turn(turn)
 
     log = CallLog(lambda: loop.time() - began, on_turn=on_turn, on_tool=screen.tool)
-    async with server.job(Room(), models=models) as job:
+    async with (
+        keyboard.shown() if keyboard is not None else contextlib.nullcontext(),
+        server.job(Room(), models=models) as job,
+    ):
         job.on_session(log.listen)
         session = await start_session(job)
         screen.notice(f"Running with {describe_models(session, 'llm')}. Ctrl-D ends the call.")
         await session.wait_for_idle()
         ended = asyncio.create_task(job.wait_for_shutdown())
         try:
-            async for line in typed_lines("> " if interactive else "", ended):
+            lines = typed_lines("> " if interactive else "", ended) if keyboard is None else keyboard.lines(ended)
+            async for line in lines:
                 if not session.is_running:  # it has just ended, and its job is about to
                     break
                 await say(session, line)

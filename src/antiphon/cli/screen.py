@@ -31,11 +31,11 @@ class Screen:
 
     def notice(self, line: str) -> None:
         """Something worth knowing."""
-        self._print(Text(line, style="dim"))
+        self.console.print(Text(line, style="dim"))
 
     def address(self, url: str) -> None:
         """What to open in a browser. Terminals that can make it a link do."""
-        self._print(Text.assemble(("Open       ", "dim"), (url, f"bold link {url}")))
+        self.console.print(Text.assemble(("Open       ", "dim"), (url, f"bold link {url}")))
 
     def interim(self, text: str) -> None:
         """The caller's words so far; replaced by the next ones. Only on a terminal."""
@@ -50,17 +50,21 @@ class Screen:
         """What was said."""
         self.settle()
         who, style = ("Caller", "bold blue") if turn.role == "user" else ("Agent ", "bold green")
-        line = Text.assemble((f"{_clock(turn.started)}  ", "dim"), (who, style), "  ", turn.text)
+        said = Text(turn.text)
         if turn.interrupted:
-            line.append("  [cut short]" if turn.overtaken else "  [cut by the caller]", style="red")
-        self._print(line)
+            said.append("  [cut short]" if turn.overtaken else "  [cut by the caller]", style="red")
+        self._print(Text.assemble((f"{_clock(turn.started)}  ", "dim"), (who, style), "  "), said)
+
+    def typed(self, text: str) -> None:
+        """A line that was typed at the prompt."""
+        self._print(Text("> ", style="bold blue"), Text(text))
 
     def reply(self, reply: TurnMetrics) -> None:
         """How long the caller waited for an answer, and for what."""
         figures = reply_figures(reply)
         if figures:
             self.settle()
-            self._print(Text(f"{'':14}{figures}", style="dim"))
+            self._print(_MARGIN, Text(figures, style="dim"))
 
     def tool(self, call: ToolCallRecord) -> None:
         """A tool call begins, or has ended."""
@@ -69,18 +73,12 @@ class Screen:
             f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in call.arguments.items()
         )
         if call.status == "running" and not call.output:
-            line = Text.assemble(
-                (f"{_clock(call.started)}  ", "dim"), ("Tool  ", "bold yellow"), f"  {call.name}({arguments})"
-            )
+            head = Text.assemble((f"{_clock(call.started)}  ", "dim"), ("Tool  ", "bold yellow"), "  ")
+            self._print(head, Text(f"{call.name}({arguments})"))
         else:
             style = "red" if call.is_error else "yellow"
-            line = Text.assemble(
-                ("      ", "dim"),
-                ("      ", ""),
-                (f"  -> {_in_short(call.output)}" if call.output else "  -> (nothing)", style),
-                (f"  {_outcome(call)}", "dim"),
-            )
-        self._print(line)
+            output = Text.assemble((_in_short(call.output) or "(nothing)", style), (f"  {_outcome(call)}", "dim"))
+            self._print(Text.assemble(_MARGIN, ("-> ", style)), output)
 
     def summary(self, report: CallReport) -> None:
         """The figures of a finished call."""
@@ -99,7 +97,7 @@ class Screen:
         if metrics.completion_tokens:
             self.notice(f"Tokens: {metrics.prompt_tokens:,} read, {metrics.completion_tokens:,} written")
         for error in report.unlogged:
-            self._print(Text(f"error  {error}", style="red"))
+            self._print(Text("error  ", style="red"), Text(error, style="red"))
 
     def interrupted(self) -> None:
         """Ctrl-C was pressed, and the call is brought to its end."""
@@ -114,8 +112,25 @@ class Screen:
             self._status.stop()
             self._status = None
 
-    def _print(self, line: Text) -> None:
-        self.console.print(line)
+    def _print(self, head: Text, body: Text) -> None:
+        self.console.print(hanging(head, body, self.console, None if self.console.soft_wrap else self.console.width))
+
+
+_MARGIN = Text(" " * 14)
+"""As wide as the time and who speaks."""
+_NARROWEST = 20
+"""Columns that a text has on the narrowest terminal."""
+
+
+def hanging(head: Text, body: Text, console: Console, width: int | None) -> Text:
+    """A text behind its head, and its further lines below the first. `width`: columns; None: no line is wrapped."""
+    if width is None:
+        lines = body.split("\n", allow_blank=True)
+    else:
+        lines = body.wrap(console, max(width - head.cell_len, _NARROWEST))
+        for line in lines:
+            line.rstrip()
+    return Text.assemble(head, Text(f"\n{'':{head.cell_len}}").join(lines))
 
 
 def reply_figures(reply: TurnMetrics) -> str:
@@ -167,10 +182,10 @@ _LONGEST_OUTPUT = 600
 
 
 def _in_short(output: str) -> str:
-    """The beginning of an output, further lines below the first."""
+    """The beginning of an output."""
     if len(output) > _LONGEST_OUTPUT:
         output = f"{output[:_LONGEST_OUTPUT]}... ({len(output):,} characters)"
-    return output.replace("\n", f"\n{'':17}")
+    return output
 
 
 def _outcome(call: ToolCallRecord) -> str:

@@ -12,7 +12,7 @@ import logging
 import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
@@ -153,10 +153,22 @@ def _cut(line: Text, width: int) -> Text:
     return line
 
 
-class Stage:
-    """Keeps a `View` at the bottom of a terminal."""
+class Moving(Protocol):
+    """What a stage can show."""
 
-    def __init__(self, console: Console, view: View) -> None:
+    def snapshot(self) -> object:
+        """Equal for two moments that look the same."""
+        ...
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw it."""
+        ...
+
+
+class Stage:
+    """Keeps something, such as a `View`, at the bottom of a terminal."""
+
+    def __init__(self, console: Console, view: Moving) -> None:
         self._view = view
         self._live = Live(
             view, console=console, auto_refresh=False, transient=True, redirect_stderr=sys.stderr.isatty()
