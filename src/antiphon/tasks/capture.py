@@ -116,6 +116,8 @@ class CaptureTask(AgentTask[T]):
         self.require_confirmation = require_confirmation
         self.question = question or self.words.question
         self._knows_more = chat_ctx is not None
+        self.asking: SpeechHandle | None = None
+        """What the task itself asked last."""
         self._read_back: ReadBack[T] | None = None
         self._unread: str | None = None
         """The call whose output is to be answered by the read-back."""
@@ -131,11 +133,11 @@ class CaptureTask(AgentTask[T]):
 
     async def on_enter(self) -> None:
         if self._knows_more:
-            self.session.generate_reply(
+            self.asking = self.session.generate_reply(
                 instructions=f"Ask the user for their {self.words.noun}, unless they have given it already."
             )
         else:
-            self.session.say(self.question)
+            self.asking = self.session.say(self.question)
 
     def llm_node(self, chat_ctx: ChatContext, tools: list[Any], model_settings: ModelSettings) -> Any:
         if self._read_back is not None and self._unread in _calls_to_answer(chat_ctx):
@@ -167,7 +169,8 @@ class CaptureTask(AgentTask[T]):
             self.finished(value)
             return
         essence, text = self._wording(value)
-        self._read_back = ReadBack(value, essence, text, self.session.say(text))
+        self.asking = self.session.say(text)
+        self._read_back = ReadBack(value, essence, text, self.asking)
 
     def finished(self, value: T) -> ToolResult:
         """End the task. What whoever awaits it makes of the value is what the caller hears next."""

@@ -114,8 +114,8 @@ class GetDtmfTask(CaptureTask[GetDtmfResult]):
             elif (back := self.read_back) is not None and back.heard():
                 self.finished(back.value)
             return
-        if not self._pressed:
-            self.session.interrupt()
+        if not self._pressed and self.asking is not None:
+            self.asking.interrupt(force=True)  # that, and not the answer to what the caller said meanwhile
         self._pressed += event.digit
         self._stop_timer()
         if len(self._pressed) == self.num_digits:
@@ -130,7 +130,7 @@ class GetDtmfTask(CaptureTask[GetDtmfResult]):
         if len(pressed) == self.num_digits:
             self.read_aloud(GetDtmfResult(pressed))
         else:
-            self.session.say(f"I got {len(pressed)} of {self.num_digits} digits. {self.question}")
+            self.asking = self.session.say(f"I got {len(pressed)} of {self.num_digits} digits. {self.question}")
 
     def _forget_keys(self) -> None:
         self._stop_timer()
