@@ -290,6 +290,21 @@ def test_a_sound_that_interrupted_is_a_turn_however_short_it_proves_to_be() -> N
     assert d.all(CommitAudio)
 
 
+def test_another_agent_answers_what_it_did_not_hear_once_its_words_are_known() -> None:
+    d = Hearing(hooks=False)
+    d.tell(HookReturned(d.last(RunHook).hook))
+    turn = d.takes(answered=False)
+    judged = d.last(RunHook)
+    d.tell(HandOffRequested("b"), HookReturned(judged.hook))
+    while d.last(RunHook).agent != "b" or d.last(RunHook).kind != "on_enter":
+        d.tell(HookReturned(d.last(RunHook).hook))
+    d.tell(HookReturned(d.last(RunHook).hook))
+    assert not d.all(Generate)
+    d.tell(TurnTranscribed(turn, "what time is it"))
+    assert d.last(Generate).agent == "b"
+    assert "user: what time is it" in d.lines
+
+
 def test_a_turn_that_came_during_a_handoff_is_asked_about_at_once() -> None:
     d = Hearing(hooks=False)
     d.tell(HookReturned(d.last(RunHook).hook))

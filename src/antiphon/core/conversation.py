@@ -312,7 +312,7 @@ class Conversation:
         floor = self._floor
         over_agent = floor.turn.over_agent if floor.turn.has_floor else floor.line.sounding is not None
         floor.turn.clear()
-        floor.unasked.took(fact, over_agent=over_agent)
+        floor.unasked.took(fact, floor.top.agent, over_agent=over_agent)
 
     def _means_to_interrupt(self, text: str) -> bool:
         interruption = self._floor.options.turns.interruption
@@ -529,7 +529,7 @@ class Conversation:
             return self._NO_TURN
         turn = Turn(self._out.new_id(), text)
         if floor.options.model_hears:
-            turn.heard_as = self._out.new_id()
+            turn.heard_as, turn.heard_by = self._out.new_id(), floor.top.agent
             self._out.send(CommitAudio(turn.heard_as))
             if not text:
                 floor.unasked.expect_words(turn.heard_as)
@@ -553,7 +553,7 @@ class Conversation:
         if taken.over_agent and is_backchannel(text):
             return self._NO_TURN
         due = self._out.now + floor.options.response_timeout if taken.answered else None
-        return Turn(self._out.new_id(), text, heard_as=taken.id, answer_due=due)
+        return Turn(self._out.new_id(), text, heard_as=taken.id, heard_by=taken.agent, answer_due=due)
 
     def _judge_responses(self) -> bool:
         """A response that the model began unasked is adopted, waits for its turn, or is declined."""
@@ -620,6 +620,8 @@ class Conversation:
         if floor.judged is not None or floor.turn.ready or self._caller_has_floor or floor.line.is_stopping:
             return False
         if floor.typed or floor.unasked.taken or floor.top.is_handing_over or floor.shielding() is not None:
+            return False
+        if any(floor.unasked.is_unintelligible(turn, floor.top.agent) for turn in floor.owed):
             return False
         response = floor.unasked.answer_to(floor.owed, floor.top.agent)
         if response is None and self._answer_due is not None:

@@ -127,6 +127,8 @@ class Turn:
     """The agents in whose context it is, or will be with its words."""
     heard_as: int | None = None
     """The id under which the model itself heard it; None: it has the text only."""
+    heard_by: str = ""
+    """The agent whose model that is."""
     answer_due: float | None = None
     """When the model that heard it must have begun to answer it unasked; None: it has to be asked."""
     over: Speech | None = None

@@ -34,6 +34,8 @@ class Taken:
     text: str | None
     answered: bool
     over_agent: bool
+    agent: str
+    """Whose model it is."""
 
 
 class Unasked:
@@ -56,10 +58,10 @@ class Unasked:
 
     # -- facts
 
-    def took(self, fact: TurnTaken, *, over_agent: bool) -> None:
+    def took(self, fact: TurnTaken, agent: str, *, over_agent: bool) -> None:
         """The model ended the caller's turn."""
         self.took_at = self._out.now
-        self.taken.append(Taken(fact.turn, fact.text, fact.answered, over_agent))
+        self.taken.append(Taken(fact.turn, fact.text, fact.answered, over_agent, agent))
         if fact.text is None:
             self.expect_words(fact.turn)
 
@@ -103,6 +105,12 @@ class Unasked:
                 self._history.say(turn.text, agent, turn.item)
         else:
             self._places[turn.heard_as] = turn, self._history.keep_place(agent)
+
+    def is_unintelligible(self, turn: Turn, agent: str) -> bool:
+        """Another agent's model heard it and its words are to come: before them `agent` would answer it unheard."""
+        if turn.heard_as is None or turn.text or turn.heard_by == agent:
+            return False
+        return self._out.is_open(turn.heard_as)
 
     # -- responses
 
