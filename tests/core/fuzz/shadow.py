@@ -1460,11 +1460,17 @@ class Shadow:
             return self.now - segment.since >= STOP_BOUND - EPSILON
         if segment.fading:
             return self.now - segment.faded >= FADE_BOUND - EPSILON
-        if segment.overtaken:
-            return False
         if self.paused or self.gens[segment.gen].open:
             return False
-        return self.now - segment.since >= self.options.stall_timeout - EPSILON
+        since = self._resounds_since(segment) if segment.overtaken else segment.since
+        return since is not None and self.now - since >= self.options.stall_timeout - EPSILON
+
+    def _resounds_since(self, segment: Segment) -> float | None:
+        """Where the clock of what a filler overtook begins, once the filler was given up; None: it has the line."""
+        filler = next((one for one in self.sink if one.put_first), None)
+        if filler is None or filler.place is not Place.STOPPING or not self._gone_by_now(filler):
+            return None
+        return filler.since + STOP_BOUND - segment.spent
 
     def _stop_playout(self, command: do.StopPlayout) -> None:
         segment = self.segments.get(command.segment)
