@@ -128,8 +128,12 @@ class Outbox:
     def deadline(self) -> float | None:
         """When the next promise falls due, or None."""
         if not self._is_due_known:
-            due = [promise.deadline for promise in self._open.values() if promise.deadline is not None]
-            self._due = min(due) if due else None
+            first: float | None = None
+            for promise in self._open.values():
+                due = promise.deadline
+                if due is not None and (first is None or due < first):
+                    first = due
+            self._due = first
             self._is_due_known = True
         return self._due
 

@@ -246,15 +246,15 @@ class Driver:
 
     def _dispatch(self, command: Command) -> None:
         match command:
-            case Record():
-                self.realtime.recorded(command)
-                self.host.record(command, self.playout.raw_text(command))
             case Emit():
                 if command.kind == "speech_done" and command.speech is not None:
                     self.generation.forget(command.speech)
                     self.playout.forget(command.speech)
                     self.realtime.speech_done(command.speech)
                 self.host.emit(command)
+            case Record():
+                self.realtime.recorded(command)
+                self.host.record(command, self.playout.raw_text(command))
             case Generate():
                 self.generation.generate(command)
             case Adopt():

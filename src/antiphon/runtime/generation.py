@@ -266,7 +266,7 @@ class Generation:
         """A list of the node's own."""
         if not command.tools:
             return []
-        return list(self._host.tools_of(command.agent, on_enter=command.on_enter).flatten())
+        return self._host.tools_of(command.agent, on_enter=command.on_enter).flatten()
 
     async def _read(self, response: Response, source: str | AsyncIterable[str]) -> None:
         if not isinstance(source, str):
