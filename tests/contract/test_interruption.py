@@ -59,6 +59,14 @@ async def calling(channel: Channel, agent: Agent, llm: FakeLLM, *turns: str, **o
             yield Caller(session, None)
 
 
+async def call_off(caller: Caller) -> None:
+    """The caller asks for a table and, while the tool works, wants none any more; the tool has time to end."""
+    await caller.says("find me a table")
+    await asyncio.sleep(1.0)
+    await caller.says("no never mind that")
+    await asyncio.sleep(10.0)
+
+
 class Log(list[tuple[str, float]]):
     """What happened inside a tool, and when."""
 
@@ -332,10 +340,7 @@ def test_a_dropped_call_cannot_speak_report_or_hand_over_any_more(channel: Chann
         llm = FakeLLM([FIND, "As you like."])
         agent = Agent(tools=[find])
         async with calling(channel, agent, llm, "find me a table", "no never mind that") as caller:
-            await caller.says("find me a table")
-            await asyncio.sleep(1.0)
-            await caller.says("no never mind that")
-            await asyncio.sleep(10.0)
+            await call_off(caller)
             await caller.session.wait_for_idle()
             assert log.words == ["True True"]
             assert caller.session.current_agent is agent
@@ -361,10 +366,7 @@ def test_a_dropped_call_takes_the_floor_for_no_task(channel: Channel) -> None:
         llm = FakeLLM([FIND, "As you like."])
         agent = Agent(tools=[find])
         async with calling(channel, agent, llm, "find me a table", "no never mind that") as caller:
-            await caller.says("find me a table")
-            await asyncio.sleep(1.0)
-            await caller.says("no never mind that")
-            await asyncio.sleep(10.0)
+            await call_off(caller)
             assert caller.session.current_agent is agent
             assert transcript(caller.session.history)[-1] == "assistant: As you like."
 

@@ -207,12 +207,7 @@ def test_the_result_of_a_kept_call_is_told_once_when_the_line_is_free() -> None:
 
 
 def test_an_interrupted_delivery_is_made_again() -> None:
-    d = working("writes")
-    run = d.last(RunTool).run
-    d.types("and")
-    d.model("Yes?")
-    d.played()
-    d.returns("booked", run=run)
+    d = delivering()
     d.model("It is booked.")
     d.types("wait")
     d.tell(PlayoutFinished(d.last(StopPlayout).segment, "It"))

@@ -621,7 +621,7 @@ class Conversation:
             return False
         if floor.typed or floor.unasked.taken or floor.top.is_handing_over or floor.shielding() is not None:
             return False
-        if any(floor.unasked.is_unintelligible(turn, floor.top.agent) for turn in floor.owed):
+        if any(floor.unasked.awaits_words(turn, floor.top.agent) for turn in floor.owed):
             return False
         response = floor.unasked.answer_to(floor.owed, floor.top.agent)
         if response is None and self._answer_due is not None:

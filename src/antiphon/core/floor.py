@@ -611,8 +611,9 @@ class Floor:
         agent = speech.frame.agent
         for turn in self.owed:
             self.carry(turn, agent)
-        answered = {turn.id for turn in self.owed}
-        speech.made_for += [o.id for o in self.offers.in_frame(speech.frame) if not answered.isdisjoint(o.turns)]
+        if self.offers:
+            answered = {turn.id for turn in self.owed}
+            speech.made_for += [o.id for o in self.offers.in_frame(speech.frame) if not answered.isdisjoint(o.turns)]
         speech.turns += self.owed
         self.owed = []
 

@@ -120,7 +120,7 @@ class Turn:
     id: int
     text: str
     agent: str = ""
-    """Whose context has it."""
+    """Who is to answer it: its words go into this agent's context when they come."""
     item: str = ""
     """The id of the message that has its words."""
     known_to: set[str] = field(default_factory=set)

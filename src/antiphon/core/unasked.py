@@ -106,7 +106,7 @@ class Unasked:
         else:
             self._places[turn.heard_as] = turn, self._history.keep_place(agent)
 
-    def is_unintelligible(self, turn: Turn, agent: str) -> bool:
+    def awaits_words(self, turn: Turn, agent: str) -> bool:
         """Another agent's model heard it and its words are to come: before them `agent` would answer it unheard."""
         if turn.heard_as is None or turn.text or turn.heard_by == agent:
             return False
@@ -143,7 +143,7 @@ class Unasked:
 
     def forget_words(self) -> None:
         """The session ends: words that did not come never will."""
-        for turn, (_, slot) in list(self._places.items()):
-            self._out.withdraw(turn)
-            self._history.words_known(slot, "", turn_id(turn, self._history.mark))
+        for heard_as, (turn, slot) in self._places.items():
+            self._out.withdraw(heard_as)
+            self._history.words_known(slot, "", turn.item)
         self._places.clear()

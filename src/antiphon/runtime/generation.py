@@ -134,7 +134,7 @@ class Generation:
         request = self._request(command)
         self._responses[command.gen] = response
         ask = partial(self._ask, response, command, request)
-        response.task = self._driver.spawn(self._told(response, ask), f"reply {command.speech}")
+        response.task = self._driver.spawn(self._carry_out(response, ask), f"reply {command.speech}")
 
     def adopt(self, command: Adopt) -> None:
         """Take what the model began unasked; closes like `generate`."""
@@ -180,10 +180,12 @@ class Generation:
             self._close(response, StepGenerated(command.gen, text))
             return
         self._responses[command.gen] = response
+        read: Callable[[], Awaitable[None]] | None = None
         if isinstance(source, str):
             self._text(response, source, whole=True)  # now: what a tool says stands before what it returns
-        read = partial(self._read, response, source)
-        response.task = self._driver.spawn(self._told(response, read), f"say {command.speech}")
+        else:
+            read = partial(self._read, response, source)
+        response.task = self._driver.spawn(self._carry_out(response, read), f"say {command.speech}")
 
     def release(self, command: Release) -> None:
         """What was made ahead is wanted: those who watch hear of it now."""
@@ -242,8 +244,8 @@ class Generation:
 
     # -- one response
 
-    async def _told(self, response: Response, make: Callable[[], Awaitable[None]] | None = None) -> None:
-        """Tell the core what becomes of a response that `make` makes. One that was stopped is closed already."""
+    async def _carry_out(self, response: Response, make: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Have `make` make a response, and tell the core what became of it. One that was stopped is closed already."""
         try:
             if make is not None:
                 await make()
@@ -268,10 +270,9 @@ class Generation:
             return []
         return self._host.tools_of(command.agent, on_enter=command.on_enter).flatten()
 
-    async def _read(self, response: Response, source: str | AsyncIterable[str]) -> None:
-        if not isinstance(source, str):
-            async for piece in source:
-                self._text(response, piece)
+    async def _read(self, response: Response, source: AsyncIterable[str]) -> None:
+        async for piece in source:
+            self._text(response, piece)
 
     async def _consume(self, response: Response, result: Any, tools: list[Any]) -> None:
         """Take what an `llm_node` gives: nothing, a text, a chunk, or an asynchronous iterable of these."""
@@ -374,7 +375,7 @@ class Generation:
         if text is not None:
             self._finish(response, text)
         else:
-            response.task = self._driver.spawn(self._told(response), f"text of {response.gen}")
+            response.task = self._driver.spawn(self._carry_out(response), f"text of {response.gen}")
 
     def fail(self, response: Response, error: Exception) -> None:
         """It failed."""
@@ -525,7 +526,7 @@ def _is_said_by(item: ChatItem, role: str) -> bool:
     return isinstance(item, ChatMessage) and item.role == role
 
 
-def _told_of(cut: ChatMessage) -> str:
+def _note_of_unheard(cut: ChatMessage) -> str:
     """What the model is told about a message that was cut: the message itself has what was heard."""
     written, heard = str(cut.extra.get("written", "")).split(), (cut.text_content or "").split()
     rest = written[len(heard) :] if written[: len(heard)] == heard else []
@@ -538,7 +539,7 @@ def _told_of(cut: ChatMessage) -> str:
 def _notes(command: Generate, cut: ChatMessage | None = None) -> list[ChatItem]:
     notes: list[str] = []
     if cut is not None:
-        notes.append(_told_of(cut))
+        notes.append(_note_of_unheard(cut))
     if command.unheard:
         ids = ", ".join(command.unheard)
         if command.delivery:
