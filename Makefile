@@ -3,13 +3,21 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test format lint types cov docs
+# How much `make prove-NAME` proves, and from which seed: make prove-fuzz FACTS=5000000 SEED=7
+FACTS ?= 1000000
+CALLS ?= 2000
+INPUTS ?= 1000000
+SIMULATED ?= 2000
+REAL ?= 1000
+SEED ?= $(shell date +%s)
+
+.PHONY: demo test format lint types cov docs prove-fuzz prove-walks prove-wires prove-soak
 
 demo: $(READY)  ## A real call to the example receptionist, on this machine alone
 	$(BIN)/antiphon demo
 
 test: $(READY)  ## All tests; what had to be skipped is named
-	$(BIN)/pytest -rs
+	$(BIN)/pytest tests -rs
 
 format: $(READY)
 	$(BIN)/ruff check --fix --quiet
@@ -23,8 +31,20 @@ types: $(READY)
 	$(BIN)/mypy
 
 cov: $(READY)
-	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage run -m pytest tests
 	$(BIN)/coverage report
+
+prove-fuzz: $(READY)  ## A million facts to the core, in any order that the world can bring
+	$(BIN)/python -m tests.core.fuzz --facts $(FACTS) --seed $(SEED)
+
+prove-walks: $(READY)  ## 2,000 random calls, checked on their sound
+	$(BIN)/python -m tests.situations.walks --calls $(CALLS) --seed $(SEED)
+
+prove-wires: $(READY)  ## A million bad inputs to every parser of what strangers send
+	$(BIN)/python -m tests.wires --inputs $(INPUTS) --seed $(SEED)
+
+prove-soak: $(READY)  ## 2,000 simulated and 1,000 real calls, of which nothing may stay
+	$(BIN)/python -m tests.soak --simulated $(SIMULATED) --real $(REAL) --seed $(SEED)
 
 docs: $(READY)  ## The API reference, into build/docs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'

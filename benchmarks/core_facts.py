@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import statistics
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,58 +30,39 @@ from antiphon.core.facts import (
     UserTurnSubmitted,
 )
 from antiphon.options import SessionOptions, ToolPolicy
-from tests.core.fuzz.journal import OPENERS, Journal, dump, load
+from antiphon.replay import Journal, read
 
-RECORDED = Path(__file__).parent / "demo_call.json"
+RECORDED = Path(__file__).parent / "demo_call.jsonl"
 LIMIT = 10.0
 """Microseconds a fact."""
 
 
 def record() -> None:
     """Make the demo call, with its facts written down."""
+    from antiphon.cli.demo import BARGE_IN, demo_files
     from antiphon.cli.main import main
 
-    journals: list[Journal] = []
-    init, start, receive, advance = (
-        Conversation.__init__,
-        Conversation.start,
-        Conversation.receive,
-        Conversation.advance,
-    )
-
-    def begin(self: Conversation, options: SessionOptions, agent: str, epoch: float = 0.0) -> None:
-        journals.append(Journal(options, about="the demo call"))
-        init(self, options, agent, epoch)
-
-    def note(fact: Fact | None, now: float) -> None:
-        journals[-1].entries.append((now, fact))
-
-    Conversation.__init__ = begin  # type: ignore[method-assign,assignment]
-    Conversation.start = lambda self, now: (note(None, now), start(self, now))[1]  # type: ignore[method-assign,func-returns-value]
-    Conversation.receive = lambda self, fact, now: (note(fact, now), receive(self, fact, now))[1]  # type: ignore[method-assign,func-returns-value]
-    Conversation.advance = lambda self, now: (note(None, now), advance(self, now))[1]  # type: ignore[method-assign,func-returns-value]
-    try:
-        with contextlib.suppress(SystemExit):
-            main(["demo"])
-    finally:
-        Conversation.__init__ = init  # type: ignore[method-assign]
-        Conversation.start, Conversation.receive, Conversation.advance = start, receive, advance  # type: ignore[method-assign]
-    dump(journals[-1], RECORDED)
+    file, recordings = demo_files()
+    with contextlib.suppress(SystemExit):
+        main(["call", str(file), "--caller", *map(str, recordings), "--barge-in", BARGE_IN, "--journal", str(RECORDED)])
+    journal = read(RECORDED)
+    head = replace(journal.head, about="the demo call", commands=False)
+    Journal(head, [replace(entry, commands=()) for entry in journal.entries]).save(RECORDED)
 
 
 def replay(journal: Journal) -> float:
     """Processor seconds that the core needs for the whole call."""
-    conversation = Conversation(journal.options, agent="a1")
+    conversation = Conversation(journal.head.options, journal.head.agent)
     entries = journal.entries
     begun = time.process_time()
-    conversation.start(entries[0][0])
-    for now, fact in entries[1:]:
-        if fact is None:
-            conversation.advance(now)
+    conversation.start(entries[0].at)
+    for entry in entries[1:]:
+        for _ in range(entry.drawn):
+            conversation.new_id()
+        if entry.fact is None:
+            conversation.advance(entry.at)
         else:
-            if isinstance(fact, OPENERS):
-                conversation.new_id()
-            conversation.receive(fact, now)
+            conversation.receive(entry.fact, entry.at)
         conversation.take_commands()
         _ = conversation.deadline
     return time.process_time() - begun
@@ -120,7 +102,7 @@ def main() -> None:
     parser.add_argument("--record", action="store_true")
     if parser.parse_args().record:
         record()
-    journal = load(RECORDED)
+    journal = read(RECORDED)
     costs = [1e6 * replay(journal) / len(journal.entries) for _ in range(41)]
     print(f"{len(journal.entries)} facts and ticks in the demo call")
     print(f"{facts_of_a_text_turn()} facts in a text turn with a tool call")

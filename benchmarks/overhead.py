@@ -55,7 +55,7 @@ class _Model(LLM):
         self.paced = paced
         self.calls = 0
 
-    async def _generate(self, request: ChatRequest) -> AsyncGenerator[ChatChunk, None]:
+    async def generate(self, request: ChatRequest) -> AsyncGenerator[ChatChunk, None]:
         self.calls += 1
         if isinstance(request.chat_ctx.items[-1], FunctionCallOutput):
             async for piece in _answering(self.paced):

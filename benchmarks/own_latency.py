@@ -21,9 +21,9 @@ from typing import Any, Final
 
 from antiphon import Agent, AgentServer, AgentSession, RunContext, function_tool
 from antiphon.audio import AudioFrame
+from antiphon.calls.models import ModelChoice
 from antiphon.chat import FunctionCallOutput
 from antiphon.cli.call import voice_call
-from antiphon.cli.models import ModelChoice
 from antiphon.cli.screen import Screen
 from antiphon.llm import ChatRequest
 from antiphon.options import Endpointing

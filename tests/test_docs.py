@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from antiphon import Agent, AgentServer, AgentSession, function_tool
-from antiphon.cli.agent_file import load_agent_file
+from antiphon.audio import AudioFrame
+from antiphon.server.agent_file import load_agent_file
 from antiphon.testing import FakeLLM, Reply, run_virtual, transcript
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -17,6 +18,27 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 def blocks(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)
+
+
+def test_the_page_on_providers_shows_providers_that_keep_their_promises() -> None:
+    namespace: dict[str, Any] = {}
+    for block in blocks("providers.md"):
+        exec(block, namespace)
+    tests = [name for name in namespace if name.startswith("test_")]
+    assert len(tests) == 2
+    for name in tests:
+        namespace[name]()
+
+
+def test_the_page_on_transports_shows_a_microphone() -> None:
+    namespace: dict[str, Any] = {}
+    (block,) = blocks("transports.md")
+    exec(block, namespace)
+    heard: list[AudioFrame] = []
+    microphone = namespace["FramesInput"]()
+    microphone.start(heard.append, lambda: None)
+    microphone.feed(AudioFrame.silence(0.02, 16_000))
+    assert len(heard) == 1
 
 
 @pytest.mark.parametrize("block", [b for b in blocks("testing.md") if "def test_" in b])

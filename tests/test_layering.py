@@ -10,9 +10,27 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "antiphon"
+BESIDE = ("antiphon_livekit", "antiphon_standin")
+"""Packages of the same distribution that stand beside the framework."""
 
 LAYERS: dict[int, frozenset[str]] = {
-    0: frozenset({"audio", "chat", "events", "options", "errors", "record", "metrics", "exports"}),
+    0: frozenset(
+        {
+            "audio",
+            "chat",
+            "events",
+            "options",
+            "errors",
+            "record",
+            "metrics",
+            "exports",
+            "language",
+            "scope",
+            "visible",
+            "private",
+            "secrets",
+        }
+    ),
     1: frozenset({"core", "text"}),
     2: frozenset(
         {
@@ -29,15 +47,31 @@ LAYERS: dict[int, frozenset[str]] = {
             "protocols",
             "tools",
             "adapters",
+            "discovery",
         }
     ),
     3: frozenset({"runtime"}),
-    4: frozenset({"agent", "application", "session", "run_context", "speech_handle", "run_result", "tasks", "toolkit"}),
+    4: frozenset(
+        {
+            "agent",
+            "application",
+            "session",
+            "session_api",
+            "session_options",
+            "run_context",
+            "running_tool",
+            "speech_handle",
+            "run_result",
+            "tasks",
+            "toolkit",
+        }
+    ),
     5: frozenset(
         {
             "providers",
             "transports",
             "stores",
+            "calls",
             "server",
             "cli",
             "console",
@@ -45,6 +79,7 @@ LAYERS: dict[int, frozenset[str]] = {
             "compat",
             "plugins",
             "inference",
+            "replay",
             "telemetry",
             "background_audio",
         }
@@ -53,13 +88,15 @@ LAYERS: dict[int, frozenset[str]] = {
 LAYER = {part: layer for layer, parts in LAYERS.items() for part in parts}
 
 SHELLS: dict[str, frozenset[str]] = {
-    "cli": frozenset({"server", "transports", "providers", "compat", "console"}),
-    "console": frozenset({"server", "transports", "cli"}),  # the page holds calls as the command line does
-    "server": frozenset({"cli", "transports"}),  # `server.run()` is the command line's front door; a room mixes
+    "calls": frozenset({"transports", "providers"}),
+    "server": frozenset({"calls", "transports"}),
+    "console": frozenset({"calls", "server", "transports"}),
+    "cli": frozenset({"calls", "server", "transports", "console", "replay"}),
     "background_audio": frozenset({"transports"}),
     "plugins": frozenset({"providers"}),
     "inference": frozenset({"providers"}),
-    "compat": frozenset({"server", "plugins", "inference", "providers", "background_audio"}),
+    "antiphon_standin": frozenset({"providers"}),  # it answers in the form that providers ask for
+    "antiphon_livekit": frozenset({"server", "plugins", "inference", "providers", "background_audio"}),
 }
 """Which shells a shell may use, besides itself."""
 
@@ -80,6 +117,8 @@ def allowed(part: str) -> frozenset[str]:
     match part:
         case "providers":
             return contracts | {"text"} | shells
+        case "replay":  # it drives the core, and knows nothing of agents
+            return LAYERS[0] | {"core", "replay"}
         case "testing":
             return contracts | LAYERS[4] | {"core", "text"} | shells
         case _:
@@ -105,9 +144,14 @@ def modules() -> list[Path]:
     return sorted(SOURCE.rglob("*.py"))
 
 
-def imports(path: Path) -> Iterator[Import]:
+def modules_beside() -> list[Path]:
+    return sorted(path for name in BESIDE for path in (SOURCE.parent / name).rglob("*.py"))
+
+
+def imports(path: Path, source: Path | None = None) -> Iterator[Import]:
     """Everything of the package that a module imports, wherever in the file."""
-    inside = path.relative_to(SOURCE).with_suffix("").parts
+    source = source or SOURCE
+    inside = path.relative_to(source).with_suffix("").parts
     importer = inside[0]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -122,7 +166,7 @@ def imports(path: Path) -> Iterator[Import]:
             parts = target.split(".")
             if parts[0] == "antiphon":
                 imported = parts[1] if len(parts) > 1 and parts[1] in LAYER else ""
-                yield Import(str(path.relative_to(SOURCE)), node.lineno, importer, imported, target)
+                yield Import(str(path.relative_to(source)), node.lineno, importer, imported, target)
 
 
 def test_every_module_has_a_layer() -> None:
@@ -144,6 +188,32 @@ def test_what_another_part_needs_of_a_module_is_public(path: Path) -> None:
         if one.imported != one.importer and any(p.startswith("_") and p != "__future__" for p in one.name.split("."))
     ]
     assert private == []
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_only_entry_points_lead_to_what_stands_beside(path: Path) -> None:
+    named = [
+        name
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    ]
+    assert [name for name in named if name.split(".")[0] in BESIDE] == []
+
+
+@pytest.mark.parametrize("path", modules_beside(), ids=lambda path: str(path.relative_to(SOURCE.parent)))
+def test_what_stands_beside_uses_public_parts(path: Path) -> None:
+    package = path.relative_to(SOURCE.parent).parts[0]
+    parts = LAYERS[0] | LAYERS[2] | {"text", "", "tasks"} | SHELLS.get(package, frozenset())
+    if package == "antiphon_livekit":
+        parts |= LAYERS[4]
+    found = list(imports(path, SOURCE.parent))
+    assert [str(one) for one in found if one.imported not in parts] == []
 
 
 def test_the_walk_sees_type_only_local_and_relative_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

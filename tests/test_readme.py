@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon import Agent, AgentServer
-from antiphon.cli.agent_file import load_agent_file
+from antiphon.server.agent_file import load_agent_file
 
 README = Path(__file__).parents[1] / "README.md"
 

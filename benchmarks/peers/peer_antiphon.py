@@ -32,7 +32,7 @@ class _LLM(LLM):
     def __init__(self, timing: Any, talk_first: bool = False) -> None:
         self.timing, self.talk_first, self.calls = timing, talk_first, 0
 
-    async def _generate(self, request: Any) -> Any:
+    async def generate(self, request: Any) -> Any:
         self.calls += 1
         rid = f"r{self.calls}"
         after_tool = isinstance(request.chat_ctx.items[-1], FunctionCallOutput)

@@ -7,9 +7,26 @@ Names are loaded when they are first used, so that importing the package stays c
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
 from typing import TYPE_CHECKING
 
 from antiphon.exports import on_first_use
+from antiphon.visible import guard_logs
+
+guard_logs()
+
+# onnxruntime, on which the local models run, tells its maker of its use and keeps a device id in the home directory. It
+# asks once, when it is loaded, so it is told here, before anything of ours, or an agent file, can load it.
+if "onnxruntime" in sys.modules and not os.environ.get("ORT_DISABLE_TELEMETRY"):
+    warnings.warn(
+        "onnxruntime was loaded before antiphon, with its telemetry on, which nothing can turn off any more."
+        " Import antiphon first, or set ORT_DISABLE_TELEMETRY=1.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 if TYPE_CHECKING:
     from antiphon.adapters.cached_tts import CachedTTS
@@ -37,6 +54,7 @@ if TYPE_CHECKING:
         ProviderTimeout,
         SessionClosed,
         ToolDefinitionError,
+        ToolRefused,
         UsageError,
         UserdataNotSet,
     )
@@ -51,6 +69,7 @@ if TYPE_CHECKING:
         FunctionToolsExecutedEvent,
         SpeechCreatedEvent,
         ToolExecutionUpdatedEvent,
+        ToolResultEvent,
         TurnMetricsEvent,
         UserInputTranscribedEvent,
         UserStateChangedEvent,
@@ -73,9 +92,11 @@ if TYPE_CHECKING:
     from antiphon.protocols import get_job_context
     from antiphon.run_context import RunContext
     from antiphon.run_result import RunResult, mock_tools
+    from antiphon.running_tool import RunningTool
+    from antiphon.server.entrypoint import AgentServer
     from antiphon.server.job import JobContext
-    from antiphon.server.server import AgentServer
     from antiphon.session import AgentSession
+    from antiphon.session_api import Session, current_session
     from antiphon.speech_handle import SpeechHandle
     from antiphon.stt import STT, SpeechEvent
     from antiphon.tasks import AgentTask, TaskGroup
@@ -125,6 +146,7 @@ _HOME = {
         "ProviderTimeout",
         "SessionClosed",
         "ToolDefinitionError",
+        "ToolRefused",
         "UsageError",
         "UserdataNotSet",
     ),
@@ -139,6 +161,7 @@ _HOME = {
         "FunctionToolsExecutedEvent",
         "SpeechCreatedEvent",
         "ToolExecutionUpdatedEvent",
+        "ToolResultEvent",
         "TurnMetricsEvent",
         "UserInputTranscribedEvent",
         "UserStateChangedEvent",
@@ -161,9 +184,11 @@ _HOME = {
     "protocols": ("get_job_context",),
     "run_context": ("RunContext",),
     "run_result": ("RunResult", "mock_tools"),
+    "running_tool": ("RunningTool",),
     "server.job": ("JobContext",),
-    "server.server": ("AgentServer",),
+    "server.entrypoint": ("AgentServer",),
     "session": ("AgentSession",),
+    "session_api": ("Session", "current_session"),
     "speech_handle": ("SpeechHandle",),
     "stt": ("STT", "SpeechEvent"),
     "tasks": ("AgentTask", "TaskGroup"),
@@ -254,7 +279,9 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "RoomOptions",
     "RunContext",
     "RunResult",
+    "RunningTool",
     "STT",
+    "Session",
     "SessionClosed",
     "SpeechCreatedEvent",
     "SpeechEvent",
@@ -270,7 +297,9 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "ToolExecutionUpdatedEvent",
     "ToolFlag",
     "ToolProxyToolset",
+    "ToolRefused",
     "ToolResult",
+    "ToolResultEvent",
     "ToolSearchToolset",
     "Toolset",
     "TurnDetector",
@@ -283,6 +312,7 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "UserTurnLimit",
     "UserdataNotSet",
     "VAD",
+    "current_session",
     "function_tool",
     "get_job_context",
     "mock_tools",

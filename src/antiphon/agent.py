@@ -1,14 +1,14 @@
 """`Agent`: instructions, tools, models and hooks of one role in a call.
 
 Above: what users write. Below: the chat context it keeps, the runtime's default nodes. An agent knows its session by
-protocol only; the session enrols it, tells the core about its changes, and calls its hooks and nodes.
+protocol only; the session takes it in, tells the core about its changes, and calls its hooks and nodes.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from antiphon.audio import AudioFrame
 from antiphon.chat import (
@@ -25,14 +25,13 @@ from antiphon.chat import (
 from antiphon.errors import ToolDefinitionError, UsageError
 from antiphon.llm import LLM, ChatChunk
 from antiphon.options import NOT_GIVEN, ModelSettings, NotGivenOr
+from antiphon.protocols import ModelKind
+from antiphon.session_api import Session
 from antiphon.stt import STT, SpeechEvent
 from antiphon.tools.function import Tool, find_function_tools, is_function_tool, is_raw_function_tool
 from antiphon.tools.toolset import ToolContext, ToolLike, dedupe_by_id
 from antiphon.tts import TTS
 from antiphon.vad import VAD
-
-if TYPE_CHECKING:
-    from antiphon.session import AgentSession
 
 _HOOKS_AND_NODES = (
     "on_enter",
@@ -46,15 +45,16 @@ _HOOKS_AND_NODES = (
 )
 
 
-class Enrolment(Protocol):
+class Membership(Protocol):
     """What an agent knows of the session it works in."""
 
     @property
-    def session(self) -> AgentSession[Any]: ...
+    def session(self) -> Session[Any]: ...
+    @property
+    def is_over(self) -> bool: ...
     @property
     def id(self) -> str: ...
-    def model(self, kind: str) -> Any: ...
-    def own_model(self, kind: str, own: Any) -> Any: ...
+    def model(self, kind: ModelKind, own: Any = NOT_GIVEN) -> Any: ...
     def parallel_tool_calls(self) -> NotGivenOr[bool]: ...
     def check_number_of(self, tools: Sequence[ToolLike]) -> None: ...
     async def set_up_new(self, tools: Sequence[ToolLike]) -> None: ...
@@ -95,11 +95,11 @@ class Agent:
         self._instructions = instructions
         self._id = id
         self._items: list[ChatItem] = [] if chat_ctx is None else list(chat_ctx.items)
-        self._own = {"stt": stt, "vad": vad, "llm": llm, "tts": tts}
+        self._own: dict[ModelKind, Any] = {"stt": stt, "vad": vad, "llm": llm, "tts": tts}
         self._tools: list[ToolLike] = dedupe_tools([*(tools or ()), *find_function_tools(self)])
         self.tools_version = 0
         """Grows with every change of the tools."""
-        self._enrolment: Enrolment | None = None
+        self._membership: Membership | None = None
         self._instructions_item: ChatMessage | None = None
         ToolContext(self._tools).check()
 
@@ -108,8 +108,8 @@ class Agent:
     @property
     def id(self) -> str:
         """Its name in the history: the one given, else the class name in snake_case. In a session it is unique."""
-        if self._enrolment is not None:
-            return self._enrolment.id
+        if self._membership is not None:
+            return self._membership.id
         return self._id or _snake_case(type(self).__name__)
 
     @property
@@ -136,13 +136,13 @@ class Agent:
         return ReadOnlyChatContext(self._items)
 
     @property
-    def session(self) -> AgentSession[Any]:
+    def session(self) -> Session[Any]:
         """The session it works in. Raises `UsageError` while it works in none."""
-        if self._enrolment is None:
+        if self._membership is None:
             raise UsageError(
                 f"agent {self.id!r} is in no session yet; `await session.start(agent=...)` with it, or hand off to it"
             )
-        return self._enrolment.session
+        return self._membership.session
 
     @property
     def llm(self) -> Any:
@@ -164,11 +164,11 @@ class Agent:
         """Its own voice activity detector, else the session's; None if there is none."""
         return self._model("vad")
 
-    def _model(self, kind: str) -> Any:
+    def _model(self, kind: ModelKind) -> Any:
         own = self._own[kind]
-        if own is not None and own is not ...:
-            return own if self._enrolment is None else self._enrolment.own_model(kind, own)
-        return None if self._enrolment is None else self._enrolment.model(kind)
+        if own is None or own is ...:
+            return None if self._membership is None else self._membership.model(kind)
+        return own if self._membership is None else self._membership.model(kind, own)
 
     # -- changes
 
@@ -191,9 +191,9 @@ class Agent:
         """
         kept = dedupe_by_id(tools)
         ToolContext(kept).check()
-        if self._enrolment is not None:
-            self._enrolment.check_number_of(kept)
-            await self._enrolment.set_up_new(kept)
+        if self._membership is not None:
+            self._membership.check_number_of(kept)
+            await self._membership.set_up_new(kept)
         before, after = _names(self._tools), _names(kept)
         added = [name for name in after if name not in before]
         removed = [name for name in before if name not in after]
@@ -201,8 +201,8 @@ class Agent:
         self.tools_version += 1
         item = AgentConfigUpdate(tools_added=added or None, tools_removed=removed or None) if added or removed else None
         self._changed(item)
-        if self._enrolment is not None:
-            self._enrolment.close_absent(kept)
+        if self._membership is not None:
+            self._membership.close_absent(kept)
 
     async def update_chat_ctx(self, chat_ctx: ChatContext, *, exclude_invalid_function_calls: bool = True) -> None:
         """Replace what it knows of the conversation. The session's history stays as it is.
@@ -223,16 +223,16 @@ class Agent:
         """Of the tools that were called in `items`, those that its model may call."""
         from antiphon.tools.proxy import find_tool  # loaded with the first call, not with the name
 
-        if self._enrolment is None:
+        if self._membership is None:
             tools = ToolContext.leaving_out_unusable(self._tools)[0].flatten()
         else:
-            tools = self._enrolment.callable_tools()
+            tools = self._membership.callable_tools()
         names = {item.name for item in items if isinstance(item, (FunctionCall, FunctionCallOutput))}
         return {name for name in names if find_tool(tools, name) is not None}
 
     def _changed(self, item: AgentConfigUpdate | None) -> None:
-        if self._enrolment is not None:
-            self._enrolment.changed(item)
+        if self._membership is not None:
+            self._membership.changed(item)
 
     # -- hooks
 
@@ -300,12 +300,12 @@ class Agent:
             llm = agent.llm
             if not isinstance(llm, LLM):
                 raise _missing(agent, "llm", llm)
-            enrolment = agent._enrolment
+            membership = agent._membership
             return llm.chat(
                 chat_ctx=chat_ctx,
                 tools=tools,
                 tool_choice=model_settings.tool_choice,
-                parallel_tool_calls=NOT_GIVEN if enrolment is None else enrolment.parallel_tool_calls(),
+                parallel_tool_calls=NOT_GIVEN if membership is None else membership.parallel_tool_calls(),
             )
 
         @staticmethod
@@ -339,12 +339,11 @@ class Agent:
 
     # -- for the session
 
-    def set_enrolment(self, enrolment: Enrolment | None) -> None:
+    def set_membership(self, membership: Membership | None) -> None:
         """It works in a session from now on, or (None) in none. Raises `UsageError` if it works in another one."""
-        held = self._enrolment
-        if enrolment is not None and held is not None and held is not enrolment and held.session.is_running:
+        if membership is not None and self._membership is not None and not self._membership.is_over:
             raise UsageError(f"agent {self.id!r} works in another session already; make one agent for each session")
-        self._enrolment = enrolment
+        self._membership = membership
 
     def context_items(self) -> list[ChatItem]:
         """What it knows, without the instructions. Not to be changed."""
@@ -383,7 +382,7 @@ def _check_method_names(cls: type[Agent]) -> None:
             continue
         for base in cls.__mro__[1:]:
             hidden = vars(base).get(name)
-            if hidden is not None and not _is_tool(hidden) and base.__module__.startswith("antiphon."):
+            if hidden is not None and not _is_tool(hidden) and base.__module__.startswith("antiphon"):
                 raise ToolDefinitionError(
                     f"{cls.__qualname__}: the tool {name!r} takes the place of {base.__name__}.{name}, which the"
                     " session calls. Name the method differently; what the model calls it may stay:"

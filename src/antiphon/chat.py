@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, NoReturn, Self, TypeAlias, TypeVar
 
 from antiphon.errors import UsageError
+from antiphon.visible import shortened, well_formed
 
 T = TypeVar("T")
 
@@ -29,6 +30,9 @@ ChatRole: TypeAlias = Literal["developer", "system", "user", "assistant"]
 
 _ids = itertools.count(1)
 _process = os.urandom(4).hex()
+
+_MALFORMED_SHOWN = 500
+"""Characters of arguments that are no JSON object which stay in a history."""
 
 
 def new_id(prefix: str) -> str:
@@ -114,6 +118,7 @@ class ChatMessage(_Item):
 
     __slots__ = ("_content", "_extra", "_id", "interrupted", "role")
 
+    _content: str | list[ChatContent]
     role: ChatRole
     interrupted: bool
     """True when less was heard than was to be said."""
@@ -131,7 +136,7 @@ class ChatMessage(_Item):
         self.created_at = time.time() if created_at is None else created_at
         self.wire = None
         self.role = role
-        self._content = content
+        self.content = content
         self._id = id
         self.interrupted = interrupted
         self._extra = extra
@@ -145,7 +150,10 @@ class ChatMessage(_Item):
 
     @content.setter
     def content(self, content: str | list[ChatContent]) -> None:
-        self._content = content
+        if isinstance(content, str):
+            self._content = well_formed(content)
+        else:
+            self._content = [well_formed(part) if isinstance(part, str) else part for part in content]
 
     @property
     def id(self) -> str:
@@ -209,6 +217,26 @@ class ChatMessage(_Item):
         return f"ChatMessage(role={self.role!r}, content={self.content!r}, id={self.id!r}{cut})"
 
 
+def _object_text(text: str) -> str:
+    """The text, if it is a JSON object that can be sent; else one that tells of it."""
+    if not text or text == "{}":
+        return "{}"
+    try:
+        if isinstance(_decoder.decode(text), dict) and text == well_formed(text):
+            return text
+    except (ValueError, RecursionError):
+        pass
+    return json.dumps({"malformed": well_formed(shortened(text, _MALFORMED_SHOWN))}, ensure_ascii=False)
+
+
+def _refused(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+_decoder = json.JSONDecoder(parse_constant=_refused)
+"""Made once: a decoder costs more than what it decodes here."""
+
+
 @dataclass(slots=True, kw_only=True)
 class FunctionCall(_Item):
     """The model's wish to run a tool."""
@@ -216,12 +244,17 @@ class FunctionCall(_Item):
     call_id: str
     name: str
     arguments: str
-    """A JSON object, as text."""
+    """A JSON object, as text: text that is none becomes the object `{"malformed": <its beginning>}`, since endpoints
+    refuse every later request for it."""
     id: str = field(default_factory=lambda: new_id("item"))
     extra: dict[str, Any] = field(default_factory=dict)
     group_id: str | None = None
     """Calls of one model response share it."""
     type: Literal["function_call"] = "function_call"
+
+    def __post_init__(self) -> None:
+        self.name = well_formed(self.name)
+        self.arguments = _object_text(self.arguments)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -237,6 +270,9 @@ class FunctionCallOutput(_Item):
     images: list[ImageContent] = field(default_factory=list)
     id: str = field(default_factory=lambda: new_id("item"))
     type: Literal["function_call_output"] = "function_call_output"
+
+    def __post_init__(self) -> None:
+        self.output = well_formed(self.output)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -526,14 +562,10 @@ def _content(part: Any) -> Any:
     return part
 
 
-def calls_of_others(items: Iterable[ChatItem], names: Set[str]) -> set[str]:
+def calls_of_others(items: Sequence[ChatItem], names: Set[str]) -> set[str]:
     """The ids of calls of tools that are not among `names`. An output is its call's, whatever name it has itself."""
-    calls = {item.call_id: item.name for item in items if isinstance(item, FunctionCall)}
-    calls.update(
-        (item.call_id, item.name)
-        for item in items
-        if isinstance(item, FunctionCallOutput) and item.call_id not in calls
-    )
+    calls = {item.call_id: item.name for item in items if isinstance(item, FunctionCallOutput)}
+    calls.update({item.call_id: item.name for item in items if isinstance(item, FunctionCall)})
     return {call_id for call_id, name in calls.items() if name not in names}
 
 

@@ -7,12 +7,14 @@ AntiphonError
 │   ├── UserdataNotSet      `session.userdata` was read before anything was stored there
 │   └── SessionClosed       the session has ended, or has not begun
 ├── AgentFileError          the file given on the command line holds no runnable agent
+├── JournalError            a journal cannot be read, or not replayed by this version
 ├── MissingModelFile        a weight file is absent or is not the one that was pinned
 └── ProviderError           a model or service failed
     ├── MissingKey          no credentials for it
     ├── ProviderTimeout     it did not answer in time
     ├── ProviderConnectionError  it could not be reached, or the connection broke
     └── ProviderStatusError it answered with an error status
+        └── ToolRefused     it refused the request for the sake of one tool
 ```
 
 Every message names the thing, says what was expected and what was found, and ends with the remedy.
@@ -20,6 +22,14 @@ Every message names the thing, says what was expected and what was found, and en
 """
 
 from __future__ import annotations
+
+import asyncio
+
+from antiphon.secrets import without_secrets
+from antiphon.visible import shortened, well_formed
+
+LONGEST_MESSAGE = 2_000
+"""Characters of an error: an endpoint may answer with a page of megabytes."""
 
 
 class AntiphonError(Exception):
@@ -49,18 +59,28 @@ class AgentFileError(AntiphonError):
     """The agent file cannot be run: absent, broken, or without an agent in it."""
 
 
+class JournalError(AntiphonError):
+    """A journal is not what it should be: the message names the line, what was expected, and what stands there."""
+
+
 class MissingModelFile(AntiphonError):
     """A model's weight file is absent or altered. The message names the package that carries it."""
 
 
 class ProviderError(AntiphonError):
-    """A model or a remote service failed.
+    """A model or a remote service failed. The message shows no password and no key of an address.
 
+    The message holds at most `LONGEST_MESSAGE` characters of what the service said, and says how many there were.
     `provider` names it (for example "openai.LLM"). `retryable` says whether the same request may
     succeed when sent again.
     """
 
     def __init__(self, message: str, *, provider: str = "", retryable: bool = True) -> None:
+        # What is cut in an address may look like none; so more is looked at than is kept.
+        said = without_secrets(message[: 2 * LONGEST_MESSAGE])
+        if len(message) > LONGEST_MESSAGE:
+            said = f"{said[:LONGEST_MESSAGE]}... ({len(message):,} characters)"
+        message = well_formed(said)
         super().__init__(message)
         self.message = message
         self.provider = provider
@@ -88,7 +108,7 @@ class ProviderConnectionError(ProviderError):
 
 
 class ProviderStatusError(ProviderError):
-    """The service answered with an error. `status` is its HTTP status code, `body` what it said."""
+    """The service answered with an error. `status` is its HTTP status code, `body` what it said, cut if it is long."""
 
     def __init__(
         self, message: str, *, status: int, body: object = None, provider: str = "", retryable: bool | None = None
@@ -97,4 +117,52 @@ class ProviderStatusError(ProviderError):
             retryable = status in (408, 409, 425, 429) or status >= 500
         super().__init__(message, provider=provider, retryable=retryable)
         self.status = status
-        self.body = body
+        self.body = body if len(said := str(body)) <= LONGEST_MESSAGE else shortened(said, LONGEST_MESSAGE)
+
+
+class ToolRefused(ProviderStatusError):
+    """The service refused a whole request because of one of its tools. `tool` is the tool's name."""
+
+    def __init__(self, message: str, *, tool: str, status: int, body: object = None, provider: str = "") -> None:
+        super().__init__(
+            f"the tool {tool!r} is refused: correct its schema or its name, or leave it out. {message}",
+            status=status,
+            body=body,
+            provider=provider,
+            retryable=False,
+        )
+        self.tool = tool
+
+
+def pass_on(error: BaseException) -> None:
+    """Raise it again if it is not a failure of the code that raised it, but a way to end that code.
+
+    For `except BaseException` around code of the application, which may raise anything: `SystemExit`, a panic of a
+    library in another language, a group of exceptions. None of these may end a call, let alone the process. What
+    passes is Ctrl-C, that the task was cancelled, and that a coroutine was closed which no task runs any more (also
+    where that made others fail, which had to await something). Not for the body of a generator, which `GeneratorExit`
+    closes.
+    """
+    if isinstance(error, (KeyboardInterrupt, asyncio.CancelledError)):
+        raise error
+    closed: BaseException | None = error
+    while closed is not None and not isinstance(closed, GeneratorExit):
+        closed = closed.__context__
+    if closed is not None and not _in_task():
+        raise closed
+
+
+def as_exception(error: BaseException) -> Exception:
+    """The error itself, or, of one that is no `Exception`, one that names it and has it as its cause."""
+    if isinstance(error, Exception):
+        return error
+    contained = RuntimeError(f"{type(error).__name__}: {error}")
+    contained.__cause__ = error
+    return contained
+
+
+def _in_task() -> bool:
+    try:
+        return asyncio.current_task() is not None
+    except RuntimeError:
+        return False

@@ -12,13 +12,15 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from antiphon.chat import AgentHandoff, ChatMessage, FunctionCall, FunctionCallOutput
-from antiphon.errors import UsageError
-from antiphon.metrics import CallMetrics, TurnMetrics
+from antiphon.errors import UsageError, pass_on
 from antiphon.options import SessionOptions
 from antiphon.record import record
+
+if TYPE_CHECKING:
+    from antiphon.metrics import CallMetrics, TurnMetrics
 
 logger = logging.getLogger("antiphon")
 
@@ -187,6 +189,21 @@ class ToolEndedEvent(_Event):
 
 
 @dataclass(slots=True, kw_only=True)
+class ToolResultEvent(_Event):
+    """A tool in the background reported something, or returned: it is in the history now.
+
+    What other tools returned is told with `function_tools_executed`.
+    """
+
+    call_id: str
+    """Of the call as the model made it. The output's own id says which report it is."""
+    output: FunctionCallOutput
+    is_final: bool
+    """The tool has returned: nothing more will come."""
+    type: Literal["tool_result"] = "tool_result"
+
+
+@dataclass(slots=True, kw_only=True)
 class TurnMetricsEvent(_Event):
     """A reply of the agent is over: what it took.
 
@@ -206,20 +223,35 @@ class NewId:
 
 @dataclass(slots=True, kw_only=True)
 class JournalEvent(_Event):
-    """The conversation's core was told something. Replayed in order, all of them give the same conversation.
+    """The conversation's core is about to be told something, or asks for something that is about to be done.
 
-    Listen before the session starts: who comes later is told nothing.
+    What it is told, replayed in order, gives the same conversation (`antiphon.replay`). Listen before the session
+    starts: who comes later is told nothing.
     """
 
     at: float
     """Seconds on the event loop's clock."""
-    fact: Any
-    """A record of what happened; `NewId`; None: time passed."""
+    fact: Any = None
+    """A record of what happened; `NewId`; None, with no command: time passed, the first time the session's start."""
+    command: Any = None
+    """A record of what the core wants done, or thinks worth telling. None: the event is about a fact."""
     agent: str
     """The id of the agent that the session began with."""
     options: SessionOptions
     """What the core was given."""
+    epoch: float
+    """To be added to `at`: seconds since the Unix epoch."""
+    mark: str
+    """Is in the ids of the session's history items."""
     type: Literal["journal"] = "journal"
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolsetReadyEvent(_Event):
+    """A toolset that the conversation began without is ready: its tools are offered from the next response on."""
+
+    toolset: Any
+    type: Literal["toolset_ready"] = "toolset_ready"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -265,8 +297,10 @@ AgentEvent: TypeAlias = (
     | ToolDroppedEvent
     | ToolAdoptedEvent
     | ToolEndedEvent
+    | ToolResultEvent
     | TurnMetricsEvent
     | JournalEvent
+    | ToolsetReadyEvent
     | ErrorEvent
     | CloseEvent
 )
@@ -345,6 +379,12 @@ class EventEmitter:
         if callback in self._once.get(name, ()):
             self._once[name].remove(callback)
 
+    def clear(self) -> None:
+        """Forget everybody who listens: nothing will be emitted any more."""
+        self._callbacks.clear()
+        self._once.clear()
+        self._awaited.clear()
+
     def emit(self, name: str, *arguments: Any) -> None:
         """Call everybody who listens to `name`."""
         for callback in self._callbacks.get(name, ()):
@@ -352,5 +392,6 @@ class EventEmitter:
                 self.off(name, callback)
             try:
                 callback(*arguments)
-            except Exception:
+            except BaseException as error:
+                pass_on(error)
                 logger.exception("a callback for %r raised", name)

@@ -77,6 +77,13 @@ class _Chosen(RemoteProvider, Generic[Model]):
     def require(self) -> str:
         return self.behind.require()
 
+    def update_options(self, **options: Any) -> None:
+        """As the vendor's model does."""
+        if self._behind is None:
+            super().update_options(**options)
+        else:
+            self._behind.update_options(**options)
+
     async def prewarm(self) -> None:
         """As the vendor's model does; nothing without one."""
         if self._behind is not None:

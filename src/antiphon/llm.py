@@ -1,12 +1,13 @@
 """Language models.
 
 `LLM.chat()` sends a history and tools, and gives an `LLMStream`: iterate it for `ChatChunk`s. Providers implement one
-async generator, `_generate`. Text comes in deltas; each tool call comes complete, in one chunk, and a provider
+async generator, `generate`. Text comes in deltas; each tool call comes complete, in one chunk, and a provider
 whose wire format streams arguments assembles them first.
 """
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -131,6 +132,17 @@ class LLMStream:
         return response
 
 
+REASONING_TIMEOUT = 60.0
+"""Seconds that a model which reasons before it answers may take until its first chunk."""
+
+_REASONING = re.compile(r"(^|[/:.])(o[1-9](-|$)|gpt-5(?!.*-chat)|deepseek-r)|reason|think")
+
+
+def does_reason(model: str) -> bool:
+    """Whether a model reasons before it answers, as far as its name tells."""
+    return _REASONING.search(model) is not None
+
+
 class LLM(Model, ABC):
     """A language model. Safe to share between calls; needs neither key nor network until the first use."""
 
@@ -153,7 +165,7 @@ class LLM(Model, ABC):
         Iterating raises `ProviderError` (or `MissingKey`) when the model fails.
         """
         return LLMStream(
-            self._generate(
+            self.generate(
                 ChatRequest(
                     chat_ctx=chat_ctx,
                     tools=tools or (),
@@ -165,6 +177,12 @@ class LLM(Model, ABC):
             )
         )
 
+    first_chunk_timeout: float = 10.0
+    """Seconds that it may take until the first chunk of a response, of reasoning or with nothing in it included.
+
+    A stream that stands still for longer than the session's `stream_timeout` after that has failed: a provider gives a
+    chunk also for what nobody is to see."""
+
     @abstractmethod
-    def _generate(self, request: ChatRequest) -> AsyncGenerator[ChatChunk, None]:
+    def generate(self, request: ChatRequest) -> AsyncGenerator[ChatChunk, None]:
         """The response to a request, as an async generator. Closing it must stop the model's work."""

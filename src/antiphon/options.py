@@ -12,6 +12,9 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from typing_extensions import TypeIs
 
+from antiphon.language import ENGLISH, Language
+from antiphon.language import Fillers as Fillers
+
 T = TypeVar("T")
 
 
@@ -145,25 +148,6 @@ class TurnHandling:
 
 
 @dataclass(slots=True, frozen=True)
-class Fillers:
-    """What is said while the caller would otherwise wait in silence: a ladder, one rung at a time.
-
-    Each rung has one or several lines, which take turns. A tool's own `filler=` comes before the first rung.
-    """
-
-    short: tuple[str, ...] = ("One moment.", "Just a second.")
-    """The first line of a wait."""
-    long: tuple[str, ...] = ("One moment, this may take a little while.",)
-    """The first line where the tools at work are known to take `long_after` seconds or more."""
-    progress: tuple[str, ...] = ("Still working on it.", "I'm still on it.", "Bear with me, it is not done yet.")
-    """Every further line."""
-    offer: str = "This is taking longer than usual. I can also call you back."
-    """Said once, when the wait has lasted `offer_after` seconds, or is known to. Empty: never."""
-    long_after: float = 4.0
-    offer_after: float = 10.0
-
-
-@dataclass(slots=True, frozen=True)
 class SilenceBudget:
     """How long the line may be silent while the agent owes something. Seconds."""
 
@@ -182,11 +166,13 @@ class SessionOptions:
     turns: TurnHandling = field(default_factory=TurnHandling)
     max_tool_steps: int = 3
     """Rounds of tool calls for one caller's turn or one `generate_reply`; then the model must answer without tools."""
-    fallback_line: str = "I'm sorry, I couldn't work that out. Could you say it another way?"
+    language: Language = ENGLISH
+    """Which words are no turn."""
+    fallback_line: str = ENGLISH.fallback_line
     """Said when the model has nothing to say after its last round."""
-    failure_line: str = "I'm sorry, something went wrong on my side. Could you say that again?"
+    failure_line: str = ENGLISH.failure_line
     """Said when the model failed."""
-    unheard_line: str = "I'm sorry, I didn't catch that. Could you say it again?"
+    unheard_line: str = ENGLISH.unheard_line
     """Said when the caller spoke and the recogniser gave no words in time. Empty: nothing is said."""
     silence: SilenceBudget | None = None
     """None: the line may be silent."""
@@ -203,8 +189,12 @@ class SessionOptions:
     generation_timeout: float = 10.0
     """Until a model must have given its first text or call; it then has `generation_limit` for the rest."""
     generation_limit: float = 60.0
+    stream_timeout: float = 6.0
+    """How long a response that has begun may stand still, whatever came of it last."""
     stall_timeout: float = 4.0
     """Until a segment that is being played, with all its text known, must have sounded on or ended."""
+    dead_voice_timeout: float = 7.0
+    """How long after a loss everything that is to be heard may be lost, before the call ends."""
     prediction_timeout: float = 0.0
     """How long the end of a turn waits for a turn detector's opinion; 0 where there is none."""
     hook_timeout: float = 5.0

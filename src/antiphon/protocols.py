@@ -1,73 +1,18 @@
-"""What hooks, tools and toolsets may know of the session and the job they run in.
+"""What code below them may know of the job, the room and the call that it serves.
 
-The session and the job live in upper layers; code below them names them by these protocols only. The context variables
-say which job and which agent hook the running code belongs to.
+They live in upper layers, and are named by these protocols only. `session_api` says what may be known of the session.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-from antiphon.audio import AudioFrame
-from antiphon.chat import ChatContext
 from antiphon.errors import UsageError
-from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice
+from antiphon.scope import Scoped
 from antiphon.transport import AudioInput, AudioOutput
-
-
-class Speech(Protocol):
-    """What `say()` and `generate_reply()` return. Awaiting it waits until it was played."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def interrupted(self) -> bool: ...
-    @property
-    def allow_interruptions(self) -> bool: ...
-    @allow_interruptions.setter
-    def allow_interruptions(self, value: bool) -> None: ...
-    def done(self) -> bool: ...
-    def interrupt(self, *, force: bool = False) -> Any: ...
-    def add_done_callback(self, callback: Callable[[Any], object]) -> None: ...
-    def __await__(self) -> Any: ...
-
-
-class Session(Protocol):
-    """A running session, as tools see it."""
-
-    userdata: Any
-
-    @property
-    def history(self) -> ChatContext: ...
-    @property
-    def current_agent(self) -> Any: ...
-    @property
-    def current_speech(self) -> Speech | None: ...
-    def say(
-        self,
-        text: str | AsyncIterable[str],
-        *,
-        audio: AsyncIterable[AudioFrame] | None = None,
-        allow_interruptions: NotGivenOr[bool] = NOT_GIVEN,
-        add_to_chat_ctx: bool = True,
-    ) -> Speech: ...
-    def generate_reply(
-        self,
-        *,
-        user_input: str | None = None,
-        instructions: str | None = None,
-        tool_choice: NotGivenOr[ToolChoice] = NOT_GIVEN,
-        allow_interruptions: NotGivenOr[bool] = NOT_GIVEN,
-    ) -> Speech: ...
-    def interrupt(self, *, force: bool = False) -> Any: ...
-    def shutdown(self, *, drain: bool = True) -> None: ...
-    async def wait_for_idle(self) -> None: ...
-    def on(self, name: str, callback: Any = None) -> Any: ...
-    def once(self, name: str, callback: Any = None) -> Any: ...
-    def off(self, name: str, callback: Any) -> None: ...
 
 
 @dataclass(slots=True, frozen=True)
@@ -136,8 +81,15 @@ class Job(Protocol):
     def shutdown(self, reason: str = "") -> None: ...
 
 
-current_job: ContextVar[Job | None] = ContextVar("antiphon_job", default=None)
+current_job: Scoped[Job] = Scoped("antiphon_job")
 """The job that the running code belongs to. Set by the server before it calls the entrypoint."""
+
+
+closing_session: Scoped[Any] = Scoped("antiphon_closing")
+"""In `Toolset.aclose`: the session that closes it, because its agent or itself has ended; None: somebody else does.
+
+What a toolset does for other sessions goes on.
+"""
 
 
 def get_job_context(required: bool = True) -> Any:

@@ -6,24 +6,19 @@ adoption its call and speech are those of the call it serves now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic
 
-from typing_extensions import TypeVar
-
+from antiphon.agent import Agent
 from antiphon.chat import FunctionCall
-from antiphon.core.facts import InterruptionsDisallowed, ToolUpdated
 from antiphon.protocols import Elicited
-from antiphon.runtime.tool_runner import Run
+from antiphon.running_tool import RunningTool
+from antiphon.session_api import Session, Userdata
 from antiphon.speech_handle import SpeechHandle
 from antiphon.tools.function import CallContext, ToolResult
 
 if TYPE_CHECKING:
-    from antiphon.agent import Agent
-    from antiphon.session import AgentSession
     from antiphon.toolkit.fillers import FillerScope, FillerSource
-
-Userdata = TypeVar("Userdata", default=Any)
 
 UPDATE_TEMPLATE = (
     "The tool `{function_name}` has updated, message: {message}\n"
@@ -35,23 +30,22 @@ UPDATE_TEMPLATE = (
 class RunContext(CallContext, Generic[Userdata]):
     """Handed to the parameter of a tool that is annotated with this class. Made by the session, one for each call."""
 
-    __slots__ = ("_call", "_run", "_session", "_speech")
+    __slots__ = ("_running", "_session")
 
-    def __init__(self, session: AgentSession[Userdata], run: Run) -> None:
+    def __init__(self, session: Session[Userdata], run: RunningTool) -> None:
         self._session = session
-        self._run = run
-        self._call: FunctionCall | None = None
-        self._speech = session.speech_of(run)
+        self._running = run
 
     @property
-    def session(self) -> AgentSession[Userdata]:
+    def session(self) -> Session[Userdata]:
         """The session that the call belongs to."""
         return self._session
 
     @property
     def agent(self) -> Agent:
         """The agent whose model made the call."""
-        return self._session.agent_by_id(self._run.agent)
+        agent: Agent = self._session.agent_by_id(self._running.execution.agent)
+        return agent
 
     @property
     def userdata(self) -> Userdata:
@@ -61,10 +55,7 @@ class RunContext(CallContext, Generic[Userdata]):
     @property
     def function_call(self) -> FunctionCall:
         """The call as the model made it: `call_id`, `name`, `arguments` (JSON text)."""
-        call = self._run.call
-        if self._call is None or self._call.call_id != call.call_id:
-            self._call = FunctionCall(call_id=call.call_id, name=call.name, arguments=call.arguments)
-        return self._call
+        return self._running.function_call
 
     @property
     def tool_call(self) -> FunctionCall:
@@ -74,26 +65,23 @@ class RunContext(CallContext, Generic[Userdata]):
     @property
     def speech_handle(self) -> SpeechHandle:
         """The speech that the call belongs to. Its `interrupted` turns True when the caller spoke over the call."""
-        if self._speech.number != self._run.speech:  # it was adopted
-            self._speech = self._session.speech_of(self._run)
-        return self._speech
+        return self._running.speech_handle
 
     @property
-    def run(self) -> Run:
-        """The execution itself; of interest to toolsets that run their tools in a way of their own."""
-        return self._run
+    def run(self) -> RunningTool:
+        """The tool at work, as `session.running_tools` has it: whether its call was dropped, and how to stop it."""
+        return self._running
 
     def disallow_interruptions(self) -> None:
         """From now on nothing that the caller says interrupts this call.
 
         What they say is kept and answered after it.
         """
-        self._run.protected = True
-        self._on_loop(lambda: self._run.driver.report(InterruptionsDisallowed(self._run.id)))
+        self._running.execution.protect()
 
     async def wait_for_playout(self) -> None:
         """Until what the agent said before this call, in the same response, was played."""
-        await self.speech_handle.wait_for_step(self._run.gen)
+        await self.speech_handle.wait_for_step(self._running.execution.gen)
 
     async def update(self, message: Any, *, silent: bool = False, _template: str = UPDATE_TEMPLATE) -> None:
         """Report progress; the tool goes on in the background, and the model tells the caller when the line is free.
@@ -102,7 +90,7 @@ class RunContext(CallContext, Generic[Userdata]):
         are rendered as results are: None is silent, and a `ToolResult` says itself whether a reply is due. `silent`:
         the model knows, and makes no reply for it. Does nothing once the call was dropped.
         """
-        run = self._run
+        run = self._running.execution
         if run.released:
             return
         if isinstance(message, ToolResult):
@@ -114,8 +102,7 @@ class RunContext(CallContext, Generic[Userdata]):
             text, told, silent = "", None, True
         else:
             text, told = run.rendered(message), None
-        run.in_background = True
-        run.driver.report(ToolUpdated(run.id, text, silent, told))
+        run.progress(text, silent=silent, told=told)
 
     def with_filler(
         self,
@@ -134,7 +121,7 @@ class RunContext(CallContext, Generic[Userdata]):
         """
         from antiphon.toolkit.fillers import FillerScope
 
-        return FillerScope(self._session, self._run, source, delay=delay, interval=interval, max_steps=max_steps)
+        return FillerScope(self._session, self._running, source, delay=delay, interval=interval, max_steps=max_steps)
 
     async def elicit(self, message: str, schema: Mapping[str, Any]) -> Elicited:
         """Ask the caller, and capture the answer in the form of `schema`, a JSON schema of an object.
@@ -144,12 +131,6 @@ class RunContext(CallContext, Generic[Userdata]):
         """
         from antiphon.toolkit.elicitation import Elicitation  # it stands on agents, which stand on this
 
-        if self._run.released:
+        if self._running.dropped:
             return Elicited("cancel")
         return await Elicitation(message, schema)
-
-    def _on_loop(self, call: Callable[[], None]) -> None:
-        if self._run.driver.in_loop_thread():
-            call()
-        else:
-            self._run.driver.call_in_loop(call)

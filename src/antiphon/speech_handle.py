@@ -9,16 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Generator, Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from antiphon.chat import ChatItem
 from antiphon.core.facts import InterruptibilityChanged, InterruptRequested
-from antiphon.errors import UsageError
-from antiphon.runtime.tool_runner import Run, current_run
+from antiphon.errors import UsageError, pass_on
 
 if TYPE_CHECKING:
-    from antiphon.runtime.driver import Driver
+    from antiphon.runtime.port import Port
 
 logger = logging.getLogger("antiphon")
 
@@ -36,17 +34,17 @@ class SpeechHandle:
         "_callbacks",
         "_chat_items",
         "_done",
-        "_driver",
         "_interrupted",
+        "_port",
+        "_steps",
+        "_steps_done",
         "_stop",
         "_waiters",
         "number",
-        "steps",
-        "steps_done",
     )
 
-    def __init__(self, driver: Driver, number: int, *, allow_interruptions: bool = True) -> None:
-        self._driver = driver
+    def __init__(self, port: Port, number: int, *, allow_interruptions: bool = True) -> None:
+        self._port = port
         self.number = number
         """The core's number for it."""
         self._allow_interruptions = allow_interruptions
@@ -58,8 +56,8 @@ class SpeechHandle:
         """Futures of those who wait for its interruption."""
         self._callbacks: list[DoneCallback] = []
         self._chat_items: list[ChatItem] = []
-        self.steps = 0
-        self.steps_done: dict[int, asyncio.Future[None] | None] = {}
+        self._steps = 0
+        self._steps_done: dict[int, asyncio.Future[None] | None] = {}
         """By generation: None once it was played, or the future of those who wait for it."""
 
     @property
@@ -70,7 +68,7 @@ class SpeechHandle:
     @property
     def num_steps(self) -> int:
         """How many responses the model has made for it, the one at hand included."""
-        return self.steps
+        return self._steps
 
     @property
     def interrupted(self) -> bool:
@@ -96,7 +94,7 @@ class SpeechHandle:
             raise UsageError(f"{self.id}: cannot disallow interruptions, it has been interrupted already")
         if value is not self._allow_interruptions:
             self._allow_interruptions = value
-            self._on_loop(lambda: self._driver.report(InterruptibilityChanged(self.number, value)))
+            self._port.call_in_loop(lambda: self._port.report(InterruptibilityChanged(self.number, value)))
 
     def done(self) -> bool:
         """True once it was played to its end, cut, or given up."""
@@ -111,14 +109,8 @@ class SpeechHandle:
             return self
         if not self._allow_interruptions and not force:
             raise UsageError(f"{self.id} does not allow interruptions; interrupt(force=True) stops it all the same")
-        self._on_loop(lambda: self._driver.report(InterruptRequested(self.number, force=force)))
+        self._port.call_in_loop(lambda: self._port.report(InterruptRequested(self.number, force=force)))
         return self
-
-    def _on_loop(self, call: Callable[[], None]) -> None:
-        if self._driver.in_loop_thread():
-            call()
-        else:
-            self._driver.call_in_loop(call)
 
     # -- waiting
 
@@ -134,29 +126,20 @@ class SpeechHandle:
         """
         if self._done:
             return
-        run = current_run.get()
-        if run is not None and run.ended:
-            run = None
-        if run is not None and self._waits_for(run):
+        from antiphon.runtime.scope import current_run  # loaded with the first session, not with the name
+
+        run = current_run()
+        if run is None or run.ended:
+            await self._wait(self._waiters)
+            return
+        is_of_the_session = run.port is self._port
+        if is_of_the_session and run.blocks(self.number):
             raise UsageError(
                 f"tool {run.call.name!r} waits for the speech that waits for it ({self.id}). To wait for what was said"
                 " before the call, use `await ctx.wait_for_playout()`."
             )
-        with run.awaiting(self.number) if run is not None and not run.in_background else nullcontext():
+        with run.awaiting(self.number if is_of_the_session else None):
             await self._wait(self._waiters)
-
-    def _waits_for(self, run: Run) -> bool:
-        """Whether it cannot end before `run`: the call is its own, or of a speech that a tool of its own awaits."""
-        runs = self._driver.tools.running()
-        holding: Run | None = run
-        for _ in range(len(runs) + 1):
-            if holding is None or holding.in_background or holding.released:
-                return False
-            speech = holding.speech
-            if speech == self.number:
-                return True
-            holding = next((other for other in runs if speech in other.awaited), None)
-        return False
 
     async def _wait(self, waiters: list[asyncio.Future[None]]) -> None:
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -185,11 +168,11 @@ class SpeechHandle:
 
     async def wait_for_step(self, gen: int) -> None:
         """Until the response `gen` of it, text and calls, was played."""
-        if self._done or self._interrupted or (gen in self.steps_done and self.steps_done[gen] is None):
+        if self._done or self._interrupted or (gen in self._steps_done and self._steps_done[gen] is None):
             return
-        future = self.steps_done.get(gen)
+        future = self._steps_done.get(gen)
         if future is None:
-            future = self.steps_done[gen] = asyncio.get_running_loop().create_future()
+            future = self._steps_done[gen] = asyncio.get_running_loop().create_future()
         await asyncio.shield(future)
 
     def add_done_callback(self, callback: DoneCallback) -> None:
@@ -197,11 +180,11 @@ class SpeechHandle:
 
         def add() -> None:
             if self._done:
-                self._driver.loop.call_soon(self._call, callback)
+                self._port.loop.call_soon(self._call, callback)
             else:
                 self._callbacks.append(callback)
 
-        self._on_loop(add)
+        self._port.call_in_loop(add)
 
     def remove_done_callback(self, callback: DoneCallback) -> None:
         """Do not call it. No effect if it is not registered."""
@@ -209,6 +192,10 @@ class SpeechHandle:
             self._callbacks.remove(callback)
 
     # -- what became of it (called by the application)
+
+    def step_begins(self) -> None:
+        """A response is made for it."""
+        self._steps += 1
 
     def mark_interrupted(self) -> None:
         """It was cut."""
@@ -218,8 +205,8 @@ class SpeechHandle:
 
     def mark_step_done(self, gen: int) -> None:
         """A response of it was played."""
-        future = self.steps_done.get(gen)
-        self.steps_done[gen] = None
+        future = self._steps_done.get(gen)
+        self._steps_done[gen] = None
         if future is not None and not future.done():
             future.set_result(None)
 
@@ -239,14 +226,15 @@ class SpeechHandle:
         self._chat_items.append(item)
 
     def _release_steps(self) -> None:
-        for future in self.steps_done.values():
+        for future in self._steps_done.values():
             if future is not None and not future.done():
                 future.set_result(None)
 
     def _call(self, callback: DoneCallback) -> None:
         try:
             callback(self)
-        except Exception:
+        except BaseException as error:
+            pass_on(error)
             logger.exception("a done callback of %s raised", self.id)
 
     def __repr__(self) -> str:

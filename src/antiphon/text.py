@@ -284,6 +284,7 @@ _LINK_TEXT = re.compile(r"\[([^\[\]\n]{0,300})(?:(\])|([\[\n])|\Z|)")
 _LINK_TARGET = re.compile(r"\((?:[^()\n]|\([^()\n]*\)){0,2000}\)")
 _LINK_TARGET_UNDECIDED = re.compile(r"\((?:[^()\n]|\([^()\n]*\)){0,2000}(?:\([^()\n]*)?")
 _TABLE_RULE = re.compile(r"[\s:|-]*-[\s:|-]*")
+_JSON = re.compile(r"\s*(?:\{|\[\s*[\[{\"])")
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 
@@ -547,3 +548,8 @@ def speakable(text: str) -> str:
     """What of `text` can be spoken: without markdown and emoji. See `SpeechText`."""
     speech = SpeechText()
     return speech.push(text) + speech.flush()
+
+
+def is_sayable(text: str) -> bool:
+    """Whether a voice can say `text`: there are words in it, and it is not JSON, whole or cut off."""
+    return _JSON.match(text) is None and bool(words(speakable(text)))

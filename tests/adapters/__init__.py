@@ -1,0 +1,1 @@
+"""Fallbacks from one provider to another, and speech from memory."""

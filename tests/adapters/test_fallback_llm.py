@@ -72,7 +72,7 @@ def test_a_model_that_stalls_is_given_up_after_the_attempt_timeout() -> None:
 
 def test_chunks_without_text_do_not_keep_a_stalled_model() -> None:
     class Thinking(FakeLLM):
-        async def _generate(self, request: ChatRequest) -> AsyncGenerator[ChatChunk, None]:
+        async def generate(self, request: ChatRequest) -> AsyncGenerator[ChatChunk, None]:
             while True:
                 await asyncio.sleep(0.1)
                 yield ChatChunk(id="thinking")
@@ -88,7 +88,7 @@ def test_chunks_without_text_do_not_keep_a_stalled_model() -> None:
 
 def test_a_model_that_is_slow_to_stop_does_not_keep_the_next_one_waiting() -> None:
     class Stuck(FakeLLM):
-        async def _generate(self, request: ChatRequest) -> AsyncGenerator[ChatChunk, None]:
+        async def generate(self, request: ChatRequest) -> AsyncGenerator[ChatChunk, None]:
             try:
                 await asyncio.sleep(60)
                 yield ChatChunk(id="late")
@@ -293,8 +293,8 @@ def test_a_call_that_was_made_before_the_model_died_is_run_once_and_answered() -
             return "booked"
 
     class DiesAfterCalling(FakeLLM):
-        async def _generate(self, request: ChatRequest) -> AsyncGenerator[ChatChunk, None]:
-            async for chunk in super()._generate(request):
+        async def generate(self, request: ChatRequest) -> AsyncGenerator[ChatChunk, None]:
+            async for chunk in super().generate(request):
                 yield chunk
                 if chunk.delta is not None and chunk.delta.tool_calls:
                     raise DOWN

@@ -1,0 +1,1 @@
+"""Agents, sessions, events and results, as an application meets them."""

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from antiphon import Agent, AgentSession, AgentTask, ChatContext, ToolDefinitionError, UsageError, function_tool
+from antiphon.runtime.instructions import instructions_told
 from antiphon.testing import FakeLLM, Reply, run_virtual, transcript
 
 
@@ -208,7 +209,11 @@ def test_a_task_takes_the_floor_until_it_has_its_result() -> None:
             await session.wait_for_idle()
             assert session.agent_by_id("registrar") is session.current_agent
             assert transcript(session.history)[-1] == "assistant: Welcome, Ada."
-        assert llm.histories[1] == ["system: Find out the name.", "assistant: Your name?", "user: Ada."]
+        assert llm.histories[1] == [
+            "system: " + instructions_told("Find out the name.", has_tools=True),
+            "assistant: Your name?",
+            "user: Ada.",
+        ]
         assert "user: Ada." in llm.histories[2]
 
     run_virtual(main())

@@ -10,7 +10,7 @@ import pytest
 from antiphon import Agent, AgentSession, RunContext, function_tool
 from antiphon.chat import ChatContext, ChatMessage
 from antiphon.events import ErrorEvent, TurnMetricsEvent
-from antiphon.runtime.stopwatch import Stopwatch
+from antiphon.runtime.meter import Meter
 from antiphon.testing import FakeLLM, FakeTTS, Reply, run_virtual
 from tests.calls import VoiceCall
 
@@ -80,7 +80,7 @@ def test_a_session_that_nobody_listens_to_measures_nothing() -> None:
     async def main() -> None:
         async with AgentSession[Any](llm=FakeLLM(["One."])) as session:
             await session.start(Agent())
-            assert session._application.running.stopwatch is None
+            assert session.metrics is None
 
     run_virtual(main())
 
@@ -118,7 +118,7 @@ def test_a_stopwatch_that_breaks_does_not_break_the_call(
     def broken(*_: Any) -> None:
         raise ValueError("stuck")
 
-    monkeypatch.setattr(Stopwatch, "fact", broken)
+    monkeypatch.setattr(Meter, "fact", broken)
 
     async def main() -> list[ErrorEvent]:
         errors: list[ErrorEvent] = []
@@ -132,5 +132,5 @@ def test_a_stopwatch_that_breaks_does_not_break_the_call(
         return errors
 
     errors = run_virtual(main())
-    assert [error.source for error in errors] == ["stopwatch"]
-    assert "measured no more" in caplog.text
+    assert [error.source for error in errors] == ["Meter"]
+    assert "shown nothing more" in caplog.text

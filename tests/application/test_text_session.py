@@ -22,6 +22,7 @@ from antiphon import (
     function_tool,
 )
 from antiphon.errors import ProviderError
+from antiphon.runtime.instructions import instructions_told
 from antiphon.testing import Fail, FakeLLM, Hang, Reply, now, run_virtual, transcript
 
 
@@ -78,7 +79,10 @@ def test_a_turn_is_answered_with_the_result_of_a_tool() -> None:
                 "output weather: sunny in Paris",
                 "assistant: It is sunny.",
             ]
-        assert llm.histories[0] == ["system: Be brief.", "user: Weather in Paris?"]
+        assert llm.histories[0] == [
+            "system: " + instructions_told("Be brief.", has_tools=True),
+            "user: Weather in Paris?",
+        ]
 
     run_virtual(main())
 

@@ -361,14 +361,14 @@ def test_a_voice_that_fails_is_told_and_the_call_goes_on() -> None:
             await call.begin(Agent())
             await call.session.generate_reply(user_input="a")
             await call.session.wait_for_idle()
-            # the answer, and the apology for it
-            assert [str(event.error) for event in errors] == ["no voice today"] * 2
+            # the answer, the same once more, and the apology for it
+            assert [str(event.error) for event in errors] == ["no voice today"] * 3
             assert errors[0].source is call.session.tts
 
     run_virtual(main())
 
 
-def test_a_recogniser_that_fails_is_started_again() -> None:
+def test_a_recogniser_that_fails_is_started_again_and_hears_the_caller_who_speaks_meanwhile() -> None:
     async def main() -> None:
         errors: list[Any] = []
         async with Call(FakeLLM(["It is noon."]), [Fail(ProviderError("lost")), "what time is it"]) as call:
@@ -376,11 +376,28 @@ def test_a_recogniser_that_fails_is_started_again() -> None:
             await call.begin(Agent())
             await call.microphone.speak(1.0)
             await asyncio.sleep(2.0)
+            await call.session.wait_for_idle()
+            assert [str(event.error) for event in errors] == ["lost"]
+            assert call.said == ["what time is it", "It is noon."]
+
+    run_virtual(main())
+
+
+def test_a_recogniser_that_fails_is_told_once_and_the_next_is_not_blamed_for_the_words_it_lost() -> None:
+    async def main() -> None:
+        errors: list[Any] = []
+        async with Call(FakeLLM(["It is noon."]), [Fail(ProviderError("lost"), after=1.3), "what time is it"]) as call:
+            call.session.on("error", errors.append)
+            await call.begin(Agent())
+            await call.microphone.speak(1.0)
+            await asyncio.sleep(3.0)
+            await call.session.wait_for_idle()
             await call.microphone.speak(1.0)
             await asyncio.sleep(2.0)
             await call.session.wait_for_idle()
             assert [str(event.error) for event in errors] == ["lost"]
-            assert call.said == ["what time is it", "It is noon."]
+            assert call.said[1:] == ["what time is it", "It is noon."]
+            assert len(call.session.stt.streams) == 2
 
     run_virtual(main())
 

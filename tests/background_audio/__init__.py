@@ -1,0 +1,1 @@
+"""Sounds under a call."""

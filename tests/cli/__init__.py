@@ -1,0 +1,1 @@
+"""The command line: processes, screens, keys, calls in the terminal."""

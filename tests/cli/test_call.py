@@ -13,9 +13,9 @@ import soundfile
 
 from antiphon import Agent, AgentServer, AgentSession, RunContext, ToolError, function_tool
 from antiphon.audio import AudioFrame
+from antiphon.calls.models import ModelChoice
 from antiphon.chat import ChatMessage
 from antiphon.cli.call import Call, text_call, voice_call
-from antiphon.cli.models import ModelChoice
 from antiphon.cli.screen import Screen
 from antiphon.errors import AgentFileError, AntiphonError
 from antiphon.events import ConversationItemAddedEvent

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from antiphon import Agent, AgentServer, AgentSession, JobContext
+from antiphon.calls.models import ModelChoice
 from antiphon.cli import talk as module
 from antiphon.cli.main import main
-from antiphon.cli.models import ModelChoice
 from antiphon.cli.screen import Screen
 from antiphon.cli.talk import TalkOptions, device_settings, talk
 from antiphon.errors import AntiphonError, UsageError

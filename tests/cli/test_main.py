@@ -5,19 +5,16 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-import soundfile
 
-from antiphon.cli.agent_file import load_agent_file
 from antiphon.cli.main import main
-from antiphon.testing import speech
+from antiphon.core.facts import UserTurnSubmitted
+from antiphon.replay import read
+from antiphon.server.agent_file import load_agent_file
 
 AGENT = """
 from antiphon import Agent, AgentServer, AgentSession, RunContext, function_tool
@@ -100,52 +97,6 @@ def test_a_typed_call_can_have_a_page(agent_file: Path, tmp_path: Path, capsys: 
     assert run("call", agent_file, "--say", "Hi", "--report", tmp_path / "call.html") == 0
     assert "Call with agent.py" in (tmp_path / "call.html").read_text()
     assert f"Open       {tmp_path / 'call.html'}" in capsys.readouterr().out
-
-
-VOICE_AGENT = """
-import asyncio
-from antiphon import Agent, AgentServer, AgentSession, RunContext, function_tool
-from antiphon.testing import FakeLLM, FakeSTT, FakeTTS, FakeVAD, Reply
-
-server = AgentServer()
-
-@function_tool
-async def search(context: RunContext) -> str:
-    '''Search.'''
-    await context.update("searching")
-    await asyncio.Event().wait()
-
-@server.rtc_session
-async def entrypoint(session: AgentSession):
-    llm = FakeLLM({"searching": "I am on it.", "": Reply(calls=[("search", {})])})
-    voice = {"stt": FakeSTT(["Search"]), "tts": FakeTTS(seconds_per_character=0.01), "vad": FakeVAD()}
-    await session.start(
-        agent=Agent(instructions="", tools=[search]), room=session.room, llm=llm, turn_detector=None, **voice
-    )
-"""
-
-
-@pytest.mark.parametrize("by_voice", [True, False], ids=["voice", "text"])
-def test_ctrl_c_keeps_what_there_is_of_a_call(tmp_path: Path, by_voice: bool) -> None:
-    (tmp_path / "agent.py").write_text(VOICE_AGENT)
-    said = speech(0.4)
-    soundfile.write(tmp_path / "turn.wav", np.frombuffer(said.data, np.int16), said.sample_rate)
-    turns = ["--caller", "turn.wav", "--out", "call.wav"] if by_voice else ["--say", "Search"]
-    files = ["--report", "call.html", "--journal", "call.json", "--json"]
-    command = [sys.executable, "-c", "from antiphon.cli.main import main; main()", "call", "agent.py", *turns, *files]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True) as process:
-        assert process.stderr is not None
-        before = next(line for line in process.stderr if "I am on it." in line or "Error" in line)
-        process.send_signal(signal.SIGINT)
-        out, after = process.communicate(timeout=20)
-    assert process.returncode == 130, before + after
-    assert "Interrupted: the call ends" in after
-    call = json.loads(out)
-    assert [turn["text"] for turn in call["turns"]] == ["Search", "I am on it."]
-    assert '"I am on it."' in (tmp_path / "call.html").read_text()
-    assert "entries" in json.loads((tmp_path / "call.json").read_text())
-    assert not by_voice or soundfile.info(tmp_path / "call.wav").channels == 2
 
 
 def test_the_error_of_a_tool_is_told_once_and_names_the_tool(
@@ -253,11 +204,11 @@ def test_an_unknown_model(agent_file: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_journal_is_written_where_asked(agent_file: Path, tmp_path: Path) -> None:
-    assert run("call", agent_file, "--say", "Take a note", "--journal", tmp_path / "journal.json") == 0
-    journal = json.loads((tmp_path / "journal.json").read_text())
-    assert [None, {"is": "UserTurnSubmitted", "text": "Take a note"}] == [
-        journal["entries"][0][1],
-        next(fact for _, fact in journal["entries"] if fact is not None and fact["is"] == "UserTurnSubmitted"),
+    assert run("call", agent_file, "--say", "Take a note", "--journal", tmp_path / "journal.jsonl") == 0
+    journal = read(tmp_path / "journal.jsonl")
+    assert journal.lost is None
+    assert [entry.fact for entry in journal.entries if isinstance(entry.fact, UserTurnSubmitted)] == [
+        UserTurnSubmitted("Take a note")
     ]
 
 

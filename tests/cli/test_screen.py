@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from antiphon.cli.call_log import CallReport, ToolCallRecord, Turn, percentiles
+from antiphon.calls.record import CallReport, ToolCallRecord, Turn, percentiles
 from antiphon.cli.prompt import Prompt
 from antiphon.cli.screen import Screen, reply_figures, span
 from antiphon.metrics import ResponseMetrics, Stretch, ToolMetrics, TurnMetrics
@@ -82,7 +82,7 @@ def test_the_summary_tells_the_dead_air(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_a_long_output_is_shown_in_short_and_in_its_column(capsys: pytest.CaptureFixture[str]) -> None:
     call = ToolCallRecord("c1", "read", {}, "one\n" + "x" * 10_000, status="done", ended=1.0)
-    Screen().tool(call)
+    Screen().tool(call, "told")
     shown = capsys.readouterr().out
     assert shown.startswith(f"{'':14}-> one\n{'':17}x")
     assert "... (10,004 characters)  done, 1.00 s" in shown.replace("\n", "")
@@ -113,7 +113,7 @@ def test_on_a_terminal_long_lines_go_on_below_their_text() -> None:
 def test_on_a_terminal_a_long_output_goes_on_below_its_own_lines() -> None:
     screen = on_a_terminal(40)
     call = ToolCallRecord("c1", "find", {}, "nine in the first row of it\nand ten", status="done", ended=1.0)
-    screen.tool(call)
+    screen.tool(call, "told")
     assert shown_on(screen) == [
         f"{'':14}-> nine in the first row",
         f"{'':17}of it",

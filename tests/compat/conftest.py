@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from antiphon.compat import livekit
-from antiphon.compat.livekit.notices import forget
+from antiphon_livekit.notices import forget
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import pytest
 
 from antiphon.cli.main import main
 from antiphon.compat import livekit
-from antiphon.compat.livekit.notices import forget
+from antiphon_livekit.notices import forget
 
 AGENTS = Path(__file__).parent / "agents"
 

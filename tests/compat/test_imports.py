@@ -13,7 +13,7 @@ import pytest
 
 import antiphon
 from antiphon.compat import livekit
-from antiphon.compat.livekit.surface import MODULES
+from antiphon_livekit.surface import MODULES
 
 ABSENT = [(module, name.name) for module, names in MODULES.items() for name in names if not name.home]
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from antiphon.compat.livekit.agents import Agent
-from antiphon.compat.livekit.metrics import UNKNOWN, EOUMetrics, LLMMetrics, TTSMetrics, measurements
-from antiphon.compat.livekit.quiet import UsageCollector
-from antiphon.compat.livekit.sessions import AgentSession, MetricsCollectedEvent
 from antiphon.events import TurnMetricsEvent
 from antiphon.metrics import CallMetrics, ResponseMetrics, TurnMetrics
 from antiphon.testing import FakeLLM, FakeMicrophone, FakeSpeaker, FakeSTT, FakeTTS, FakeVAD, run_virtual
+from antiphon_livekit.agents import Agent
+from antiphon_livekit.metrics import UNKNOWN, EOUMetrics, LLMMetrics, TTSMetrics, measurements
+from antiphon_livekit.quiet import UsageCollector
+from antiphon_livekit.sessions import AgentSession, MetricsCollectedEvent
 
 
 def test_a_reply_by_voice_gives_the_end_of_the_turn_the_model_and_the_voice() -> None:

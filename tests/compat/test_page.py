@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from antiphon.compat.livekit import page, sessions
-from antiphon.compat.livekit.agents import AGENT_OPTIONS_WITHOUT_EFFECT, Agent
-from antiphon.compat.livekit.servers import SERVER_OPTIONS_WITHOUT_EFFECT, WorkerOptions
-from antiphon.compat.livekit.surface import MODULES, Name, find, refusal
+from antiphon_livekit import page, sessions
+from antiphon_livekit.agents import AGENT_OPTIONS_WITHOUT_EFFECT, Agent
+from antiphon_livekit.servers import SERVER_OPTIONS_WITHOUT_EFFECT, WorkerOptions
+from antiphon_livekit.surface import MODULES, Name, find, refusal
 
 PAGE = Path(__file__).parents[2] / "docs" / "livekit.md"
 AGENT_FILES = sorted((Path(__file__).parent / "agents").glob("*.py"))
@@ -23,7 +23,7 @@ NAMES = [
 
 def test_the_page_is_the_table() -> None:
     assert PAGE.read_text(encoding="utf-8") == page.page(), (
-        "docs/livekit.md is stale: python -m antiphon.compat.livekit.page > docs/livekit.md"
+        "docs/livekit.md is stale: python -m antiphon_livekit.page > docs/livekit.md"
     )
 
 

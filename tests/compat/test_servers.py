@@ -10,11 +10,16 @@ from typing import Any
 import pytest
 
 from antiphon.audio import AudioFrame as NativeFrame
-from antiphon.cli.agent_file import load_agent_file
 from antiphon.compat import livekit
-from antiphon.compat.livekit.agents import Agent
-from antiphon.compat.livekit.rooms import AudioFrame, DeleteRoomRequest, ParticipantKind, Room
-from antiphon.compat.livekit.servers import (
+from antiphon.errors import AgentFileError, UsageError
+from antiphon.protocols import DtmfReceived
+from antiphon.server.agent_file import load_agent_file
+from antiphon.server.entrypoint import AgentServer as NativeServer
+from antiphon.server.room import Room as NativeRoom
+from antiphon.testing import FakeLLM, run_virtual
+from antiphon_livekit.agents import Agent
+from antiphon_livekit.rooms import AudioFrame, DeleteRoomRequest, ParticipantKind, Room
+from antiphon_livekit.servers import (
     AgentServer,
     JobContext,
     JobProcess,
@@ -23,12 +28,8 @@ from antiphon.compat.livekit.servers import (
     get_job_context,
     run_app,
 )
-from antiphon.compat.livekit.sessions import AgentSession
-from antiphon.compat.livekit.utilities import http_session
-from antiphon.errors import AgentFileError, UsageError
-from antiphon.server.room import Room as NativeRoom
-from antiphon.server.server import AgentServer as NativeServer
-from antiphon.testing import FakeLLM, run_virtual
+from antiphon_livekit.sessions import AgentSession
+from antiphon_livekit.utilities import http_session
 
 
 def serve(entrypoint: Any, *, room: NativeRoom | None = None, **options: Any) -> JobContext:
@@ -169,14 +170,19 @@ def test_a_frame_is_made_as_livekits_is() -> None:
     assert AudioFrame.create(24_000, 2, 240).samples_per_channel == 240
 
 
-def test_a_room_tells_its_end() -> None:
+def test_a_room_tells_keys_and_its_end() -> None:
     async def main() -> None:
         reasons: list[str] = []
-        room = Room(NativeRoom())
+        keys: list[DtmfReceived] = []
+        native = NativeRoom()
+        room = Room(native)
         room.on("disconnected", reasons.append)
+        room.on("dtmf", keys.append)
+        native.receive_dtmf("5")
         await room.disconnect()
         await room.disconnect()
         assert reasons == ["disconnected"] and not room.isconnected()
+        assert keys == [DtmfReceived("5")]
 
     run_virtual(main())
 

@@ -11,18 +11,6 @@ import pytest
 
 from antiphon import RunContext, function_tool
 from antiphon.chat import ChatMessage
-from antiphon.compat.livekit.agents import Agent, AgentTask, Instructions
-from antiphon.compat.livekit.fallback import FallbackLLM, FallbackSTT, FallbackTTS
-from antiphon.compat.livekit.models import TurnDetector, vendor_class
-from antiphon.compat.livekit.notices import forget, notice
-from antiphon.compat.livekit.sessions import (
-    AgentSession,
-    EndpointingOptions,
-    RoomInputOptions,
-    TurnHandlingOptions,
-    UserInputTranscribedEvent,
-)
-from antiphon.compat.livekit.workflows import GetNameTask
 from antiphon.errors import ProviderError
 from antiphon.options import NOT_GIVEN
 from antiphon.protocols import ModelKind, model_resolver
@@ -30,6 +18,18 @@ from antiphon.providers.pydantic_ai import LLM as PydanticAI
 from antiphon.tasks import GetNameTask as NativeGetNameTask
 from antiphon.testing import FakeLLM, FakeSpeaker, FakeTTS, Reply, run_virtual, transcript
 from antiphon.tools.mcp import MCPServerStdio, MCPToolset
+from antiphon_livekit.agents import Agent, AgentTask, Instructions
+from antiphon_livekit.fallback import FallbackLLM, FallbackSTT, FallbackTTS
+from antiphon_livekit.models import TurnDetector, vendor_class
+from antiphon_livekit.notices import forget, notice
+from antiphon_livekit.sessions import (
+    AgentSession,
+    EndpointingOptions,
+    RoomInputOptions,
+    TurnHandlingOptions,
+    UserInputTranscribedEvent,
+)
+from antiphon_livekit.workflows import GetNameTask
 from tests.calls import outputs
 
 

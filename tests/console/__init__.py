@@ -1,0 +1,1 @@
+"""The page: its server under attack, and its views in a browser."""

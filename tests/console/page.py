@@ -129,9 +129,11 @@ class Page:
         token: str | None = None,
         origin: str | None = None,
         reports: bool = True,
+        address: str | None = None,
     ) -> None:
         self._url = socket_url(url, "/call", token)
         self._origin = origin
+        self._address = None if address is None else (address, 0)
         self._start = {
             "type": "start",
             "rate": rate,
@@ -154,7 +156,13 @@ class Page:
         self.socket: ClientConnection
 
     async def __aenter__(self) -> Self:
-        self.socket = await connect(self._url, origin=self._origin, max_size=None, compression=None)  # type: ignore[arg-type]  # a plain str is one
+        self.socket = await connect(
+            self._url,
+            origin=self._origin,  # type: ignore[arg-type]  # a plain str is one
+            max_size=None,
+            compression=None,
+            local_addr=self._address,
+        )
         await self.socket.send(json.dumps(self._start))
         self._tasks.append(asyncio.create_task(self._read(), name="page reads"))
         if self._audio:

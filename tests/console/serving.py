@@ -15,8 +15,8 @@ from antiphon.console.reload import AgentFile
 from antiphon.console.serve import PageServer, Place, page_server
 from antiphon.options import is_given
 from antiphon.protocols import ModelKind
-from antiphon.providers.standin import StandInLLM
 from antiphon.testing import wait_until
+from antiphon_standin import StandInLLM
 
 ECHO = """
 from antiphon import Agent, AgentServer, AgentSession
@@ -74,12 +74,13 @@ async def serving(
     limits: Limits | None = None,
     place: Place | None = None,
     folder: Path | None = None,
+    reload: bool = True,
 ) -> AsyncIterator[PageServer]:
     """A server of the agent file at `path`, on a free port."""
     file = AgentFile(path)
     await file.load()
     place = place or Place(port=0)
-    async with page_server(file, place, models=models, limits=limits, folder=folder) as server:
+    async with page_server(file, place, models=models, limits=limits, folder=folder, reload=reload) as server:
         await wait_until(lambda: server.server.started)
         yield server
 

@@ -107,7 +107,8 @@ def test_the_report_of_a_call_opens_without_the_token(tmp_path: Path) -> None:
                 await page.wait_for("ready")
                 await page.send("hang_up")
                 ended = await page.wait_for("ended")
-                status, _ = await fetch(server.url.partition("/?")[0] + ended["report"])
+                status, headers = await fetch(server.url.partition("/?")[0] + ended["report"])
+                assert headers["cache-control"] == "no-store"
                 assert status == 200
 
     run(check)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from websockets import ConnectionClosed
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import InvalidStatus
 
 from antiphon.console.access import Limits
 from antiphon.console.serve import PageServer, Place
 from antiphon.testing import wait_until
 from tests.console.page import Page, socket_url
 from tests.console.serving import ECHO, VOICE, run, serving, write
+from tests.console.test_app import fetch
 
 START = json.dumps({"type": "start", "rate": 48_000, "audio": True})
 TEXT = json.dumps({"type": "start", "rate": 48_000, "audio": False})
@@ -156,19 +159,46 @@ def test_a_page_that_does_not_read_is_closed_and_another_call_goes_on(tmp_path: 
     run(check)
 
 
-def test_a_wrong_token_and_a_foreign_page_are_told_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", ["/call", "/watch"])
+@pytest.mark.parametrize(
+    ("token", "origin", "status", "says"),
+    [
+        ("wrong", None, 401, "token is missing or wrong"),
+        ("right", "http://example.org", 403, "http://example.org"),
+        ("right", "http://[", 403, "expected a page of"),
+    ],
+)
+def test_a_wrong_token_and_a_foreign_page_are_refused_before_a_socket_is_open_and_told_why(
+    tmp_path: Path, path: str, token: str, origin: str | None, status: int, says: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = logging.getLogger("uvicorn.error")
+
+    async def check() -> None:
+        async with serving(write(tmp_path, ECHO), place=Place(port=0, token="right")) as server:
+            log.addHandler(caplog.handler)  # it does not propagate
+            base = server.url.partition("/?")[0]
+            with pytest.raises(InvalidStatus) as refused:
+                async with connect(socket_url(base, path, token), origin=origin):  # type: ignore[arg-type]
+                    pass
+            told = (refused.value.response.body or b"").decode()
+            assert (refused.value.response.status_code, says in told) == (status, True), told
+            async with Page(server.url, audio=False, origin=base) as page:
+                await page.wait_for("ready")
+
+    try:
+        run(check)
+    finally:
+        log.removeHandler(caplog.handler)
+    assert not [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+def test_a_page_whose_socket_was_refused_learns_why_without_one(tmp_path: Path) -> None:
     async def check() -> None:
         async with serving(write(tmp_path, ECHO), place=Place(port=0, token="right")) as server:
             base = server.url.partition("/?")[0]
             for path in ("/call", "/watch"):
-                async with connect(socket_url(base, path, "wrong")) as socket:
-                    await socket.wait_closed()
-                    assert socket.close_code == 4401
-                async with connect(socket_url(base, path, "right"), origin="http://example.org") as socket:  # type: ignore[arg-type]
-                    await socket.wait_closed()
-                    assert socket.close_code == 4403
-            async with Page(server.url, audio=False, origin=base) as page:
-                await page.wait_for("ready")
+                assert (await fetch(f"{base}{path}?token=wrong"))[0] == 401
+                assert (await fetch(f"{base}{path}?token=right"))[0] == 204
 
     run(check)
 

@@ -6,9 +6,13 @@ import asyncio
 from typing import Any
 
 from antiphon import Agent, AgentSession, RunContext, ToolError, function_tool
+from antiphon.calls.record import CallRecord
+from antiphon.chat import FunctionCallOutput
 from antiphon.console.narration import MAX_TEXT, Narration
 from antiphon.console.protocol import Message
+from antiphon.events import ToolCallEnded, ToolCallStarted, ToolCallUpdated
 from antiphon.testing import FakeLLM, Reply, now, run_virtual, wait_until
+from tests.calls.test_record import CALL, Watched
 
 
 def told(agent: Agent, llm: FakeLLM, *turns: str) -> list[Message]:
@@ -17,13 +21,19 @@ def told(agent: Agent, llm: FakeLLM, *turns: str) -> list[Message]:
 
     async def call() -> None:
         async with AgentSession[Any](llm=llm) as session:
-            Narration(messages.append, now).listen(session)
+            narrate(messages, session)
             await session.start(agent)
             for turn in turns:
                 await session.run(user_input=turn)
 
     run_virtual(call())
     return messages
+
+
+def narrate(messages: list[Message], session: AgentSession[Any]) -> None:
+    record = CallRecord(now)
+    record.listen(session)
+    Narration(messages.append, record).listen(session)
 
 
 def of(messages: list[Message], kind: str) -> list[Message]:
@@ -67,7 +77,10 @@ def test_long_outputs_and_arguments_are_cut() -> None:
         Agent(instructions="", tools=[look]), FakeLLM([Reply(calls=[("look", {"what": long})]), "Done."]), "Look"
     )
     last = of(messages, "tool")[-1]
-    assert len(last["text"]) == len(last["arguments"]["raw"]) == MAX_TEXT
+    assert last["text"].startswith("x" * 1000)
+    assert last["text"].endswith(" characters)")
+    assert last["arguments"]["raw"].endswith(" characters)")
+    assert max(len(last["text"]), len(last["arguments"]["raw"])) < MAX_TEXT + 30
 
 
 def test_the_history_and_the_captions_of_a_turn() -> None:
@@ -100,7 +113,7 @@ def test_progress_of_a_tool_in_the_background_and_its_result_are_told_under_one_
     async def call() -> None:
         llm = FakeLLM([Reply(calls=[("fetch", {})]), "It is on its way.", "Here it is."])
         async with AgentSession[Any](llm=llm) as session:
-            Narration(messages.append, now).listen(session)
+            narrate(messages, session)
             await session.start(Agent(instructions="", tools=[fetch]))
             session.submit_user_turn("Fetch it")
             await wait_until(lambda: [m for m in of(messages, "message") if m["text"] == "Here it is."])
@@ -126,7 +139,7 @@ def test_a_call_that_the_caller_spoke_over_is_told_as_dropped_at_once() -> None:
     async def call() -> None:
         llm = FakeLLM([Reply(calls=[("think", {})]), "Never mind."])
         async with AgentSession[Any](llm=llm) as session:
-            Narration(messages.append, now).listen(session)
+            narrate(messages, session)
             await session.start(Agent(instructions="", tools=[think]))
             session.submit_user_turn("Think")
             await wait_until(lambda: of(messages, "tool"))
@@ -143,7 +156,7 @@ def test_a_call_that_takes_over_what_was_spoken_over_starts_and_ends_like_any_ot
     async def call() -> None:
         think_again = Reply(calls=[("think", {})])
         async with AgentSession[Any](llm=FakeLLM([think_again, think_again, "Thought."])) as session:
-            Narration(messages.append, now).listen(session)
+            narrate(messages, session)
             await session.start(Agent(instructions="", tools=[think]))
             session.submit_user_turn("Think")
             await wait_until(lambda: of(messages, "tool"))
@@ -154,3 +167,14 @@ def test_a_call_that_takes_over_what_was_spoken_over_starts_and_ends_like_any_ot
     second = of(messages, "tool")[-1]["call_id"]
     assert next(m["status"] for m in of(messages, "tool") if m["call_id"] == second) == "started"
     assert of(messages, "tool")[-1]["text"] == "thought"
+
+
+def test_what_a_tool_took_is_told_also_of_one_that_ended_as_the_call_began() -> None:
+    messages: list[Message] = []
+    session = Watched()
+    Narration(messages.append, session.record)
+    session.tool(0.0, ToolCallStarted(function_call=CALL))
+    session.tool(0.0, ToolCallUpdated(call_id="c1", message="on it"))
+    session.tool(0.0, ToolCallEnded(call_id="c1", message="", status="done"))
+    session.result(2.0, FunctionCallOutput(call_id="c1/finished", name="book", output="booked"))
+    assert (messages[-1]["text"], messages[-1]["seconds"]) == ("booked", 0.0)

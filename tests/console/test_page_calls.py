@@ -22,9 +22,9 @@ RECEPTIONIST = EXAMPLES / "receptionist.py"
 
 
 @contextlib.contextmanager
-def dev_server(agent: Path) -> Iterator[str]:
+def dev_server(agent: Path, *options: str) -> Iterator[str]:
     """`antiphon dev` on a free port. Gives the address that it prints."""
-    command = [str(Path(sys.executable).with_name("antiphon")), "dev", str(agent), "--port", "0"]
+    command = [str(Path(sys.executable).with_name("antiphon")), "dev", str(agent), "--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         assert server.stdout is not None
         try:
@@ -131,3 +131,12 @@ def test_a_call_goes_on_with_a_new_agent_file(tmp_path: Path) -> None:
         phase(page, "live", 30)
         page.click("#hang-up")
         phase(page, "ended")
+
+
+def test_a_page_without_the_token_says_so_though_its_socket_was_never_open() -> None:
+    with dev_server(RECEPTIONIST, "--token", "right") as address, chromium() as browser:
+        page = browser.new_page()
+        page.goto(address.replace("token=right", "token=wrong"))
+        page.click("#call")
+        wait_text(page, "[role=alert]", "This page lacks the token")
+        wait_text(page, "[role=alert] pre", "the token is missing or wrong")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -151,6 +152,48 @@ def test_a_module_beside_the_file_is_loaded_anew_too(tmp_path: Path) -> None:
                 await page.wait_for("ended")
             async with Page(server.url, audio=False) as page:
                 assert await page.asks("Hello") == "The new words."
+
+    run(check)
+
+
+def test_a_file_that_the_agent_does_not_import_ends_no_call(tmp_path: Path) -> None:
+    async def check() -> None:
+        path = write(tmp_path, ECHO)
+        async with serving(path) as server, Page(server.url, audio=False) as page:
+            await page.wait_for("ready")
+            loadings: list[bool] = []
+            server.calls.file.on_change(lambda: loadings.append(True))
+            for name in ("other_agent.py", "test_agent.py", "script.py"):
+                save(tmp_path / name, "raise SystemExit\n")
+            await asyncio.sleep(2.0)  # four times what a change takes to be seen
+            assert loadings == []
+            assert await page.asks("Still there?") == "You are heard."
+            save(path, ECHO.replace("You are heard", "This is new"))
+            await page.wait_for("ended", reason="the agent file changed")
+
+    run(check)
+
+
+def test_a_module_that_the_file_lacks_mends_it_when_it_is_written(tmp_path: Path) -> None:
+    async def check() -> None:
+        code = ECHO.replace('"You are heard."', "ANSWER").replace("server = ", "from words import ANSWER\nserver = ")
+        async with serving(write(tmp_path, code)) as server:
+            assert server.calls.file.server is None
+            await asyncio.sleep(1.0)  # until the folder is watched
+            save(tmp_path / "words.py", "ANSWER = 'The words.'\n")
+            await wait_until(lambda: server.calls.file.server is not None)
+
+    run(check)
+
+
+def test_without_reload_a_saved_file_changes_nothing(tmp_path: Path) -> None:
+    async def check() -> None:
+        path = write(tmp_path, ECHO)
+        async with serving(path, reload=False) as server, Page(server.url, audio=False) as page:
+            await page.wait_for("ready")
+            save(path, ECHO.replace("You are heard", "This is new"))
+            await asyncio.sleep(2.0)
+            assert await page.asks("Hello") == "You are heard."
 
     run(check)
 

@@ -102,6 +102,29 @@ def test_the_address_in_the_network_is_no_loopback() -> None:
     assert address is None or Access.to(address).token is not None
 
 
+DEAF = """
+import asyncio
+from antiphon import Agent, AgentServer, AgentSession, function_tool
+from antiphon.testing import FakeLLM, Reply
+
+server = AgentServer()
+
+@function_tool(effect="writes")
+async def wait() -> str:
+    '''Wait.'''
+    while True:
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            pass
+
+@server.rtc_session
+async def entrypoint(session: AgentSession):
+    llm = FakeLLM({"": Reply(calls=[("wait", {})])}, ttft=0.0)
+    await session.start(agent=Agent(instructions="", tools=[wait]), room=session.room, llm=llm)
+"""
+
+
 async def started(*arguments: str) -> tuple[asyncio.subprocess.Process, str]:
     """A server in a process of its own, and the address that it printed."""
     # With keys for voices and ears there are no local ones to be loaded, which takes long.
@@ -112,6 +135,7 @@ async def started(*arguments: str) -> tuple[asyncio.subprocess.Process, str]:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         env={**os.environ, **keys},
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # whatever the tests run under
     )
     assert process.stdout is not None
     printed = ""
@@ -123,7 +147,8 @@ async def started(*arguments: str) -> tuple[asyncio.subprocess.Process, str]:
 
 
 @pytest.mark.parametrize(
-    ("through_its_file", "stop"), [(False, signal.SIGINT), (False, signal.SIGTERM), (True, signal.SIGINT)]
+    ("through_its_file", "stop"),
+    [(False, signal.SIGINT), (False, signal.SIGTERM), (False, signal.SIGHUP), (True, signal.SIGINT)],
 )
 def test_the_command_serves_until_it_is_told_to_stop(
     tmp_path: Path, through_its_file: bool, stop: signal.Signals
@@ -138,6 +163,28 @@ def test_the_command_serves_until_it_is_told_to_stop(
                 process.send_signal(stop)
                 await page.wait_for("ended", reason="the server stops")
             assert await process.wait() == 0
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+
+    run(check)
+
+
+def test_a_tool_that_ignores_its_cancellation_cannot_keep_the_server(tmp_path: Path) -> None:
+    async def check() -> None:
+        path = write(tmp_path, DEAF)
+        process, url = await started(
+            "-c", "from antiphon.cli.main import main; main()", "dev", str(path), "--port", "0"
+        )
+        try:
+            async with Page(url, audio=False) as page:
+                await page.wait_for("ready", agent="Agent")
+                await page.send("text", text="Wait")
+                await page.wait_for("tool", status="started")
+                process.send_signal(signal.SIGTERM)
+                await page.wait_for("ended", reason="the server stops")
+            assert await asyncio.wait_for(process.wait(), 10) == 0
         finally:
             if process.returncode is None:
                 process.kill()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from antiphon import Agent, AgentSession, RunContext, function_tool
-from antiphon.testing import FakeLLM, Reply, now, run_virtual, transcript
+from antiphon.testing import FakeLLM, Reply, clock, now, run_virtual, transcript
 from antiphon.testing.fakes import Turn
 from tests.calls import VoiceCall, converse, outputs
 
@@ -275,7 +275,8 @@ def test_closing_does_not_hang_whatever_the_tools_do(tool: Any, effect: Any, gra
     run_virtual(main())
 
 
-def test_closing_does_not_wait_for_a_thread() -> None:
+def test_closing_does_not_wait_for_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "THREAD_PATIENCE", 0.02)
     release = threading.Event()
 
     @function_tool

@@ -562,7 +562,7 @@ def test_where_interruption_is_switched_off_everything_is_heard_whole_and_answer
     async def main() -> None:
         llm = FakeLLM([long, "The window, then."])
         turns = ["find me a table", "the window please"]
-        async with calling(channel, Agent(), llm, *turns, allow_interruptions=False) as caller:
+        async with calling(channel, Agent(), llm, *turns, turn_handling={"interruption": {"enabled": False}}) as caller:
             for turn in turns:
                 await caller.says(turn)
                 speech = caller.session.current_speech

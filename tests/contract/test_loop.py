@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from antiphon import Agent, AgentSession, AgentTask, RunContext, UsageError, function_tool
-from antiphon.testing import FakeLLM, FakeTTS, Reply, now, run_virtual, transcript, wait_until
+from antiphon.testing import FakeLLM, FakeTTS, Reply, clock, now, run_virtual, transcript, wait_until
 from antiphon.testing.fakes import Turn
 from tests.calls import VoiceCall, converse, outputs
 
@@ -52,7 +52,7 @@ def test_parallel_calls_run_together_and_are_recorded_in_call_order_after_what_w
         llm = FakeLLM([Reply(calls=[("slow", {}), ("fast", {})]), "Done."])
         session = await converse(Agent(tools=[slow, fast]), "Go.", llm=llm)
         assert now() < 2.9  # not one after the other
-        assert llm.histories[1][1:] == [
+        assert llm.histories[1][2:] == [
             "assistant: Nearly there.",
             "call slow({})",
             "output slow: slow",
@@ -88,7 +88,7 @@ def test_what_a_tool_says_stands_before_its_call_also_where_the_voice_words_it_a
             await call.begin(Saying())
             await call.microphone.speak(1.0)
             await asyncio.sleep(10.0)
-            assert llm.histories[1][1:] == ["assistant: Nearly there.", "call chat({})", "output chat: chatted"]
+            assert llm.histories[1][2:] == ["assistant: Nearly there.", "call chat({})", "output chat: chatted"]
             assert transcript(call.session.history)[1:] == [
                 "assistant: NEARLY THERE.",
                 "call chat({})",
@@ -717,7 +717,8 @@ def test_a_call_that_does_not_end_when_cancelled_is_abandoned_and_reported(caplo
     assert "deaf" in caplog.text
 
 
-def test_a_synchronous_tool_that_takes_too_long_is_left_to_its_thread() -> None:
+def test_a_synchronous_tool_that_takes_too_long_is_left_to_its_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "THREAD_PATIENCE", 0.02)
     release = threading.Event()
 
     @function_tool(timeout=1.0)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from antiphon import Agent, AgentSession, EndCallTool, Toolset, function_tool
-from antiphon.testing import FakeLLM, Reply, now, run_virtual
+from antiphon.testing import FakeLLM, FakeSpeaker, FakeTTS, Reply, now, run_virtual
 from tests.calls import outputs
 
 
@@ -217,6 +217,111 @@ def test_a_session_that_ends_in_the_instant_in_which_an_agent_takes_over_does_no
         assert closed and closed[0] < 0.5
 
     run_virtual(main())
+
+
+class Flaky(Calendar):
+    """A toolset that cannot be reached the first few times."""
+
+    def __init__(self, log: list[str], *, failures: int) -> None:
+        super().__init__(log, delay=0.1)
+        self.failures = failures
+
+    async def setup(self) -> Flaky:
+        self.log.append("tried")
+        self.fails = self.log.count("tried") <= self.failures
+        await super().setup()
+        return self
+
+
+def test_a_toolset_that_could_not_be_reached_is_tried_again_and_its_tools_join() -> None:
+    log: list[str] = []
+    ready: list[Any] = []
+    errors: list[Any] = []
+
+    async def main() -> None:
+        llm = FakeLLM(["One.", "Two."])
+        async with AgentSession[Any](llm=llm) as session:
+            session.on("toolset_ready", ready.append)
+            session.on("error", errors.append)
+            await session.start(Agent(tools=[Flaky(log, failures=2)]))
+            await session.run(user_input="a")
+            await asyncio.sleep(5.0)
+            await session.run(user_input="b")
+        assert (offered(llm, 0), offered(llm, 1)) == ([], ["calendar_events"])
+
+    run_virtual(main())
+    assert log == ["tried", "tried", "tried", "calendar set up", "calendar closed"]
+    assert [event.toolset.id for event in ready] == ["calendar"]
+    assert [str(event.error) for event in errors] == ["no calendar"]
+
+
+def test_a_toolset_that_can_never_be_reached_is_given_up() -> None:
+    log: list[str] = []
+    errors: list[Any] = []
+
+    async def main() -> None:
+        async with AgentSession[Any](llm=FakeLLM()) as session:
+            session.on("error", errors.append)
+            await session.start(Agent(tools=[Flaky(log, failures=1000)]))
+            await asyncio.sleep(600.0)
+            assert log.count("tried") == 7
+            assert len(errors) == 2
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("voice", [False, True])
+def test_a_slow_toolset_does_not_delay_the_first_word_and_joins_when_it_is_ready(voice: bool) -> None:
+    log: list[str] = []
+    told: list[tuple[float, str, str]] = []
+
+    class Greeter(Agent):
+        async def on_enter(self) -> None:
+            log.append(f"hello after {now():.1f}")
+            self.session.say("Hello.")
+
+    async def main() -> None:
+        llm = FakeLLM(["One."])
+        session = AgentSession[Any](llm=llm, tts=FakeTTS() if voice else None)
+        session.on("error", lambda event: told.append((round(now(), 1), "error", str(event.error))))
+        session.on("toolset_ready", lambda event: told.append((round(now(), 1), "ready", event.toolset.id)))
+        tools = [Calendar(log, delay=20.0), Calendar(log, id="quick", delay=0.1)]
+        async with session:
+            await session.start(Greeter(tools=tools), output=FakeSpeaker() if voice else None)
+            assert now() < (1.6 if voice else 5.1)
+            await asyncio.sleep(25.0)
+            await session.run(user_input="a")
+        assert offered(llm, 0) == ["calendar_events", "quick_events"]
+
+    run_virtual(main())
+    limit = 1.5 if voice else 5.0
+    assert log[:3] == ["quick set up", f"hello after {limit}", "calendar set up"]
+    assert [(at, kind) for at, kind, _ in told] == [(limit, "error"), (20.0, "ready")]
+    assert "toolset 'calendar' is not ready after" in told[0][2]
+
+
+def test_toolsets_close_side_by_side_and_one_that_is_not_ready_at_the_end_is_not_waited_for() -> None:
+    class SlowToClose(Calendar):
+        async def aclose(self) -> None:
+            await asyncio.sleep(0.8)
+            await super().aclose()
+
+    log: list[str] = []
+
+    async def main() -> None:
+        tools = [SlowToClose(log, id="one"), SlowToClose(log, id="two"), Calendar(log, delay=50.0)]
+        agent = Agent()
+        session = AgentSession[Any](llm=FakeLLM())
+        await session.start(agent)
+        adding = asyncio.ensure_future(agent.update_tools(tools))
+        await asyncio.sleep(10.0)
+        before = now()
+        await session.aclose()
+        assert now() - before < 1.0
+        await adding
+
+    run_virtual(main())
+    assert sorted(log[2:]) == ["calendar closed", "one closed", "two closed"]
 
 
 def test_a_handoff_does_not_wait_for_a_toolset_that_is_stuck() -> None:

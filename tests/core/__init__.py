@@ -1,0 +1,1 @@
+"""The conversation as facts and commands; the fuzzer; recorded defects."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from antiphon.chat import ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
-from antiphon.core.commands import Close, Command, Emit, Generate, Play, Record, RunHook, RunTool, Speak
+from antiphon.core.commands import Close, Command, Generate, Play, Record, RunHook, RunTool, Speak
 from antiphon.core.conversation import Conversation
 from antiphon.core.facts import (
     Call,
@@ -164,9 +164,6 @@ class Dialogue:
     def got(self, kind: type[Command]) -> bool:
         """Whether the latest fact brought such a command."""
         return any(isinstance(command, kind) for command in self.fresh)
-
-    def emitted(self, kind: str) -> list[Emit]:
-        return [command for command in self.all(Emit) if command.kind == kind]
 
     @property
     def closed(self) -> bool:

@@ -17,6 +17,7 @@ from antiphon.core.facts import (
     UserSpeechStarted,
     UserTurnSubmitted,
 )
+from antiphon.core.notices import SpeechDone
 from tests.core.dialogue import Dialogue, policy
 
 
@@ -90,7 +91,7 @@ def test_nothing_happens_after_the_close() -> None:
 def test_speech_asked_for_after_the_close_is_done_at_once() -> None:
     d = Dialogue()
     d.tell(CloseRequested(), SpeechRequested(77, "say"))
-    assert [e.speech for e in d.emitted("speech_done")] == [77]
+    assert [e.speech for e in d.all(SpeechDone)] == [77]
 
 
 def test_draining_finishes_what_is_being_said_and_takes_no_new_turn() -> None:
@@ -126,7 +127,7 @@ def test_every_handle_is_done_when_the_session_is_closed() -> None:
     d = Dialogue()
     speeches = [d.say() for _ in range(3)]
     d.tell(CloseRequested()).wait(1.0)
-    assert sorted(e.speech or 0 for e in d.emitted("speech_done")) == speeches
+    assert sorted(e.speech for e in d.all(SpeechDone)) == speeches
 
 
 # -- goodbyes

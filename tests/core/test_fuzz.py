@@ -9,14 +9,16 @@ from pathlib import Path
 import pytest
 
 from antiphon.core.commands import Record
+from antiphon.replay import read
 from tests.core.fuzz.fuzz import Failed, Session, check_journal, commands_of, fuzz, run_session, tell
-from tests.core.fuzz.journal import dump, load
 from tests.core.fuzz.mutate import stale
 from tests.core.fuzz.shadow import Shadow, Violation
 
 FACTS = int(os.environ.get("ANTIPHON_FUZZ_FACTS", "50000"))
 
-REGRESSIONS = sorted((Path(__file__).parent / "regressions").glob("*.json"))
+pytestmark = pytest.mark.timeout(max(120, FACTS // 4000))  # whichever test comes first waits for all facts
+
+REGRESSIONS = sorted((Path(__file__).parent / "regressions").glob("*.jsonl"))
 
 MECHANISMS = (
     "adopted", "adopted after its end", "cancelled run", "call without tools", "close during a tool",
@@ -26,7 +28,7 @@ MECHANISMS = (
     "stale prediction", "stalled", "step limit hit", "task", "turn answered", "turn carried", "turn vetoed",
     "went to the background", "asked ahead", "away", "discarded", "filler discarded", "filler of a tool", "filler said",
     "filler ended for something better", "offer", "played first", "released", "requested filler", "starved",
-    "turn too long",
+    "turn too long", "no sound", "said once more", "adopted by the task it waits for",
 )  # fmt: skip
 
 
@@ -52,34 +54,34 @@ def test_the_fuzzer_reaches(mechanism: str, counters: Counter[str]) -> None:
 
 @pytest.mark.parametrize("path", REGRESSIONS, ids=lambda path: path.stem)
 def test_a_recorded_defect_does_not_come_back(path: Path) -> None:
-    check_journal(load(path))
+    check_journal(read(path))
 
 
 def test_a_session_is_the_same_whenever_it_is_run() -> None:
     first, second = (run_session("tests/7", Counter()).journal.entries for _ in range(2))
 
-    assert [now for now, _ in first] == [now for now, _ in second]
+    assert [one.at for one in first] == [one.at for one in second]
     assert len(first) > 20
 
 
 def test_a_journal_survives_being_written_down(tmp_path: Path) -> None:
     journal = run_session("tests/11", Counter()).journal
-    dump(journal, tmp_path / "journal.json")
+    journal.save(tmp_path / "journal.jsonl")
 
-    again = load(tmp_path / "journal.json")
+    again = read(tmp_path / "journal.jsonl")
 
-    assert again.options == journal.options
+    assert again == journal
     assert [len(commands) for commands in commands_of(again)] == [len(commands) for commands in commands_of(journal)]
 
 
 def test_a_shadow_notices_what_is_recorded_twice() -> None:
     session = _one_with(Record)
-    shadow = Shadow(session.journal.options)
+    shadow = Shadow(session.journal.head.options)
 
     with pytest.raises(Violation, match=r"twice|stands behind call"):
-        for (now, fact), commands in zip(session.journal.entries, session.commands, strict=True):
+        for entry, commands in zip(session.journal.entries, session.commands, strict=True):
             twice = [one for command in commands for one in ([command] * 2 if type(command) is Record else [command])]
-            shadow.observe(now, fact, twice, now + 1.0, idle=False)
+            shadow.observe(entry.at, entry.fact, twice, entry.at + 1.0, idle=False)
 
 
 def _one_with(kind: type) -> Session:

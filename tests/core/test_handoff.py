@@ -10,6 +10,7 @@ from antiphon.core.facts import (
     AgentTaskStarted,
     HandOffRequested,
     HookReturned,
+    InterruptRequested,
     PlayoutFinished,
     SpeechRequested,
     StepGenerated,
@@ -20,6 +21,7 @@ from antiphon.core.facts import (
     UserSpeechStarted,
     UserTurnSubmitted,
 )
+from antiphon.core.notices import TaskDropped
 from antiphon.options import ToolPolicy
 from tests.core.dialogue import Dialogue, policy
 
@@ -222,7 +224,7 @@ def test_what_waits_inside_a_task_that_is_over_is_dropped_unless_it_works_in_the
         d.tell(ToolUpdated(second, "Working."))
     d.tell(AgentTaskStarted(901, "t1", run=first), AgentTaskStarted(902, "t2", run=second), AgentTaskFinished(900))
     assert (("on_enter", "t2") in hooks(d)) is background
-    assert [emit.value for emit in d.emitted("task_dropped")] == (["901"] if background else ["901", "902"])
+    assert [notice.task for notice in d.all(TaskDropped)] == ([901] if background else [901, 902])
 
 
 def test_tasks_nest() -> None:
@@ -235,6 +237,54 @@ def test_tasks_nest() -> None:
     d.tell(AgentTaskFinished(901)).returns(run=d.all(RunTool)[1].run)
     assert d.last(Generate).agent == "t"
     assert d.context()[-2:] == ["output ok", "user: I am here"]
+
+
+def cut_in_task(call: str) -> Dialogue:
+    """The application cut what the caller had asked for; the task's agent makes the call that still awaits the task."""
+    d = in_task()
+    d.tell(InterruptRequested(None, force=True))
+    d.types("what was that?")
+    d.model("", call)
+    return d
+
+
+def test_a_task_never_waits_for_the_tool_that_waits_for_the_task() -> None:
+    d = cut_in_task("book")
+    assert len(d.all(RunTool)) == 1
+    assert d.context()[-1].startswith("output `book` is still running")
+    d.model("I am on it. Your name?")
+    d.played()
+    d.types("Ann")
+    assert d.context()[-1] == "user: Ann"
+
+
+def test_what_a_task_cannot_wait_for_is_told_after_it() -> None:
+    d = cut_in_task("book")
+    booking = d.last(RunTool).run
+    d.model("Your name?")
+    d.played()
+    d.tell(AgentTaskFinished(900)).returns("booked", run=booking)
+    assert d.last(Generate).agent == "a"
+    assert d.context()[-2:] == ["call book c2/finished", "output booked"]
+    d.model("Booked.")
+    d.played()
+    assert d.core.idle
+
+
+def test_a_task_never_waits_for_a_tool_whose_own_task_waits_for_its_end() -> None:
+    d = Dialogue()
+    d.types("both")
+    d.model("", "one", "two")
+    first, second = (run.run for run in d.all(RunTool))
+    d.tell(AgentTaskStarted(901, "t1", run=first), AgentTaskStarted(902, "t2", run=second))
+    d.tell(InterruptRequested(None, force=True))
+    d.types("what was that?")
+    d.model("", "two")
+    assert len(d.all(RunTool)) == 2
+    d.model("Your name?")
+    d.played()
+    d.types("Ann")
+    assert d.context()[-1] == "user: Ann"
 
 
 @pytest.mark.parametrize("tasks", [1, 2])

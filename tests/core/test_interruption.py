@@ -29,6 +29,7 @@ from antiphon.core.facts import (
     UserSpeechEnded,
     UserSpeechStarted,
 )
+from antiphon.core.notices import HandedOff, SpeechDone, ToolDropped, ToolEnded
 from antiphon.options import Effect, ToolPolicy
 from tests.core.dialogue import Dialogue, policy
 
@@ -95,7 +96,7 @@ def test_a_reading_tool_is_cancelled_and_leaves_the_history() -> None:
     d.types("something else")
     assert d.all(CancelTool)
     assert d.context() == ["user: go", "user: something else"]
-    assert d.emitted("tool_dropped")
+    assert d.all(ToolDropped)
 
 
 def test_an_unsaid_tool_runs_on_unseen_and_its_result_is_ignored() -> None:
@@ -107,7 +108,7 @@ def test_an_unsaid_tool_runs_on_unseen_and_its_result_is_ignored() -> None:
     d.returns("late", run=run)
     d.played()
     assert d.lines == ["user: go", "user: something else", "assistant: Sure."]
-    assert d.emitted("tool_ended")[-1].value == "dropped"
+    assert d.all(ToolEnded)[-1].outcome == "dropped"
 
 
 def test_an_equal_call_adopts_the_run_that_goes_on() -> None:
@@ -155,7 +156,7 @@ def test_the_handoff_of_a_dropped_call_is_not_made() -> None:
     d.played()
     d.returns("", run=run, handoff="b")
     d.wait(10)
-    assert not d.emitted("handoff")
+    assert not d.all(HandedOff)
 
 
 def test_what_a_dropped_tool_says_is_not_spoken() -> None:
@@ -164,7 +165,7 @@ def test_what_a_dropped_tool_says_is_not_spoken() -> None:
     d.types("something else")
     speech = d.say(run=run)
     assert not d.all(Speak)
-    assert speech in [e.speech for e in d.emitted("speech_done")]
+    assert speech in [e.speech for e in d.all(SpeechDone)]
 
 
 def test_the_update_of_a_dropped_tool_does_nothing() -> None:
@@ -438,7 +439,7 @@ def test_a_reply_cut_before_anything_was_heard_gives_its_turn_to_the_next() -> N
     assert d.context() == ["user: I want to book", "user: for Tuesday"]
     d.model("Tuesday it is.")
     d.played()
-    assert len(d.emitted("speech_done")) == 2
+    assert len(d.all(SpeechDone)) == 2
     assert d.core.idle
 
 

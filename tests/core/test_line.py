@@ -27,6 +27,7 @@ from antiphon.core.facts import (
     UserSpeechEnded,
     UserSpeechStarted,
 )
+from antiphon.core.notices import FalseInterruption, SpeechDone
 from antiphon.options import Interruption, TurnHandling
 from tests.core.dialogue import Dialogue
 
@@ -68,7 +69,7 @@ def test_a_cough_resumes_the_agent() -> None:
     assert not d.all(ResumePlayout)
     d.wait(0.02)
     assert d.all(ResumePlayout) and not d.all(StopPlayout)
-    assert d.emitted("false_interruption")
+    assert d.all(FalseInterruption)
 
 
 def test_words_that_come_after_the_voice_still_cut() -> None:
@@ -240,7 +241,7 @@ def test_a_queued_speech_that_is_interrupted_leaves_no_trace() -> None:
     d.tell(InterruptRequested(speech))
     d.wait(0.5)
     d.played(d.all(Play)[0].segment)
-    assert [e.speech for e in d.emitted("speech_done")].count(speech) == 1
+    assert [e.speech for e in d.all(SpeechDone)].count(speech) == 1
     assert d.lines == ["user: hello", "assistant: One two three four."]
 
 
@@ -251,7 +252,7 @@ def test_every_handle_of_say_is_done_once() -> None:
         d.tell(TextStarted(speak.gen), StepGenerated(speak.gen, "x"))
     while d.core.deadline is not None:
         d.wait(10)
-    assert sorted(e.speech or 0 for e in d.emitted("speech_done")) == speeches
+    assert sorted(e.speech for e in d.all(SpeechDone)) == speeches
 
 
 def test_an_answer_whose_voice_breaks_is_apologised_for_once() -> None:
@@ -263,7 +264,7 @@ def test_an_answer_whose_voice_breaks_is_apologised_for_once() -> None:
     d.voice(d.last(Speak).text or "")
     d.tell(PlayoutFinished(d.last(Play).segment, "", failed=True))
     assert len(d.all(Speak)) == 1
-    assert d.emitted("speech_done")
+    assert d.all(SpeechDone)
     assert d.lines == ["user: what time is it", "assistant: It~"]
 
 

@@ -16,6 +16,7 @@ from antiphon.core.facts import (
     ToolCalled,
     ToolReturned,
 )
+from antiphon.core.notices import SpeechFailed, ToolEnded
 from antiphon.options import ToolPolicy
 from tests.core.dialogue import Dialogue, policy
 
@@ -212,7 +213,7 @@ def test_a_tool_that_hangs_is_stopped_at_its_limit(effect: str, limit: float, te
     d.wait(0.02)
     assert d.all(CancelTool)
     assert text in d.lines[-1] and d.lines[-1].startswith("error")
-    assert d.emitted("tool_ended")[-1].value == ("unknown" if is_unknown else "error")
+    assert d.all(ToolEnded)[-1].outcome == ("unknown" if is_unknown else "error")
     assert len(d.all(Generate)) == 2
 
 
@@ -243,7 +244,7 @@ def test_a_model_that_fails_is_spoken_about() -> None:
     d.voice(d.last(Speak).text or "")
     d.played()
     assert "something went wrong" in d.lines[-1]
-    assert d.emitted("error")[0].value == "500"
+    assert d.all(SpeechFailed)[0].error == "500"
 
 
 def test_a_model_that_never_answers_is_stopped_and_spoken_about() -> None:

@@ -11,6 +11,7 @@ from antiphon.core.facts import (
     UserTurnCleared,
     UserTurnCommitRequested,
 )
+from antiphon.core.notices import TurnExceeded, UserStateChanged
 from antiphon.options import Endpointing, ToolPolicy, TurnHandling, UserTurnLimit
 from tests.core.dialogue import Dialogue
 
@@ -257,7 +258,7 @@ def test_a_turn_with_too_many_words_is_taken_while_the_caller_speaks_on() -> Non
     assert not committed(d)
     d.tell(Transcribed("one two three", False))
     assert committed(d) == ["one two three"]
-    assert [event.value for event in d.emitted("turn_exceeded")] == ["one two three"]
+    assert [notice.text for notice in d.all(TurnExceeded)] == ["one two three"]
     d.model("May I come in here?")
     assert d.all(Play)
 
@@ -286,7 +287,7 @@ def test_a_turn_that_lasts_too_long_is_taken() -> None:
 
 
 def states(d: Dialogue) -> list[str]:
-    return [event.value for event in d.emitted("user_state")]
+    return [notice.state for notice in d.all(UserStateChanged)]
 
 
 def test_a_caller_who_says_nothing_for_long_is_away_until_something_happens() -> None:

@@ -1,0 +1,1 @@
+"""The measuring scripts, on recordings."""

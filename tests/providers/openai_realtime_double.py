@@ -46,6 +46,7 @@ class RealtimeDouble:
 
     `hears`: the words of each turn of the caller. `fails`: a response whose text is among these fails behind it.
     `breaks_off`: the connection is cut behind a response with this text. `refuses_setup`: `session.update` is an error.
+    `refuses_tools`: it is, if one of these is among its tools.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class RealtimeDouble:
         fails: str = "",
         breaks_off: str = "",
         refuses_setup: bool = False,
+        refuses_tools: Iterable[str] = (),
         transcription: float = 0.05,
         pause: float = 0.005,
     ) -> None:
@@ -64,6 +66,7 @@ class RealtimeDouble:
         self.fails = fails
         self.breaks_off = breaks_off
         self.refuses_setup = refuses_setup
+        self.refuses_tools = list(refuses_tools)
         self.transcription = transcription
         self.pause = pause
         self.received: list[dict[str, Any]] = []
@@ -140,6 +143,9 @@ class _Line:
             case "session.update":
                 if self.service.refuses_setup:
                     raise Refused("invalid_value", "no such voice")
+                for tool in event["session"].get("tools", ()):
+                    if tool["name"] in self.service.refuses_tools:
+                        raise Refused("invalid_function_parameters", f"Invalid schema for function '{tool['name']}'")
                 self.session.update(event["session"])
                 await self.send("session.updated", session=self.session)
             case "input_audio_buffer.append":

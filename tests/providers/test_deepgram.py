@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
@@ -224,9 +225,9 @@ def test_silence_is_answered_with_an_empty_final_transcript() -> None:
 def test_a_service_with_nothing_left_to_say_is_not_waited_for() -> None:
     """`Finalize` may stay without an answer; the session still gets its final transcript, an empty one."""
 
-    async def mute(connection: ServerConnection) -> None:
+    async def wordless(connection: ServerConnection) -> None:
         async for _ in connection:
-            pass
+            await connection.send(json.dumps({"type": "Metadata"}))
 
     async def use(_: WebSocketDouble, stt: STT) -> None:
         async with stt.stream() as stream:
@@ -236,7 +237,26 @@ def test_a_service_with_nothing_left_to_say_is_not_waited_for() -> None:
                 assert (event.type, event.text) == (SpeechEventType.FINAL_TRANSCRIPT, "")
                 break
 
-    with_double(mute, use=use)
+    with_double(wordless, use=use)
+
+
+def test_no_transcript_is_made_up_for_a_service_that_hangs() -> None:
+    async def hung(connection: ServerConnection) -> None:
+        async for _ in connection:
+            pass
+
+    async def use(_: WebSocketDouble, stt: STT) -> None:
+        heard: list[SpeechEvent] = []
+        async with stt.stream() as stream:
+            say(stream, 0.1)
+            stream.mark(SpeechEnded(0.1))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(1.5):
+                    async for event in stream:
+                        heard.append(event)  # noqa: PERF401 - a comprehension would lose what came before
+        assert heard == []
+
+    with_double(hung, use=use)
 
 
 def test_it_keeps_the_promises_of_a_recogniser() -> None:
@@ -343,6 +363,21 @@ def test_a_service_that_stays_busy_is_an_error(status: int, monkeypatch: pytest.
     error, double = failing(hang, error=ProviderStatusError, refuse=(status,) * 9)
     assert error.retryable
     assert len(double.attempts) == 2
+
+
+def test_a_service_that_breaks_again_and_again_is_an_error_though_it_gives_something(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("antiphon.streams.MAX_BREAKS", 3)
+
+    async def a_word(connection: ServerConnection) -> None:
+        await connection.send(results("hello", is_final=True))
+        connection.transport.abort()
+
+    _, double = failing(a_word, error=ProviderConnectionError)
+
+    assert len(double.connections) == 4
+    assert "for the 3. time in a row" in caplog.text
 
 
 @pytest.mark.parametrize("service", [cut, garble])

@@ -24,6 +24,7 @@ from antiphon.errors import UsageError
 from antiphon.llm import FunctionToolCall
 from antiphon.providers.openai_format import (
     ToolCallAssembler,
+    is_json,
     own_call_id,
     wire_call_id,
     wire_messages,
@@ -363,7 +364,7 @@ def test_no_arguments_are_an_empty_object() -> None:
 
 
 def test_missing_and_repeated_ids_are_replaced() -> None:
-    calls = ToolCallAssembler(is_taken=lambda call_id: call_id == "old")
+    calls = ToolCallAssembler(taken=lambda: {"old"})
     for index, call_id in enumerate(["old", "", "new", "new"]):
         list(calls.push(index=index, call_id=call_id, name="f", arguments=""))
     ids = [call.call_id for call in calls.finish()]
@@ -371,3 +372,7 @@ def test_missing_and_repeated_ids_are_replaced() -> None:
     assert "old" not in ids
     assert "" not in ids
     assert ids[2] == "new"
+
+
+def test_arguments_nested_too_deep_are_incomplete_and_not_a_crash() -> None:
+    assert not is_json('{"a":' + "[" * 200_000)

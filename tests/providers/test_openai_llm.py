@@ -83,7 +83,8 @@ def fail(
     async def use(_: HTTPDouble, llm: LLM) -> None:
         with pytest.raises(error) as raised:
             async for chunk in llm.chat(chat_ctx=asking()):
-                given.append(chunk)  # noqa: PERF401 - a comprehension would lose what came before the error
+                if chunk.delta is not None:  # else it only shows that the model is at work
+                    given.append(chunk)  # noqa: PERF401 - a comprehension would lose what came before the error
         errors.append(raised.value)
 
     options = {"max_retries": 0, "timeout": 5.0} | options
@@ -398,3 +399,22 @@ def test_the_key_is_in_no_error(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "antiphon")
     error, *_ = fail(status(401, {"error": {"message": "no"}}), error=ProviderStatusError, api_key="sk-secret")
     assert "sk-secret" not in str(error) + caplog.text
+
+
+def test_a_piece_of_a_call_and_reasoning_show_that_the_model_is_at_work() -> None:
+    async def use(_: HTTPDouble, llm: LLM) -> None:
+        chunks = [chunk async for chunk in llm.chat(chat_ctx=asking())]
+        assert [chunk.delta for chunk in chunks[:2]] == [None, None]
+        assert [c.name for chunk in chunks if chunk.delta for c in chunk.delta.tool_calls] == ["pay"]
+
+    thinks = event(choices=[{"index": 0, "delta": {"reasoning_content": "Hm."}, "finish_reason": None}])
+    pays = call(0, id="c1", name="pay", arguments='{"amount": 10}')
+    with_double(sse(thinks, pays, *ending("tool_calls")), use=use, model=lambda url: LLM(model="m", base_url=url))
+
+
+@pytest.mark.parametrize(
+    ("model", "seconds"),
+    [("o3-mini", 60.0), ("openai/gpt-5", 60.0), ("gpt-5-chat-latest", 10.0), ("gpt-4o-mini", 10.0)],
+)
+def test_a_model_that_reasons_has_longer_for_its_first_chunk(model: str, seconds: float) -> None:
+    assert LLM(model=model).first_chunk_timeout == seconds

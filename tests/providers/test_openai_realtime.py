@@ -11,7 +11,14 @@ import pytest
 
 from antiphon import Agent, AgentSession, function_tool
 from antiphon.chat import ChatContext, ChatItem, FunctionCall, FunctionCallOutput
-from antiphon.errors import MissingKey, ProviderConnectionError, ProviderError, ProviderStatusError, ProviderTimeout
+from antiphon.errors import (
+    MissingKey,
+    ProviderConnectionError,
+    ProviderError,
+    ProviderStatusError,
+    ProviderTimeout,
+    ToolRefused,
+)
 from antiphon.plugins import openai
 from antiphon.realtime import (
     AudioDelta,
@@ -359,6 +366,32 @@ def test_events_of_another_form_are_an_error() -> None:
 def test_a_session_that_is_refused_cannot_be_used() -> None:
     error = asyncio.run(_fails(RealtimeDouble(refuses_setup=True)))
     assert isinstance(error, ProviderError) and not error.retryable and "no such voice" in str(error)
+
+
+def test_a_session_is_set_up_without_the_tools_that_the_service_refuses() -> None:
+    def tool(name: str) -> Any:
+        async def run() -> str:
+            """Do it."""
+            return ""
+
+        return function_tool(run, name=name)
+
+    tools = [tool(name) for name in ("book", "look_up", "send", "find")]
+
+    async def main() -> None:
+        service = RealtimeDouble(["Hi."], refuses_tools=["look_up", "send", "find"])
+        async with talking(service, RealtimeSetup("Be brief.", tools[:3])) as (talk, _):
+            talk.session.generate_reply()
+            await talk.given(ResponseDone)
+            session = service.lines[0].session
+            assert [tool["name"] for tool in session["tools"]] == ["book"]
+            assert session["instructions"] == "Be brief."
+            talk.session.update_tools(tools)
+            await talk.given(Failed, count=3)
+            refused = [failed.error for failed in talk.of(Failed)]
+            assert [error.tool for error in refused if isinstance(error, ToolRefused)] == ["look_up", "send", "find"]
+
+    asyncio.run(main())
 
 
 def test_a_service_that_does_not_answer_the_door_is_an_error() -> None:

@@ -19,6 +19,7 @@ from antiphon.errors import (
     ProviderConnectionError,
     ProviderError,
     ProviderStatusError,
+    ToolRefused,
 )
 from antiphon.llm import CollectedResponse, FunctionToolCall
 from antiphon.providers.pydantic_ai import LLM
@@ -180,3 +181,19 @@ def test_an_error_status_is_told(status: int, retryable: bool) -> None:
 def test_what_breaks_in_the_middle_is_a_broken_connection() -> None:
     with pytest.raises(ProviderConnectionError, match="reset"):
         ask(Recorder("Once upon", error=ConnectionResetError("reset")).model)
+
+
+def test_a_tool_whose_references_double_is_refused_before_anybody_replaces_them() -> None:
+    doubling = {f"a{i}": {"anyOf": [{"$ref": f"#/$defs/a{i + 1}"}] * 2} for i in range(28)}
+    schema = {"type": "object", "properties": {"x": {"$ref": "#/$defs/a0"}}, "$defs": {**doubling, "a28": {}}}
+    tool = function_tool(lambda raw_arguments: None, raw_schema={"name": "f", "parameters": schema})
+    with pytest.raises(ToolRefused) as caught:
+        ask(TestModel(), tools=[tool])
+    assert caught.value.tool == "f"
+
+
+def test_a_tool_whose_references_go_in_a_circle_is_offered() -> None:
+    tree = {"type": "object", "properties": {"left": {"$ref": "#/$defs/tree"}, "right": {"$ref": "#/$defs/tree"}}}
+    schema = {"type": "object", "properties": {"x": {"$ref": "#/$defs/tree"}}, "$defs": {"tree": tree}}
+    tool = function_tool(lambda raw_arguments: None, raw_schema={"name": "f", "parameters": schema})
+    assert ask(TestModel(call_tools=[]), tools=[tool]).text

@@ -22,6 +22,7 @@ from antiphon import (
 from antiphon.chat import ChatContext, ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.errors import ProviderConnectionError, ProviderError, UsageError
 from antiphon.realtime import RealtimeCapabilities, RealtimeSetup
+from antiphon.runtime.instructions import instructions_told
 from antiphon.testing import (
     Caller,
     Fail,
@@ -602,7 +603,8 @@ def test_changed_instructions_and_tools_count_from_the_next_response_on(mutable:
             await session.run(user_input="second")
             latest = model.sessions[-1]
             assert len(model.sessions) == (1 if mutable else 2)
-            assert latest.instructions == "new" and [tool.id for tool in latest.tools] == ["extra"]
+            told = instructions_told("new", has_tools=True)
+            assert latest.instructions == told and [tool.id for tool in latest.tools] == ["extra"]
             assert transcript(latest.chat_ctx) == ["user: first", "assistant: One.", "user: second", "assistant: Two."]
 
     run_virtual(main())
@@ -647,6 +649,29 @@ def test_an_agents_node_may_change_the_models_sound() -> None:
             await call.begin(Muffled())
             await call.says()
             assert call.speaker.sounds[0].duration == pytest.approx(2 * len("It is noon.") / 15, abs=0.05)
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("voice", [None, FakeTTS()], ids=["the model", "a voice"])
+def test_an_answer_whose_sound_a_node_swallows_is_said_once_more_past_it(voice: FakeTTS | None) -> None:
+    class Swallowing(Agent):
+        async def realtime_audio_output_node(
+            self, audio: AsyncIterable[AudioFrame], model_settings: ModelSettings
+        ) -> AsyncIterator[AudioFrame]:
+            async for frame in audio:
+                if frame.sample_rate == 0:
+                    yield frame
+
+    async def main() -> None:
+        model = FakeRealtimeModel(["It is noon.", "It is noon."], hears=["what time is it"])
+        async with Call(model, **({} if voice is None else {"tts": voice})) as call:
+            await call.begin(Swallowing())
+            await call.says()
+            assert call.lines == ["user: what time is it", "assistant: It is noon."]
+            assert call.speaker.sounds
+            assert len(call.errors) == 1 and "no sound" in str(call.errors[0])
+        assert len(model.script) == (0 if voice is None else 1)
 
     run_virtual(main())
 
@@ -706,7 +731,8 @@ def test_a_task_talks_to_a_session_of_its_own_and_gives_the_floor_back() -> None
                 "assistant: Your table is booked, Ada.",
             ]
             first, second = model.sessions
-            assert not first.closed and second.closed and second.instructions == "Ask for the name."
+            told = instructions_told("Ask for the name.", has_tools=True)
+            assert not first.closed and second.closed and second.instructions == told
 
     run_virtual(main())
 

@@ -1,0 +1,1 @@
+"""What performs the commands: generation, playout, recognition, time taken."""

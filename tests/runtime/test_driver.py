@@ -7,8 +7,7 @@ import contextvars
 from typing import TYPE_CHECKING, Any
 
 from antiphon import Agent, AgentSession, RunContext, function_tool
-from antiphon.runtime.hooks import current_hook
-from antiphon.runtime.tool_runner import current_run
+from antiphon.runtime.scope import current
 from antiphon.testing import FakeLLM, Reply, run_virtual, transcript
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def test_tasks_of_the_session_do_not_inherit_the_tool_that_asked_for_them() -> N
 
     class Nested(Agent):
         def llm_node(self, chat_ctx: Any, tools: Any, model_settings: Any) -> Any:
-            inside.append((current_run.get(), current_hook.get(), marker.get()))
+            inside.append((current.get(), marker.get()))
             return Agent.default.llm_node(self, chat_ctx, tools, model_settings)
 
         async def on_enter(self) -> None:
@@ -74,7 +73,7 @@ def test_tasks_of_the_session_do_not_inherit_the_tool_that_asked_for_them() -> N
             await session.start(Nested(), capture_run=True)
             await session.run(user_input="a")
         # What was set when the session began is there, what tools and hooks set is not.
-        assert inside == [(None, None, "call")] * 4
+        assert inside == [(None, "call")] * 4
 
     run_virtual(main())
 

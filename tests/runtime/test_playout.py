@@ -12,7 +12,8 @@ import pytest
 
 from antiphon import Agent, AgentSession, AudioFrame
 from antiphon.runtime.feed import TextFeed
-from antiphon.runtime.synthesis import MAX_AHEAD, speak
+from antiphon.runtime.sound import MAX_AHEAD
+from antiphon.runtime.synthesis import speak
 from antiphon.testing import FakeLLM, FakeMicrophone, FakeSpeaker, FakeSTT, FakeTTS, FakeVAD, now, run_virtual, speech
 
 SENTENCE = "This is a sentence of some length."

@@ -118,16 +118,25 @@ class First(Agent):
         raise ToolError("no")
 
 
-async def call(rng: random.Random) -> None:
+def model(rng: random.Random, *, wordless: float = 0.2) -> FakeLLM:
+    """One that says anything, calls whatever tools there are, and fails now and then.
+
+    `wordless`: the share of its answers that have no text.
+    """
+
     def script(request: ChatRequest) -> Reply | Fail:
         names = [tool.id for tool in request.tools if tool.id not in ("get_running_tasks", "cancel_task")]
-        text = sentence(rng, 25) if rng.random() < 0.8 else ""
+        text = "" if rng.random() < wordless else sentence(rng, 25)
         if rng.random() < 0.03:
             return Fail(ProviderError("no luck"), text=text)
         count = rng.choice([1, 1, 1, 2, 3]) if names and rng.random() < 0.55 else 0
         return Reply(text, [(rng.choice(names), {"n": rng.randint(1, 2)}) for _ in range(count)])
 
-    llm = FakeLLM(script, tokens_per_second=rng.choice([20, 100]))
+    return FakeLLM(script, tokens_per_second=rng.choice([20, 100]))
+
+
+async def call(rng: random.Random) -> None:
+    llm = model(rng)
     microphone, speaker = FakeMicrophone(), FakeSpeaker()
     by_voice = rng.random() < 0.7
     utterances = [rng.choice(["", sentence(rng, 6), sentence(rng, 6), "yeah"]) for _ in range(50)]
@@ -150,8 +159,7 @@ async def call(rng: random.Random) -> None:
         await act(rng, session, microphone if by_voice else None)
         await asyncio.sleep(rng.choice([0, 0.05, 0.5, 2, 5]))
     if rng.random() < 0.7:
-        async with asyncio.timeout(1800):
-            await session.wait_for_idle()
+        await come_to_rest(rng, session)
     began = now()
     if rng.random() < 0.3:
         session.shutdown()
@@ -165,6 +173,20 @@ async def call(rng: random.Random) -> None:
     assert len({item.id for item in session.history.items}) == len(session.history.items)
     microphone.end()
     assert speaker.queued == 0
+
+
+async def come_to_rest(rng: random.Random, session: AgentSession[Any]) -> None:
+    """Until nothing is left to do. Where the agent asked something, the caller answers."""
+    for _ in range(60):
+        try:
+            async with asyncio.timeout(60):
+                await session.wait_for_idle()
+        except TimeoutError:
+            session.submit_user_turn(sentence(rng, 6))
+        else:
+            return
+    await session.aclose()  # what it holds must not stay, whatever is wrong with it
+    raise AssertionError("the session did not come to rest within an hour")
 
 
 async def act(rng: random.Random, session: AgentSession[Any], microphone: FakeMicrophone | None) -> None:

@@ -13,8 +13,8 @@ import pytest
 
 from antiphon import Agent, AgentSession, AsyncRunContext, AsyncToolset, EndCallTool, RunContext, get_job_context
 from antiphon.protocols import ModelKind
+from antiphon.server.entrypoint import AgentServer
 from antiphon.server.room import Room
-from antiphon.server.server import AgentServer
 from antiphon.testing import FakeLLM, Reply, run_virtual, transcript
 from antiphon.tools.toolset import Toolset
 from tests.seeds.documents import lines_of, page, run

@@ -14,7 +14,9 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from antiphon import Agent, AgentConfigUpdate, AgentSession, ChatContext, RunContext, function_tool
+from antiphon.runtime.instructions import RESULTS_ARE_DATA
 from antiphon.testing import FakeLLM, FakeTTS, Reply, run_virtual, transcript
+from antiphon_standin import StandInLLM
 from tests.calls import VoiceCall, converse, outputs
 from tests.seeds.documents import run
 
@@ -78,18 +80,6 @@ def test_an_agent_and_a_result_are_told_by_the_old_agent_before_the_handoff() ->
     run_virtual(main())
 
 
-class TunableTTS(FakeTTS):
-    """A voice that can be told how to speak."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.directives: list[str] = []
-
-    def update_options(self, *, instructions: str) -> None:
-        """Take a directive."""
-        self.directives.append(instructions)
-
-
 EMOTION = {"voice_instructions": "warm and calm", "response": "All is well, do not worry."}
 
 
@@ -117,7 +107,7 @@ def test_structured_output_speaks_the_response_and_applies_the_directive() -> No
             ResponseEmotion=types.ResponseEmotion,
             process_structured_output=types.process_structured_output,
         )
-        llm, voice = FakeLLM([json.dumps(EMOTION)]), TunableTTS()
+        llm, voice = FakeLLM([json.dumps(EMOTION)]), FakeTTS()
         async with VoiceCall(llm, ["is everything all right"], tts=voice) as call:
             await call.begin(block.Emotional(instructions="You console."))
             await call.microphone.speak(1.0)
@@ -125,9 +115,29 @@ def test_structured_output_speaks_the_response_and_applies_the_directive() -> No
             await call.session.wait_for_idle()
             message = call.session.history.messages()[-1]
         assert llm.requests[0].response_format is types.ResponseEmotion
-        assert voice.directives == ["warm and calm"]
+        assert voice.options == {"instructions": "warm and calm"}
         assert message.text_content == "All is well, do not worry."
         assert json.loads(message.extra["raw"]) == EMOTION
+
+    run_virtual(main())
+
+
+def test_structured_output_is_heard_without_a_key() -> None:
+    async def main() -> None:
+        types = await run("ResponseEmotion")
+        block = await run(
+            "llm_node and tts_node",
+            ResponseEmotion=types.ResponseEmotion,
+            process_structured_output=types.process_structured_output,
+        )
+        async with VoiceCall(StandInLLM(), ["hello there"], tts=FakeTTS()) as call:
+            await call.begin(block.Emotional(instructions="You console."))
+            await call.microphone.speak(1.0)
+            await asyncio.sleep(5.0)
+            await call.session.wait_for_idle()
+            message = call.session.history.messages()[-1]
+            assert call.speaker.sounds
+        assert message.text_content == json.loads(message.extra["raw"])["response"] != ""
 
     run_virtual(main())
 
@@ -407,7 +417,7 @@ def test_changes_of_tools_and_instructions_are_recorded_and_shown_to_the_model()
                 (c.instructions, c.tools_added, c.tools_removed) for c in wanted
             ]
             await session.run(user_input="Hello?")
-        assert llm.histories[1][0] == "system: You are now a support agent."
+        assert llm.histories[1][0] == f"system: You are now a support agent.\n\n{RESULTS_ARE_DATA}"
         assert "new_tool_a" in " ".join(line for line in llm.histories[1] if line.startswith("note"))
 
     run_virtual(main())

@@ -10,6 +10,7 @@ import pytest
 
 from antiphon import Agent, AgentSession, FunctionTool, function_tool
 from antiphon.inference import LLM
+from antiphon.runtime.instructions import RESULTS_ARE_DATA
 from antiphon.testing import FakeLLM, Reply, now, run_virtual, transcript
 from tests.calls import VoiceCall, converse, outputs
 from tests.seeds.documents import ImportLines, run
@@ -219,7 +220,7 @@ def test_a_verified_caller_gets_tools_and_instructions_within_the_turn(known: bo
                 "lookup_my_reservations",
                 "cancel_my_reservation",
             ]
-            assert llm.histories[1][0] == "system: You are a host. The user is verified as Ada."
+            assert llm.histories[1][0] == f"system: You are a host. The user is verified as Ada.\n\n{RESULTS_ARE_DATA}"
         else:
             assert outputs(session) == ["No account found with that email."]
             assert [t.id for t in llm.requests[1].tools] == ["verify_user"]

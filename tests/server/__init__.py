@@ -1,0 +1,1 @@
+"""Agent files, entrypoints, and who is let in."""

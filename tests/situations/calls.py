@@ -32,7 +32,7 @@ def model(script: Script = ()) -> FakeLLM:
 
 def calling(llm: LLM, **options: Any) -> SimulatedCall:
     """A call whose model is asked when a turn is over and not before, so that what it takes adds up."""
-    options.setdefault("preemptive_generation", False)
+    options.setdefault("turn_handling", {"preemptive_generation": {"enabled": False}})
     return SimulatedCall(llm, **options)
 
 

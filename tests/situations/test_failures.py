@@ -109,8 +109,21 @@ def test_the_next_model_answers_when_one_fails(turn: Turn) -> None:
 # -- the voice
 
 
-@pytest.mark.parametrize("kind", ["dies", "stalls"])
-@pytest.mark.parametrize("after", [0.0, 1.0])
+def test_an_answer_whose_voice_dies_before_the_first_sound_is_said_once_more() -> None:
+    async def main() -> None:
+        voice = BrokenTTS("dies", 0.0)
+        async with calling(model(["There are two tables free tonight."]), tts=voice) as call:
+            await call.start(Agent())
+            await call.caller.says("find me a table")
+            await call.settled()
+        assert voice.broke_at is not None
+        assert said(call.session)[1:] == ["There are two tables free tonight."]
+        measured(ROW, "the TTS dies, to the answer", longest_silence(call, voice.broke_at), at_most=2.0)
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize(("after", "kind"), [(0.0, "stalls"), (1.0, "dies"), (1.0, "stalls")])
 def test_a_voice_that_fails_is_followed_by_a_spoken_apology(kind: Literal["dies", "stalls"], after: float) -> None:
     async def main() -> None:
         voice = BrokenTTS(kind, after)

@@ -174,7 +174,7 @@ async def answered(*, preemptive: bool) -> tuple[SimulatedCall, Any, list[float]
         return "two"
 
     llm = model([Reply("I am looking.", [("look", {})], ttft=0.3), "Two tables are free."])
-    async with SimulatedCall(llm, preemptive_generation=preemptive) as call:
+    async with SimulatedCall(llm, turn_handling={"preemptive_generation": {"enabled": preemptive}}) as call:
         await call.start(Agent(tools=[look]))
         asked = await call.caller.says("find me a table")
         await call.settled()
@@ -201,7 +201,7 @@ def test_a_reply_made_ahead_is_heard_sooner_and_its_tools_wait_for_the_end_of_th
 def test_a_reply_made_ahead_leaves_no_trace_when_the_caller_goes_on() -> None:
     async def main() -> None:
         llm = model(lambda request: f"For {count_words(request)} words.")
-        async with SimulatedCall(llm, preemptive_generation=True) as call:
+        async with SimulatedCall(llm, turn_handling={"preemptive_generation": {"enabled": True}}) as call:
             await call.start(Agent())
             asked = await call.caller.says("I need a table", 0.5, "for two")
             await call.settled()

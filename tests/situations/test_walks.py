@@ -18,6 +18,8 @@ CALLS = int(os.environ.get("ANTIPHON_WALKS", "150"))
 FEW = 60
 """Calls for which more than one process is not worth while."""
 
+pytestmark = pytest.mark.timeout(max(120, CALLS))  # whichever test comes first waits for all calls
+
 ROW = f"random walks, {CALLS} calls"
 REACHED = (
     "barge-ins",

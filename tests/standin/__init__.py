@@ -1,0 +1,1 @@
+"""The dialogue engine that stands in for a language model."""

@@ -13,8 +13,8 @@ from typing import Any
 from antiphon.chat import INSTRUCTIONS_ID, ChatContext, FunctionCall, FunctionCallOutput
 from antiphon.llm import CollectedResponse
 from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice
-from antiphon.providers.standin import StandInLLM
 from antiphon.tools.function import FunctionTool, ToolError
+from antiphon_standin import StandInLLM
 
 SATURDAY = dt.datetime(2026, 11, 21, 12, 0)
 """The day on which all test conversations take place: the Tuesday after it is November 24."""

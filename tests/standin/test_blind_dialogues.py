@@ -110,7 +110,7 @@ async def hold(domain: Domain, dialogue: Dialogue) -> Score:
     from antiphon import AgentSession
     from antiphon.chat import ChatMessage, FunctionCall
     from antiphon.events import ErrorEvent
-    from antiphon.providers.standin import StandInLLM
+    from antiphon_standin import StandInLLM
 
     from .agents import ParcelAgent, ReservationAgent, gym_agent
 

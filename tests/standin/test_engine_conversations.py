@@ -10,10 +10,9 @@ import pytest
 from pydantic import BaseModel, Field
 
 from antiphon.chat import NOTE_ID, REPLY_INSTRUCTIONS_ID, FunctionCall, FunctionCallOutput, new_id
-from antiphon.errors import ProviderError
-from antiphon.providers.standin import StandInLLM, speak
-from antiphon.providers.standin.slots import view
 from antiphon.tools.function import function_tool
+from antiphon_standin import StandInLLM, speak
+from antiphon_standin.slots import view
 from tests.standin.engine_agents import AGENTS, cabs, library, receptionist, restaurant, store, studio, taxi
 from tests.standin.engine_dialogues import DIALOGUES, Dialogue
 from tests.standin.engine_talk import Talk
@@ -217,22 +216,12 @@ def test_it_says_that_it_is_no_language_model() -> None:
     assert "not* a language model" in (StandInLLM.__doc__ or "")
 
 
-def test_structured_output_is_refused() -> None:
-    import asyncio
-
-    async def ask() -> None:
-        await StandInLLM().chat(chat_ctx=receptionist().ctx, response_format=dict).collect()
-
-    with pytest.raises(ProviderError, match="response_format"):
-        asyncio.run(ask())
-
-
 def test_no_trade_is_written_into_the_engine() -> None:
     from importlib.resources import files
 
     words = "dental dentist appointment reservation restaurant gym yoga parcel taxi pizza patient dinner lunch pharmacy"
     pattern = re.compile(rf"\b(?:{'|'.join(words.split())})s?\b|party.size", re.I)
-    package = files("antiphon.providers.standin")
+    package = files("antiphon_standin")
     texts = {f.name: f.read_text() for f in package.iterdir() if f.name.endswith((".py", ".json"))}
     assert {name: pattern.findall(text) for name, text in texts.items() if pattern.search(text)} == {}
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from antiphon import Agent, AgentSession, RunContext, function_tool
 from antiphon.chat import ChatMessage
-from antiphon.providers.standin import StandInLLM
 from antiphon.testing import SimulatedCall, run_virtual, wait_until
+from antiphon_standin import StandInLLM
 
 NOON = dt.datetime(2026, 11, 21, 12, 0)
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from antiphon.providers.standin.moments import Clock, Day
-from antiphon.providers.standin.people import PersonName
-from antiphon.providers.standin.results import speakable
-from antiphon.providers.standin.understand import Intent, Kind, understand
+from antiphon_standin.moments import Clock, Day
+from antiphon_standin.people import PersonName
+from antiphon_standin.results import speakable
+from antiphon_standin.understand import Intent, Kind, understand
 
 TODAY = dt.date(2026, 11, 21)  # a Saturday
 

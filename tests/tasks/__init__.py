@@ -1,0 +1,1 @@
+"""The ready tasks, and spoken forms of values."""

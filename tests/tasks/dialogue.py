@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeAlias
 from antiphon import Agent, AgentSession, ToolError
 from antiphon.chat import ChatMessage
 from antiphon.llm import LLM, ChatRequest
-from antiphon.providers.standin import StandInLLM
 from antiphon.tasks import CaptureTask
 from antiphon.testing import FakeLLM, Reply, transcript
+from antiphon_standin import StandInLLM
 
 NOON = dt.datetime(2026, 11, 21, 12, 0)
 

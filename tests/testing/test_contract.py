@@ -50,7 +50,7 @@ class ScriptedLLM(LLM):
     def __init__(self, *chunks: ChatChunk) -> None:
         self.chunks = chunks
 
-    async def _generate(self, request: ChatRequest) -> AsyncGenerator[ChatChunk, None]:
+    async def generate(self, request: ChatRequest) -> AsyncGenerator[ChatChunk, None]:
         await asyncio.sleep(0.1)
         for chunk in self.chunks:
             yield chunk
@@ -76,9 +76,9 @@ def test_a_model_with_broken_chunks_is_caught(chunks: Sequence[ChatChunk], compl
 
 
 class StubbornLLM(FakeLLM):
-    async def _generate(self, request: ChatRequest) -> AsyncGenerator[ChatChunk, None]:
+    async def generate(self, request: ChatRequest) -> AsyncGenerator[ChatChunk, None]:
         try:
-            async for chunk in super()._generate(request):
+            async for chunk in super().generate(request):
                 yield chunk
         except asyncio.CancelledError:
             yield TEXT

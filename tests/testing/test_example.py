@@ -54,7 +54,9 @@ def test_a_typed_turn_books_once_and_answers_from_the_result() -> None:
             "output book: Booked for Tuesday",
             "assistant: Your table is booked.",
         ]
-        assert llm.histories[1] == ["system: You book tables.", *transcript(session.history)[:-1]]
+        instructions, *items = llm.histories[1]
+        assert instructions.startswith("system: You book tables.")
+        assert items == transcript(session.history)[:-1]
         assert llm.remaining == 0
 
     run_virtual(call())

@@ -1,0 +1,1 @@
+"""Our own tools: background work, ending a call, fillers, questions."""

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from antiphon import Agent, AgentSession, CloseEvent, EndCallTool, FunctionTool
+from antiphon.server.entrypoint import AgentServer
 from antiphon.server.room import Room
-from antiphon.server.server import AgentServer
 from antiphon.testing import (
     FakeLLM,
     FakeMicrophone,

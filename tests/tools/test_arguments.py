@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from antiphon.tools.arguments import BadArguments, parse_arguments
 from antiphon.tools.function import ToolError, function_tool
 
 
@@ -296,6 +297,32 @@ def test_what_is_no_number_is_refused(number: str) -> None:
     async def pay(amount: float) -> None: ...
 
     assert complaint(pay, f'{{"amount": {number}}}').startswith("`amount`: expected a finite number, got ")
+
+
+@pytest.mark.parametrize("text", ['{"name": "\\ud55c\\uae00"}', '{"name": "\\ud83d\\udc4d"}'])
+def test_escapes_that_stand_for_letters_stay_as_the_model_wrote_them(text: str) -> None:
+    assert parse_arguments(text).text == text
+
+
+@pytest.mark.parametrize(
+    "text", ['{"name": "\\ud83d"}', '{"name": "a\udfff"}', '{"\\uDFFF": 1}', '{"n": NaN}', '{"n": [-1e999]}']
+)
+def test_what_the_history_keeps_of_arguments_is_json_that_can_be_sent(text: str) -> None:
+    given = parse_arguments(text)
+
+    assert json.loads(given.text.encode(), parse_constant=pytest.fail) == given.arguments
+    json.dumps(given.arguments, allow_nan=False)
+
+
+def test_nesting_that_nobody_follows_is_refused() -> None:
+    with pytest.raises(BadArguments, match="nested too deep"):
+        parse_arguments('{"a": ' + "[" * 500 + "]" * 500 + "}")
+
+
+@pytest.mark.parametrize("given", [5, [1], float("nan"), b"{}"])
+def test_arguments_that_are_no_text_are_refused(given: Any) -> None:
+    with pytest.raises(BadArguments, match="expected a JSON object"):
+        parse_arguments(given)
 
 
 def test_defaults_of_the_signature_stay_with_the_function() -> None:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict, Un
 import pytest
 from pydantic import BaseModel, Field
 
+from antiphon.tools import schema
 from antiphon.tools.function import function_tool
 
 
@@ -369,6 +370,35 @@ def test_functions_that_agree_in_their_parameters_share_the_work() -> None:
     assert make(1).spec.parameters is make(1).spec.parameters
     defaults = [make(default).spec.parameters["properties"]["times"]["default"] for default in (1, True, 1.0, [1])]
     assert [json.dumps(default) for default in defaults] == ["1", "true", "1.0", "[1]"]
+
+
+def test_a_field_that_is_written_anew_for_each_call_is_the_same_while_it_says_the_same() -> None:
+    def make(description: str, least: float = 1) -> Any:
+        times = Annotated[int, Field(description=description, ge=least, examples=[1])] | None
+
+        async def set_value(times: times) -> None: ...
+
+        return function_tool(set_value).spec.parameters
+
+    assert make("How often.") is make("How often.")
+    assert make("How often.") is not make("How long.")
+    assert make("How often.") is not make("How often.", 2)
+    assert make("How often.") is not make("How often.", 1.0)
+
+
+def test_validators_that_were_not_asked_for_longest_are_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema, "_shared", {})
+
+    def make(default: int) -> Any:
+        async def set_value(value: int = default) -> None: ...
+
+        return function_tool(set_value).spec.parameters
+
+    first = make(-1)
+    for default in range(2 * schema._SHARED_LIMIT):
+        make(default)
+        assert make(-1) is first
+    assert len(schema._shared) == schema._SHARED_LIMIT
 
 
 def test_duplicates_to_be_confirmed_add_a_boolean() -> None:

@@ -28,6 +28,10 @@ def found(specs: Sequence[ToolSpec], query: str, limit: int = 5) -> list[str]:
     return [specs[place].name for place in ToolIndex(specs).search(query, limit)]
 
 
+def test_a_word_without_end_is_cut_before_its_stem_is_looked_for() -> None:
+    assert words("book " + "a" * 300_000)[1:] == ["a" * 60]
+
+
 @function_tool(effect="writes", timeout=7)
 async def cancel_booking(booking_id: int) -> str:
     """Cancel a hotel booking."""

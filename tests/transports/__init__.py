@@ -1,0 +1,1 @@
+"""Lines: WebRTC between network namespaces, WebSocket, terminal, files."""

@@ -19,13 +19,13 @@ from antiphon.errors import AntiphonError, UsageError
 from antiphon.server.room import Room
 from antiphon.testing import FakeLLM, FakeSTT, FakeTTS, FakeVAD, check_output, now, run_virtual, speech, wait_until
 from antiphon.transports import terminal
+from antiphon.transports.switched import SwitchedInput
 from antiphon.transports.terminal import (
     Decimator,
     DeviceSettings,
     Playback,
     Recorded,
     SoundDevice,
-    SwitchedInput,
     TerminalAudio,
     choose_devices,
     list_devices,
@@ -184,7 +184,7 @@ def test_a_microphone_that_is_switched_off_is_silent_and_keeps_its_pace() -> Non
             devices[0].say(np.full(48_000, 0.5, np.float32))
             await asyncio.sleep(0.5)
             assert len(frames) >= 24 and not any(any(frame.data) for frame in frames)
-            microphone.off = False
+            microphone.switch_on()
             await asyncio.sleep(0.1)
             assert any(frames[-1].data)
 

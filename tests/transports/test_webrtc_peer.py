@@ -151,6 +151,11 @@ def test_what_is_not_sdp_is_refused_with_the_remedy(text: str) -> None:
     assert "Send the offer as the browser made it" in message or "Add one audio track" in message
 
 
+def test_parameters_of_a_codec_that_is_not_named_are_refused_in_words() -> None:
+    with pytest.raises(UsageError, match="expected SDP as a browser makes it"):
+        check_offer("v=0\r\nm=audio 9 UDP/TLS/RTP/SAVPF 111\r\na=fmtp:111 minptime=10\r\n")
+
+
 def test_an_offer_without_audio_is_refused_and_says_what_it_has(offer: str) -> None:
     head = offer[: offer.index("m=audio")]
     assert "expected exactly one audio section, got none" in refusal(head)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon.adapters.shelf import Key, Shelf, Speech
+from antiphon.errors import as_exception, pass_on
 from antiphon.streams import closing
 from antiphon.text import SentenceSplitter, words
 from antiphon.tts import TTS, SynthesizedAudio
@@ -74,6 +75,10 @@ class CachedTTS(TTS):
     def label(self) -> str:
         return self._tts.label
 
+    def update_options(self, **options: Any) -> None:
+        """Have the voice speak differently, as far as it can. What it said before is kept apart."""
+        self._tts.update_options(**options)
+
     # -- ahead of time
 
     async def prewarm(self, texts: Sequence[str] = ()) -> None:
@@ -84,7 +89,8 @@ class CachedTTS(TTS):
         await self._tts.prewarm()
         try:
             await self.prepare([*self._texts, *texts])
-        except Exception:
+        except BaseException as error:
+            pass_on(error)
             _logger.exception("%s: not everything was prepared", self.label)
 
     async def prepare(self, texts: Sequence[str]) -> None:
@@ -290,6 +296,9 @@ class _Making:
                     self._tell()
             if self._pieces or not words(text):
                 self.speech = Speech(self._pieces)
+        except BaseException as error:
+            pass_on(error)
+            raise as_exception(error) from error  # a task that raises anything else may end the process
         finally:
             self._on_over(self)
             self._tell()

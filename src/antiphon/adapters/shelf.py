@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from antiphon import private
 from antiphon.audio import AudioFrame
 from antiphon.errors import UsageError
 from antiphon.tts import SynthesizedAudio, WordTiming
@@ -143,7 +144,7 @@ def _write(directory: Path, key: Key, speech: Speech, max_bytes: int) -> None:
         ],
         "sha256": hashlib.sha256(samples).hexdigest(),
     }
-    directory.mkdir(parents=True, exist_ok=True)
+    private.make_folder(directory)
     with tempfile.NamedTemporaryFile(dir=directory, suffix=".part", delete=False) as file:
         try:
             file.write(json.dumps(head).encode() + b"\n" + samples)

@@ -23,7 +23,7 @@ import math
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from antiphon.audio import AudioFrame, Resampler
 from antiphon.stt import STT, SpeechEvent, STTStream
@@ -145,6 +145,11 @@ class StreamAdapter(STT):
         self._recognizer = recognizer
         self._options = options or StreamOptions()
         self._watch = watch
+
+    def update_options(self, **options: Any) -> None:
+        """Have the recogniser work differently, as far as it can."""
+        update = getattr(self._recognizer, "update_options", super().update_options)
+        update(**options)
 
     def stream(self) -> STTStream:
         return UtteranceStream(self._recognizer, self._options, self._watch)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from antiphon.audio import AudioFrame
 from antiphon.background_audio.clips import BuiltinAudioClip, render
-from antiphon.errors import UsageError
+from antiphon.errors import UsageError, pass_on
 from antiphon.events import (
     AgentStateChangedEvent,
     ToolAdoptedEvent,
@@ -258,7 +258,8 @@ class BackgroundAudioPlayer:
                 await sound.wait()
             finally:
                 mixer.stop(sound)
-        except Exception:
+        except BaseException as error:
+            pass_on(error)
             logger.exception("a background sound cannot be played")
         finally:
             handle.finish()
@@ -316,7 +317,8 @@ async def _feed(stream: Stream, frames: AsyncIterator[AudioFrame]) -> None:
             async for frame in frames:
                 stream.feed(frame)
                 await stream.room()
-        except Exception:
+        except BaseException as error:
+            pass_on(error)
             logger.exception("a background sound ended: the iterator of its frames raised")
         finally:
             stream.end()

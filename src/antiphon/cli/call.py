@@ -7,33 +7,30 @@ arguments nor exit codes: those are `main.py`'s. What makes a call impossible is
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from antiphon.audio import AudioFrame
-from antiphon.cli.agent_file import describe, line_in_agent_file
-from antiphon.cli.background import BackgroundWork
-from antiphon.cli.call_log import CallLog, CallReport, Turn
-from antiphon.cli.ends import DEFAULT_WAIT, first_end
-from antiphon.cli.journal import Journal
-from antiphon.cli.models import ModelChoice
-from antiphon.cli.report import Sound, answers, write_report
+from antiphon.calls.ends import DEFAULT_WAIT, BackgroundWork, first_end
+from antiphon.calls.models import ModelChoice
+from antiphon.calls.record import CallRecord, CallReport, Turn
+from antiphon.calls.report import Answer, Sound, answers, delays, write_report
+from antiphon.calls.start import describe_models, raise_error, start_session
 from antiphon.cli.screen import Screen
 from antiphon.errors import AgentFileError, AntiphonError
-from antiphon.protocols import ModelKind
+from antiphon.replay import JournalWriter
+from antiphon.server.entrypoint import AgentServer
 from antiphon.server.job import JobContext
 from antiphon.server.room import Room
-from antiphon.server.server import AgentServer
 from antiphon.session import AgentSession
 from antiphon.transports.recorder import RecordingOutput, StereoRecorder
 from antiphon.transports.wav import RecordedCaller
 
 CALL_LIMIT = 1800.0
 """Seconds after which a call from the command line ends, whatever happens."""
-START_LIMIT = 60.0
-"""Seconds in which an entrypoint must have started its session."""
 TURN_LIMIT = 120.0
 """Seconds in which a typed turn must be answered."""
 
@@ -48,21 +45,34 @@ class Call:
     recorder: StereoRecorder | None = None
     caller: RecordedCaller | None = None
     output: RecordingOutput | None = None
-    journal: Journal | None = None
+    journal: JournalWriter | None = None
     interrupted: bool = False
     """It ended because the task that made it was cancelled: keep what there is, and then end that task."""
 
-    def save(self, *, title: str, recording: Path | None, page: Path | None, journal: Path | None = None) -> None:
-        """Write the stereo recording, the page, the journal. Raises `AntiphonError` if a file cannot be written."""
-        try:
-            if recording is not None and self.recorder is not None:
-                self.recorder.save(recording)
-            if page is not None:
-                write_report(page, self.report, title=title, models=self.models, sound=self._sound(recording))
-            if journal is not None and self.journal is not None:
-                self.journal.save(journal, title)
-        except OSError as error:
-            raise AntiphonError(f"cannot write {error.filename}: {error.strerror}. Choose another path.") from error
+    def save(self, *, title: str, recording: Path | None, page: Path | None) -> None:
+        """Write the stereo recording, the page, the end of the journal, each whatever becomes of the others.
+
+        Raises `AntiphonError`, which says which could not be written and why, once all others are.
+        """
+        failures: list[str] = []
+
+        def write(path: Path, how: Callable[[], None]) -> Path | None:
+            try:
+                how()
+            except OSError as error:
+                failures.append(f"{error.filename or path}: {error.strerror or error}")
+                return None
+            return path
+
+        if recording is not None and (recorder := self.recorder) is not None:
+            recording = write(recording, partial(recorder.save, recording))
+        if page is not None:
+            sound = self._sound(recording)
+            write(page, partial(write_report, page, self.report, title=title, models=self.models, sound=sound))
+        if self.journal is not None:
+            write(self.journal.path, self.journal.close)
+        if failures:
+            raise AntiphonError(f"cannot write {', '.join(failures)}. Choose another path.")
 
     def _sound(self, recording: Path | None) -> Sound | None:
         if self.recorder is None or self.caller is None or self.output is None:
@@ -77,7 +87,7 @@ async def voice_call(
     barge_in: Mapping[int, float],
     models: ModelChoice,
     screen: Screen,
-    journal: Journal | None = None,
+    journal: JournalWriter | None = None,
     wait: float = DEFAULT_WAIT,
 ) -> Call:
     """Play recorded turns to the agent, in real time, until the caller hangs up or the agent ends the call.
@@ -88,7 +98,8 @@ async def voice_call(
     recorder = StereoRecorder()
     output = RecordingOutput(recorder)
     sessions: list[AgentSession[Any]] = []
-    work = BackgroundWork(wait)
+    record = CallRecord(recorder.now)
+    work = BackgroundWork(record, wait)
     caller = RecordedCaller(
         turns,
         recorder,
@@ -99,22 +110,18 @@ async def voice_call(
     )
 
     def on_turn(turn: Turn) -> None:
-        if turn.role == "assistant":
-            for answer in answers(recorder, caller.spoken):
-                if answer is not None and turn.started - 0.5 <= answer.answered <= turn.ended:
-                    turn.latency_ms = round(1000 * answer.delay, 1)
+        _find_latency(turn, answers(recorder, caller.spoken))
         screen.turn(turn)
 
     interrupted = False
-    log = CallLog(recorder.now, on_turn=on_turn, on_tool=screen.tool, on_interim=screen.interim, on_reply=screen.reply)
+    screen.follow(record, on_turn)
+    record.on("interim", screen.interim)
+    record.on("reply", screen.reply)
     room = Room(audio_input=caller, audio_output=output)
     screen.interim("Loading models ...")
     async with server.job(room, models=models) as job:
         job.on_session(sessions.append)
-        if journal is not None:
-            job.on_session(journal.listen)
-        job.on_session(log.listen)
-        job.on_session(work.listen)
+        _keep_record(job, record, journal)
         session = await start_session(job)
         if not caller.started:
             raise AgentFileError(
@@ -130,8 +137,7 @@ async def voice_call(
         _tell_given_up(work, screen)
         raise_error(job)
         duration = recorder.now()
-    delays = [a.delay if a is not None else None for a in answers(recorder, caller.spoken)]
-    report = log.report(duration, delays)
+    report = record.report(duration, delays(recorder, caller.spoken))
     screen.summary(report)
     return Call(report, ran_with, recorder, caller, output, journal, interrupted)
 
@@ -142,7 +148,7 @@ async def text_call(
     *,
     models: ModelChoice,
     screen: Screen,
-    journal: Journal | None = None,
+    journal: JournalWriter | None = None,
     wait: float = DEFAULT_WAIT,
 ) -> Call:
     """Type turns to the agent, each when the one before was answered.
@@ -152,13 +158,12 @@ async def text_call(
     loop = asyncio.get_running_loop()
     began = loop.time()
     interrupted = False
-    log = CallLog(lambda: loop.time() - began, on_turn=screen.turn, on_tool=screen.tool, on_reply=screen.reply)
-    work = BackgroundWork(wait)
+    record = CallRecord(lambda: loop.time() - began)
+    screen.follow(record, screen.turn)
+    record.on("reply", screen.reply)
+    work = BackgroundWork(record, wait)
     async with server.job(Room(), models=models) as job:
-        job.on_session(log.listen)
-        job.on_session(work.listen)
-        if journal is not None:
-            job.on_session(journal.listen)
+        _keep_record(job, record, journal)
         session = await start_session(job)
         ran_with = describe_models(session, "llm")
         try:
@@ -173,9 +178,21 @@ async def text_call(
             screen.interrupted()
         _tell_given_up(work, screen)
         raise_error(job)
-    report = log.report(loop.time() - began)
+    report = record.report(loop.time() - began)
     screen.summary(report)
     return Call(report, ran_with, journal=journal, interrupted=interrupted)
+
+
+def _find_latency(turn: Turn, found: Sequence[Answer | None]) -> None:
+    for answer in found if turn.role == "assistant" else ():
+        if answer is not None and turn.started - 0.5 <= answer.answered <= turn.ended:
+            turn.answers(answer.delay)
+
+
+def _keep_record(job: JobContext, record: CallRecord, journal: JournalWriter | None) -> None:
+    job.on_session(record.listen)
+    if journal is not None:
+        job.on_session(journal.listen)
 
 
 def _tell_given_up(work: BackgroundWork, screen: Screen) -> None:
@@ -195,31 +212,3 @@ async def say(session: AgentSession[Any], text: str) -> None:
         raise AntiphonError(
             f"no answer to {text!r} within {TURN_LIMIT:g} s. Look for a tool that never ends."
         ) from None
-
-
-def describe_models(session: AgentSession[Any], *kinds: ModelKind) -> str:
-    """What the agent in charge runs with, for example "openai.LLM, deepgram.STT, tts.HibariTTS"."""
-    models = [getattr(session.current_agent, kind) for kind in kinds]
-    return ", ".join(model.label for model in models if model is not None)
-
-
-async def start_session(job: JobContext) -> AgentSession[Any]:
-    """Wait until the entrypoint has started its session. Raises `AntiphonError` if it does not."""
-    try:
-        async with asyncio.timeout(START_LIMIT):
-            session = await job.wait_for_session()
-    except TimeoutError:
-        raise AgentFileError(f"the entrypoint started no session within {START_LIMIT:g} s.") from None
-    raise_error(job)
-    if session is None:
-        raise AgentFileError("the job ended before its session had started. Call shutdown() later.")
-    return session
-
-
-def raise_error(job: JobContext) -> None:
-    """Raise what the entrypoint raised, if it did, as an `AntiphonError` fit to be shown."""
-    error = job.error
-    if isinstance(error, AntiphonError):
-        raise error
-    if error is not None:
-        raise AgentFileError(f"{line_in_agent_file(error)}the entrypoint raised {describe(error)}") from error

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import sys
 import threading
 from collections.abc import AsyncIterator
 from typing import Any
 
-from antiphon.cli.call import describe_models, raise_error, say, start_session
-from antiphon.cli.call_log import CallLog, Turn
+from antiphon.calls.models import ModelChoice
+from antiphon.calls.record import CallRecord, Turn
+from antiphon.calls.start import describe_models, raise_error, start_session
+from antiphon.cli.call import say
 from antiphon.cli.keys import can_read_keys
-from antiphon.cli.models import ModelChoice
 from antiphon.cli.prompt import TypedChat
 from antiphon.cli.screen import Screen
+from antiphon.server.entrypoint import AgentServer
 from antiphon.server.room import Room
-from antiphon.server.server import AgentServer
+
+LONGEST_LINE = 8_000
+"""Characters of one turn from a pipe or a file; what is longer is several turns."""
 
 
 async def chat(server: AgentServer, *, models: ModelChoice, screen: Screen) -> None:
     """Talk to the agent until the input ends, Ctrl-D is pressed, or the agent ends the call."""
     loop = asyncio.get_running_loop()
     began = loop.time()
-    interactive = sys.stdin.isatty()
+    interactive = sys.stdin is not None and sys.stdin.isatty()
     keyboard = TypedChat(screen) if can_read_keys() and screen.console.is_terminal else None
 
     def on_turn(turn: Turn) -> None:
@@ -31,12 +36,13 @@ async def chat(server: AgentServer, *, models: ModelChoice, screen: Screen) -> N
         if turn.role == "assistant" or not interactive:
             screen.turn(turn)
 
-    log = CallLog(lambda: loop.time() - began, on_turn=on_turn, on_tool=screen.tool)
+    record = CallRecord(lambda: loop.time() - began)
+    screen.follow(record, on_turn)
     async with (
         keyboard.shown() if keyboard is not None else contextlib.nullcontext(),
         server.job(Room(), models=models) as job,
     ):
-        job.on_session(log.listen)
+        job.on_session(record.listen)
         session = await start_session(job)
         screen.notice(f"Running with {describe_models(session, 'llm')}. Ctrl-D ends the call.")
         await session.wait_for_idle()
@@ -59,6 +65,8 @@ async def typed_lines(prompt: str, ended: asyncio.Future[Any]) -> AsyncIterator[
     still waits for the terminal must not keep the program from ending.
     """
     loop = asyncio.get_running_loop()
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")  # a file may hold anything
     while not ended.done():
         if prompt:
             sys.stdout.write(prompt)
@@ -75,7 +83,10 @@ async def typed_lines(prompt: str, ended: asyncio.Future[Any]) -> AsyncIterator[
 
 
 def _read(loop: asyncio.AbstractEventLoop, line: asyncio.Future[str]) -> None:
-    text = sys.stdin.readline()
+    try:
+        text = sys.stdin.readline(LONGEST_LINE)
+    except (OSError, ValueError, AttributeError):  # the terminal is gone, or there never was an input
+        text = ""
 
     def deliver() -> None:
         if not line.done():

@@ -16,6 +16,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from antiphon.server.process import on_sudden_end
+
+_SHOW_CURSOR = b"\x1b[?25h"
+"""What is drawn below the transcript hides it."""
 LINE_LIMIT = 2000
 """Characters in a line; what is typed beyond is ignored."""
 
@@ -94,7 +98,7 @@ def can_read_keys() -> bool:
         import termios  # noqa: F401 - not on every system
     except ModuleNotFoundError:
         return False
-    return sys.stdin.isatty()
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 @contextlib.contextmanager
@@ -111,7 +115,10 @@ def typing(editor: LineEditor, on_typed: Callable[[Sequence[Typed]], None]) -> I
     decoder = codecs.getincrementaldecoder("utf-8")(errors="ignore")
 
     def read() -> None:
-        data = os.read(terminal, 4096)
+        try:
+            data = os.read(terminal, 4096)
+        except OSError:
+            data = b""
         if not data:  # the terminal has gone
             loop.remove_reader(terminal)
             on_typed([Key.END])
@@ -120,8 +127,18 @@ def typing(editor: LineEditor, on_typed: Callable[[Sequence[Typed]], None]) -> I
     before = termios.tcgetattr(terminal)
     tty.setcbreak(terminal, termios.TCSADRAIN)  # Ctrl-C still interrupts; what was typed before is kept
     loop.add_reader(terminal, read)
-    try:
-        yield
-    finally:
-        loop.remove_reader(terminal)
-        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+    def give_back() -> None:
+        with contextlib.suppress(termios.error):  # it has gone
+            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+    def give_back_now() -> None:
+        give_back()
+        os.write(terminal, _SHOW_CURSOR)
+
+    with on_sudden_end(give_back_now):
+        try:
+            yield
+        finally:
+            loop.remove_reader(terminal)
+            give_back()

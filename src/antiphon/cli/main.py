@@ -1,7 +1,7 @@
 """The command `antiphon`, and `python agent.py` for a file that ends with `server.run()`.
 
-Arguments come in, an exit code goes out: 0 for a call that went through, 130 for one that Ctrl-C ended, 2 for what the
-person who typed the command can mend, told in one line that ends with the remedy.
+Arguments come in, an exit code goes out: 0 for a call that went through, 130 for one that Ctrl-C ended (143: SIGTERM,
+129: SIGHUP), 2 for what the person who typed the command can mend, told in one line that ends with the remedy.
 """
 
 from __future__ import annotations
@@ -9,37 +9,43 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import json
 import logging
+import os
+import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeAlias
 
-from antiphon.cli.ends import DEFAULT_WAIT
+from antiphon.calls.ends import DEFAULT_WAIT
 from antiphon.errors import AgentFileError, AntiphonError, UsageError
 from antiphon.protocols import ModelKind
-from antiphon.server.server import AgentServer
+from antiphon.server.entrypoint import AgentServer
+from antiphon.server.process import run_to_its_end, told_by_signals
+from antiphon.visible import VisibleRecords, one_line, to_json
 
 if TYPE_CHECKING:
     from antiphon.cli.call import Call
 
+_Command: TypeAlias = Callable[[argparse.Namespace, "AgentServer | None"], Awaitable[None]]
 _KINDS: tuple[ModelKind, ...] = ("llm", "stt", "tts")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """The command `antiphon`. Leaves the program with an exit code."""
-    options = _parser("antiphon", with_file=True).parse_args(arguments)
-    raise SystemExit(_guarded(options, None))
+def main(arguments: Sequence[str] | None = None, *, server: AgentServer | None = None) -> Awaitable[int]:
+    """The command `antiphon`, or that of one server. Leaves the program with an exit code.
+
+    For a server inside a running event loop it returns an awaitable of that code instead.
+    """
+    if server is None:
+        raise SystemExit(_guarded(_parser("antiphon", with_file=True).parse_args(arguments), None))
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        raise SystemExit(_guarded(_server_options(), server)) from None
+    return _run_inside(server)
 
 
-def run_server(server: AgentServer) -> int:
-    """The command line of one server. Returns the exit code."""
-    return _guarded(_server_options(), server)
-
-
-async def run_server_async(server: AgentServer) -> int:
-    """The same, inside a running event loop."""
+async def _run_inside(server: AgentServer) -> int:
     try:
         return await _run(_server_options(), server)
     except AntiphonError as error:
@@ -96,7 +102,7 @@ def _parser(program: str, *, with_file: bool) -> argparse.ArgumentParser:
         "--json", action="store_true", help="print the call as JSON on standard output, all else elsewhere"
     )
     call.add_argument(
-        "--journal", type=Path, metavar="FILE", help="write all that happened, to be replayed: for a report of a defect"
+        "--journal", type=Path, metavar="FILE", help="write all that happens, to be replayed: for a report of a defect"
     )
     _add_files(call)
     if with_file:
@@ -152,13 +158,20 @@ def _add_sound(parser: argparse.ArgumentParser) -> None:
     )
 
 
+_TOKEN = (
+    "what a caller must know; by default ANTIPHON_TOKEN of the environment, which no list of processes shows, or a new"
+    " one, and none on this machine alone"
+)
+
+
 def _add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to serve at; 0.0.0.0 is all of this machine's")
     parser.add_argument("--port", type=_port, default=8080, help="0 is any that is free")
-    parser.add_argument("--token", help="what a caller must know; by default a new one, and none on this machine alone")
+    parser.add_argument("--token", metavar="TEXT", help=_TOKEN)
     parser.add_argument("--tls", action="store_true", help="serve https, with a certificate of its own making")
     parser.add_argument("--tls-cert", type=Path, metavar="PEM", help="serve https with this certificate")
     parser.add_argument("--tls-key", type=Path, metavar="PEM", help="the key of --tls-cert")
+    parser.add_argument("--no-reload", action="store_true", help="do not load the agent file anew when it is saved")
     parser.add_argument("--max-calls", type=_number, default=20, metavar="N", help="calls at the same time")
     parser.add_argument("--calls", type=Path, metavar="FOLDER", help="keep recordings and reports here")
 
@@ -207,36 +220,36 @@ def _number(text: str) -> int:
 def _guarded(options: argparse.Namespace, server: AgentServer | None) -> int:
     """Run a command; what the user can mend becomes one line."""
     try:
-        return asyncio.run(_run(options, server))
+        return run_to_its_end(_run(options, server))
     except AntiphonError as error:
         return _tell(error, debug=options.debug)
     except ModuleNotFoundError as error:
         missing = f"the package {error.name} is not installed. Install it with: pip install 'antiphon[cli,dev,local]'"
         return _tell(AntiphonError(missing), debug=options.debug)
-    except KeyboardInterrupt:
-        if sys.stderr.isatty():
-            print(file=sys.stderr)  # behind the "^C" that the terminal shows
+    except KeyboardInterrupt:  # before the command had begun, or after its end
         return 130
 
 
 def _tell(error: AntiphonError, *, debug: bool) -> int:
     if debug:
         logging.getLogger("antiphon").error("the command failed", exc_info=error)
-    print("antiphon: " + " ".join(str(error).split()), file=sys.stderr)
+    print("antiphon: " + one_line(" ".join(str(error).split())), file=sys.stderr)
     return 2
 
 
 async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
     _set_up_logging(debug=options.debug)
-    match options.command:
-        case "console":
-            await _console(options, server)
-        case "dev":
-            await _dev(options, server)
-        case "call":
-            await _call(options, server)
-        case _:
-            await _demo(options)
+    commands: Mapping[str, _Command] = {"console": _console, "dev": _dev, "call": _call, "demo": _demo}
+    with told_by_signals() as stopping:
+        try:
+            await commands[options.command](options, server)
+        except asyncio.CancelledError:
+            if stopping.by is None:  # whoever runs us has cancelled us
+                raise
+            if stopping.by == signal.SIGINT and sys.stderr.isatty():
+                print(file=sys.stderr)  # behind the "^C" that the terminal shows
+            # A server is there to be stopped; a call that was stopped is not over.
+            return 0 if options.command == "dev" else stopping.exit_code
     return 0
 
 
@@ -246,6 +259,7 @@ def _set_up_logging(*, debug: bool) -> None:
     # A tool that fails is spoken about in the call; its traceback is for --debug.
     if not debug:
         handler.addFilter(_without_traceback)
+    handler.addFilter(VisibleRecords())
     logger = logging.getLogger("antiphon")
     logger.handlers[:] = [handler]
     logger.setLevel(logging.DEBUG if debug else logging.WARNING)
@@ -258,13 +272,13 @@ def _without_traceback(record: logging.LogRecord) -> bool:
         if not str(error) or str(error) not in text:
             text = f"{text}: {type(error).__name__}: {error}"
         record.msg, record.args = text, ()
-    record.exc_info = None
+    record.exc_info = record.exc_text = None
     return True
 
 
 async def _console(options: argparse.Namespace, server: AgentServer | None) -> None:
+    from antiphon.calls.models import ModelChoice
     from antiphon.cli.console import chat
-    from antiphon.cli.models import ModelChoice
     from antiphon.cli.screen import Screen
 
     screen = Screen()
@@ -283,7 +297,7 @@ async def _console(options: argparse.Namespace, server: AgentServer | None) -> N
 
 
 async def _dev(options: argparse.Namespace, server: AgentServer | None) -> None:
-    from antiphon.cli.models import ModelChoice
+    from antiphon.calls.models import ModelChoice
     from antiphon.cli.screen import Screen
     from antiphon.console.access import Limits
     from antiphon.console.calls import Models
@@ -300,7 +314,7 @@ async def _dev(options: argparse.Namespace, server: AgentServer | None) -> None:
     place = Place(
         options.host,
         options.port,
-        token=options.token,
+        token=options.token or os.environ.get("ANTIPHON_TOKEN"),
         tls=options.tls,
         certificate=given_certificate(options.tls_cert, options.tls_key),
     )
@@ -321,47 +335,63 @@ async def _dev(options: argparse.Namespace, server: AgentServer | None) -> None:
         notice=screen.notice,
         limits=Limits(max_calls=options.max_calls),
         folder=options.calls,
+        reload=not options.no_reload,
     )
 
 
 async def _call(options: argparse.Namespace, server: AgentServer | None) -> None:
-    name = options.file.name if server is None else Path(sys.argv[0]).name
+    title = f"Call with {options.file.name if server is None else Path(sys.argv[0]).name}"
     # Tools and libraries that print must not spoil the JSON.
     aside = contextlib.redirect_stdout(sys.stderr) if options.json else contextlib.nullcontext()
     out: TextIO = sys.stdout
     with aside:
-        call, recording = await _make_call(options, server or _load(options.file, livekit=options.livekit), name)
-    if options.json:
-        json.dump(call.report.to_json(), out, ensure_ascii=False, indent=2)
-        out.write("\n")
-    else:
-        _tell_files(recording, options.report, options.journal)
-    _go_on_ending(call)
+        call = await _make_call(options, server or _load(options.file, livekit=options.livekit), title)
+
+    def tell() -> None:
+        if options.json:
+            out.write(to_json(call.report.to_json(), indent=2) + "\n")
+
+    _keep(call, options, title=title, tell=tell)
 
 
-async def _demo(options: argparse.Namespace) -> None:
+async def _demo(options: argparse.Namespace, _: AgentServer | None = None) -> None:
     from antiphon.cli.demo import BARGE_IN, demo_files
 
     file, recordings = demo_files()
-    options.caller, options.say, options.barge_in, options.json = recordings, None, [_barge_in(BARGE_IN)], False
-    options.journal, options.wait = None, DEFAULT_WAIT
-    call, recording = await _make_call(options, _load(file), file.name)
-    print(f"Stored     {json.dumps(call.report.userdata, ensure_ascii=False)}")
-    _tell_files(recording, options.report)
-    _go_on_ending(call)
+    turns = {"caller": recordings, "say": None, "barge_in": [_barge_in(BARGE_IN)], "wait": DEFAULT_WAIT}
+    options = argparse.Namespace(**vars(options), **turns, json=False, journal=None)
+    title = f"Call with {file.name}"
+    call = await _make_call(options, _load(file), title)
+    _keep(call, options, title=title, tell=lambda: print(f"Stored     {to_json(call.report.userdata)}"))
 
 
-def _go_on_ending(call: Call) -> None:
-    """What there is of a call that was interrupted is kept: now the interruption takes its course."""
+def _keep(call: Call, options: argparse.Namespace, *, title: str, tell: Callable[[], None]) -> None:
+    """Print what is asked for, then write the files: what fails does not keep the rest from being there."""
+    broken: OSError | None = None
+    try:
+        tell()
+        sys.stdout.flush()
+    except OSError as error:
+        broken = error
+    recording: Path | None = options.out
+    if recording is None and options.report is not None and call.recorder is not None:
+        recording = options.report.with_suffix(".wav")  # the page plays it
+    call.save(title=title, recording=recording, page=options.report)
+    if broken is not None:
+        raise AntiphonError(f"cannot write to standard output: {broken.strerror}. Send it elsewhere.") from broken
+    if not options.json:
+        with contextlib.suppress(OSError):  # the terminal is gone
+            _tell_files(recording, options.report, options.journal)
     if call.interrupted:
+        # What there is of the call is kept: now the interruption takes its course.
         raise asyncio.CancelledError
 
 
-async def _make_call(options: argparse.Namespace, server: AgentServer, name: str) -> tuple[Call, Path | None]:
+async def _make_call(options: argparse.Namespace, server: AgentServer, title: str) -> Call:
+    from antiphon.calls.models import ModelChoice
     from antiphon.cli.call import text_call, voice_call
-    from antiphon.cli.journal import Journal
-    from antiphon.cli.models import ModelChoice
     from antiphon.cli.screen import Screen
+    from antiphon.replay.writer import JournalWriter
     from antiphon.transports.wav import read_recording
 
     if options.say and (options.barge_in or options.out):
@@ -371,23 +401,22 @@ async def _make_call(options: argparse.Namespace, server: AgentServer, name: str
     models = ModelChoice(
         named=_named(options), strict=options.strict_models, voice=not options.say, notice=screen.notice
     )
-    recording: Path | None = options.out
-    if recording is None and options.report is not None and turns:
-        recording = options.report.with_suffix(".wav")  # the page plays it
-    journal = None if options.journal is None else Journal()
-    if options.say:
-        call = await text_call(server, options.say, models=models, screen=screen, journal=journal, wait=options.wait)
-    else:
-        barge_in = dict(options.barge_in)
-        call = await voice_call(
-            server, turns, barge_in=barge_in, models=models, screen=screen, journal=journal, wait=options.wait
-        )
-    call.save(title=f"Call with {name}", recording=recording, page=options.report, journal=options.journal)
-    return call, recording
+    barge_in = dict(options.barge_in)
+    journal = None if options.journal is None else JournalWriter(options.journal, about=title)
+    kept: dict[str, Any] = {"models": models, "screen": screen, "journal": journal, "wait": options.wait}
+    try:
+        if options.say:
+            return await text_call(server, options.say, **kept)
+        return await voice_call(server, turns, barge_in=barge_in, **kept)
+    except BaseException:
+        if journal is not None:
+            with contextlib.suppress(OSError):  # the call is the failure to be told
+                journal.close()
+        raise
 
 
 def _load(path: Path, *, livekit: bool = False) -> AgentServer:
-    from antiphon.cli.agent_file import load_agent_file
+    from antiphon.server.agent_file import load_agent_file
 
     return load_agent_file(path, livekit=livekit)
 

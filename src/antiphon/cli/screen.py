@@ -6,18 +6,39 @@ Texts of callers and tools are shown as they are, never read as markup.
 
 from __future__ import annotations
 
-import json
+import contextlib
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from rich.console import Console
 from rich.text import Text
 
-from antiphon.cli.call_log import CallReport, ToolCallRecord, Turn
+from antiphon.calls.record import CallRecord, CallReport, ToolCallRecord, ToolStep, Turn
 from antiphon.metrics import TurnMetrics
+from antiphon.visible import LONGEST_NAME, one_line, shortened, to_json, visible
 
 if TYPE_CHECKING:
     from rich.status import Status
+
+
+class _Lasting:
+    """A stream whose reader may go away: what is shown is not worth a call that is under way."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 class Screen:
@@ -26,12 +47,17 @@ class Screen:
     def __init__(self, *, to_stderr: bool = False) -> None:
         stream = sys.stderr if to_stderr else sys.stdout
         # Lines are wrapped for people only: what reads a pipe wants one line for each thing.
-        self.console = Console(file=stream, highlight=False, soft_wrap=not stream.isatty())
+        self.console = Console(file=cast("TextIO", _Lasting(stream)), highlight=False, soft_wrap=not stream.isatty())
         self._status: Status | None = None
+
+    def follow(self, record: CallRecord, on_turn: Callable[[Turn], None]) -> None:
+        """Show the tools of a call. Its turns are for `on_turn`, which shows them if they shall be."""
+        record.on("turn", on_turn)
+        record.on("tool", self.tool)
 
     def notice(self, line: str) -> None:
         """Something worth knowing."""
-        self.console.print(Text(line, style="dim"))
+        self.console.print(Text(visible(line), style="dim"))
 
     def address(self, url: str) -> None:
         """What to open in a browser. Terminals that can make it a link do."""
@@ -44,20 +70,20 @@ class Screen:
         if self._status is None:
             self._status = self.console.status("")
             self._status.start()
-        self._status.update(Text(text, style="dim italic"))
+        self._status.update(Text(one_line(text), style="dim italic"))
 
     def turn(self, turn: Turn) -> None:
         """What was said."""
         self.settle()
         who, style = ("Caller", "bold blue") if turn.role == "user" else ("Agent ", "bold green")
-        said = Text(turn.text)
+        said = Text(visible(turn.text))
         if turn.interrupted:
             said.append("  [cut short]" if turn.overtaken else "  [cut by the caller]", style="red")
         self._print(Text.assemble((f"{_clock(turn.started)}  ", "dim"), (who, style), "  "), said)
 
     def typed(self, text: str) -> None:
         """A line that was typed at the prompt."""
-        self._print(Text("> ", style="bold blue"), Text(text))
+        self._print(Text("> ", style="bold blue"), Text(visible(text)))
 
     def reply(self, reply: TurnMetrics) -> None:
         """How long the caller waited for an answer, and for what."""
@@ -66,18 +92,22 @@ class Screen:
             self.settle()
             self._print(_MARGIN, Text(figures, style="dim"))
 
-    def tool(self, call: ToolCallRecord) -> None:
-        """A tool call begins, or has ended."""
+    def tool(self, call: ToolCallRecord, step: ToolStep) -> None:
+        """A tool call begins, or it is known what came of it. Other steps are not shown."""
+        if step in ("updated", "dropped", "ended"):
+            return
         self.settle()
-        arguments = ", ".join(
-            f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in call.arguments.items()
-        )
-        if call.status == "running" and not call.output:
+        name = one_line(call.name, LONGEST_NAME)
+        given = ", ".join(f"{name}={to_json(value)}" for name, value in call.arguments.items())
+        arguments = one_line(given, _LONGEST_OUTPUT)
+        if step in ("started", "called"):
             head = Text.assemble((f"{_clock(call.started)}  ", "dim"), ("Tool  ", "bold yellow"), "  ")
-            self._print(head, Text(f"{call.name}({arguments})"))
+            self._print(head, Text(f"{name}({arguments})"))
         else:
             style = "red" if call.is_error else "yellow"
-            output = Text.assemble((_in_short(call.output) or "(nothing)", style), (f"  {_outcome(call)}", "dim"))
+            output = Text.assemble(
+                (visible(shortened(call.output, _LONGEST_OUTPUT)) or "(nothing)", style), (f"  {_outcome(call)}", "dim")
+            )
             self._print(Text.assemble(_MARGIN, ("-> ", style)), output)
 
     def summary(self, report: CallReport) -> None:
@@ -97,14 +127,14 @@ class Screen:
         if metrics.completion_tokens:
             self.notice(f"Tokens: {metrics.prompt_tokens:,} read, {metrics.completion_tokens:,} written")
         for error in report.unlogged:
-            self._print(Text("error  ", style="red"), Text(error, style="red"))
+            self._print(Text("error  ", style="red"), Text(one_line(error), style="red"))
 
     def interrupted(self) -> None:
-        """Ctrl-C was pressed, and the call is brought to its end."""
+        """Ctrl-C was pressed, or a signal came, and the call is brought to its end."""
         self.settle()
         if self.console.is_terminal:
             self.console.print()  # behind the "^C" that the terminal shows
-        self.notice("Interrupted: the call ends, and what there is of it is kept. Ctrl-C again ends at once.")
+        self.notice("Interrupted: the call ends, and what there is of it is kept. A second time ends it at once.")
 
     def settle(self) -> None:
         """Take away what was shown for the moment."""
@@ -178,14 +208,7 @@ def span(seconds: float) -> str:
 
 
 _LONGEST_OUTPUT = 600
-"""Characters of a tool's output that are shown."""
-
-
-def _in_short(output: str) -> str:
-    """The beginning of an output."""
-    if len(output) > _LONGEST_OUTPUT:
-        output = f"{output[:_LONGEST_OUTPUT]}... ({len(output):,} characters)"
-    return output
+"""Characters of a tool's output, or its arguments, that are shown."""
 
 
 def _outcome(call: ToolCallRecord) -> str:

@@ -19,6 +19,7 @@ from rich.live import Live
 from rich.text import Text
 
 from antiphon.cli.meters import HOT, Level, bar
+from antiphon.visible import LONGEST_NAME, one_line, visible
 
 REPAINT = 1 / 15
 """Seconds between two looks at whether something has changed."""
@@ -80,7 +81,8 @@ class View:
     def _head(self, width: int) -> Text:
         name, style = _DOING[self._doing()]
         title = Text.assemble(("● ", style), (name, style))
-        for tool, began in list(self.tools.values())[:2]:
+        for name, began in list(self.tools.values())[:2]:
+            tool = one_line(name, LONGEST_NAME)
             title.append(f"  {tool}", style="yellow").append(f" {self.now - began:.1f} s", style="dim")
         if self.muted:
             title.append("  microphone off", style="bold red")
@@ -99,7 +101,9 @@ class View:
     def _spoken(self, width: int) -> Iterator[Text]:
         """Two lines, always: what moves must not make the rest jump."""
         room = width - _LABEL - 2
-        lines = list(Text(self.words).wrap(Console(width=max(room, 10)), max(room, 10)))[-2:] if self.words else []
+        lines = (
+            list(Text(visible(self.words)).wrap(Console(width=max(room, 10)), max(room, 10)))[-2:] if self.words else []
+        )
         who, style = ("You", "bold blue") if self.speaker == "user" else ("Agent", "bold green")
         for number in range(2):
             label = who if number == 0 and lines else ""

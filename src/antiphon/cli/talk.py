@@ -14,31 +14,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from antiphon.audio import AudioFrame
-from antiphon.cli.call import describe_models, raise_error, say, start_session
-from antiphon.cli.call_log import CallLog, Turn
+from antiphon.calls.ends import first_end
+from antiphon.calls.models import ModelChoice
+from antiphon.calls.record import CallRecord, ToolCallRecord, ToolStep, Turn
+from antiphon.calls.start import describe_models, raise_error, start_session
+from antiphon.cli.call import say
 from antiphon.cli.console import typed_lines
-from antiphon.cli.ends import first_end
 from antiphon.cli.keys import Key, Line, LineEditor, Typed, can_read_keys, typing
-from antiphon.cli.models import ModelChoice
 from antiphon.cli.screen import Screen
 from antiphon.cli.stage import Stage, View
 from antiphon.errors import UsageError
 from antiphon.events import (
     AgentOutputTranscribedEvent,
     AgentStateChangedEvent,
-    ToolCallEnded,
-    ToolCallStarted,
-    ToolExecutionUpdatedEvent,
     UserInputTranscribedEvent,
     UserStateChangedEvent,
 )
 from antiphon.metrics import TurnMetrics
+from antiphon.server.entrypoint import AgentServer
 from antiphon.server.room import Room
-from antiphon.server.server import AgentServer
 from antiphon.session import AgentSession
-from antiphon.transport import AudioInput, AudioOutput
 from antiphon.transports.processing import AudioProcessing
-from antiphon.transports.terminal import DeviceSettings, SwitchedInput, TerminalAudio, choose_devices, list_devices
+from antiphon.transports.terminal import DeviceSettings, TerminalAudio, choose_devices, list_devices
 
 SILENT_MICROPHONE = 5.0
 """Seconds of nothing but zeros after which the caller is told."""
@@ -64,12 +61,10 @@ async def talk(server: AgentServer, *, options: TalkOptions, models: ModelChoice
     settings = await asyncio.to_thread(device_settings, options)
     processing = await _processing(options, screen)
     async with TerminalAudio(settings) as audio:
-        line: tuple[AudioInput, AudioOutput | None] = audio.input, audio.output
-        if processing is not None:
-            line = processing.wrap(*line)
-        microphone = SwitchedInput(line[0], off=options.push_to_talk)
-        room = Room(audio_input=microphone, audio_output=line[1])
-        await _Conversation(server, audio, microphone, room, options, screen).run(models)
+        room = Room(
+            audio_input=audio.input, audio_output=audio.output, processing=processing, muted=options.push_to_talk
+        )
+        await _Conversation(server, audio, room, options, screen).run(models)
 
 
 def device_settings(options: TalkOptions) -> DeviceSettings:
@@ -101,14 +96,12 @@ class _Conversation:
         self,
         server: AgentServer,
         audio: TerminalAudio,
-        microphone: SwitchedInput,
         room: Room,
         options: TalkOptions,
         screen: Screen,
     ) -> None:
         self._server = server
         self._audio = audio
-        self._microphone = microphone
         self._room = room
         self._options = options
         self._screen = screen
@@ -120,6 +113,7 @@ class _Conversation:
         self._session: AgentSession[Any] | None = None
         self._early: list[str] = []
         """Lines typed while the models were loaded."""
+        self._record = CallRecord(self._now)
         self._hung_up = asyncio.Event()
         self._delays: list[float | None] = []
         """Seconds that the caller waited for each answer."""
@@ -127,9 +121,12 @@ class _Conversation:
         """Seconds that the microphone has given."""
 
     async def run(self, models: ModelChoice) -> None:
-        log = CallLog(self._now, on_turn=self._on_turn, on_tool=self._screen.tool, on_reply=self._on_reply)
+        record = self._record
+        record.on("turn", self._on_turn)
+        record.on("tool", self._on_tool)
+        record.on("reply", self._on_reply)
         async with self._shown(), self._server.job(self._room, models=models) as job:
-            job.on_session(log.listen)
+            job.on_session(record.listen)
             job.on_session(self._listen)
             self._session = await start_session(job)
             ran_with = describe_models(self._session, "llm", "stt", "tts")
@@ -138,7 +135,7 @@ class _Conversation:
                 self._session.submit_user_turn(text)
             await first_end(job.wait_for_shutdown(), self._audio.wait_failed(), self._caller(self._session))
             raise_error(job)
-        self._screen.summary(log.report(self._now(), self._delays))
+        self._screen.summary(record.report(self._now(), self._delays))
 
     def _now(self) -> float:
         return self._loop.time() - self._began
@@ -163,7 +160,6 @@ class _Conversation:
         session.on("user_state_changed", self._user_state)
         session.on("user_input_transcribed", self._caller_words)
         session.on("agent_output_transcribed", self._agent_words)
-        session.on("tool_execution_updated", self._tool)
 
     def _begin(self, event: AgentStateChangedEvent) -> None:
         """The models are loaded: the call begins now."""
@@ -182,12 +178,9 @@ class _Conversation:
     def _agent_words(self, event: AgentOutputTranscribedEvent) -> None:
         self._view.words, self._view.speaker = event.transcript, "assistant"
 
-    def _tool(self, event: ToolExecutionUpdatedEvent) -> None:
-        match event.update:
-            case ToolCallStarted(function_call=call):
-                self._view.tools[call.call_id] = (call.name, self._now())
-            case ToolCallEnded(call_id=call_id):
-                self._view.tools.pop(call_id, None)
+    def _on_tool(self, call: ToolCallRecord, step: ToolStep) -> None:
+        self._view.tools = {one.call_id: (one.name, one.started) for one in self._record.running}
+        self._screen.tool(call, step)
 
     def _on_reply(self, reply: TurnMetrics) -> None:
         if reply.response_delay is not None:
@@ -245,7 +238,11 @@ class _Conversation:
                 self._press_to_talk()
 
     def _mute(self, muted: bool) -> None:
-        self._view.muted = self._microphone.off = muted
+        self._view.muted = muted
+        if muted:
+            self._room.mute()
+        else:
+            self._room.unmute()
 
     def _press_to_talk(self) -> None:
         if self._view.muted:
@@ -256,5 +253,5 @@ class _Conversation:
 
     def _talked(self) -> None:
         if self._view.muted and self._session is not None and self._session.is_running:
-            self._microphone.off = True
+            self._room.mute()
             self._session.commit_user_turn()

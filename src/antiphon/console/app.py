@@ -7,6 +7,8 @@ and the news need what `Access` asks for, and what is left of a call opens with 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,14 +19,15 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
-from antiphon.cli.ends import first_end
+from antiphon.calls.ends import first_end
+from antiphon.console.access import Access
 from antiphon.console.archive import FiledCall
 from antiphon.console.calls import Calls
 from antiphon.console.line import Line
 from antiphon.console.protocol import CloseCode, Refused
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
+    from starlette.requests import HTTPConnection, Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
     from starlette.websockets import WebSocket
 
@@ -59,35 +62,46 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
+_SECRET = {"Cache-Control": "no-store"}
+"""Of what was said in a call, no browser and nobody on the way keeps a copy."""
+
 
 def page_app(calls: Calls) -> Starlette:
     """The application around `calls`."""
+    gate = _Gate(calls.access, calls.limits.max_pages)
 
     async def call(socket: WebSocket) -> None:
-        await calls.answer(socket)
+        await gate.hold(socket, calls.answer)
 
     async def watch(socket: WebSocket) -> None:
-        await _tell_news(calls, socket)
+        await gate.hold(socket, partial(_tell_news, calls))
+
+    async def may_call(request: Request) -> Response:
+        return gate.refusal(request) or Response(status_code=204)
 
     async def report(request: Request) -> Response:
         filed = _filed(calls, request)
         if filed is None or filed.report is None:
             return _gone()
         return FileResponse(
-            filed.report, media_type="text/html; charset=utf-8", headers={"Content-Security-Policy": REPORT_POLICY}
+            filed.report,
+            media_type="text/html; charset=utf-8",
+            headers={"Content-Security-Policy": REPORT_POLICY, **_SECRET},
         )
 
     async def recording(request: Request) -> Response:
         filed = _filed(calls, request)
         if filed is None or filed.recording is None:
             return _gone()
-        return FileResponse(filed.recording, media_type="audio/wav")
+        return FileResponse(filed.recording, media_type="audio/wav", headers=_SECRET)
 
     static = Path(str(files("antiphon.console") / "static"))
     app = Starlette(
         routes=[
             WebSocketRoute("/call", call),
             WebSocketRoute("/watch", watch),
+            Route("/call", may_call),
+            Route("/watch", may_call),
             Route("/calls/{call_id}/report", report),
             Route("/calls/{call_id}/recording.wav", recording),
             Mount("/", StaticFiles(directory=static, html=True)),
@@ -105,15 +119,48 @@ def _gone() -> Response:
     return PlainTextResponse("There is no such call, or it was long ago. Only the last ones are kept.", 404)
 
 
+class _Gate:
+    """Opens sockets for pages that may have one, and no more than `most` at a time."""
+
+    def __init__(self, access: Access, most: int) -> None:
+        self._access = access
+        self._most = most
+        self._open = 0
+
+    def refusal(self, asked: HTTPConnection) -> Response | None:
+        """The answer to whoever may not call: the status is the last three digits of the code. None to others."""
+        try:
+            self._access.check(asked, asyncio.get_running_loop().time())
+            if self._open >= self._most:
+                raise Refused(CloseCode.TOO_MANY, f"{self._most} pages are open. Close some.")
+        except Refused as refusal:
+            return PlainTextResponse(refusal.reason, refusal.code - 4000)
+        return None
+
+    async def hold(self, socket: WebSocket, talk: Callable[[WebSocket], Awaitable[None]]) -> None:
+        """Accept a socket and `talk` on it. Whoever is refused is not accepted, and nothing that they send is read.
+
+        A browser does not tell its page why a socket was refused. So the page asks again without one (`may_call`).
+        """
+        refusal = self.refusal(socket)
+        if refusal is not None:
+            await socket.send_denial_response(refusal)
+            return
+        self._open += 1
+        try:
+            await socket.accept()
+            await talk(socket)
+        finally:
+            self._open -= 1
+
+
 async def _tell_news(calls: Calls, socket: WebSocket) -> None:
     """Tell a page of the agent file for as long as it is open."""
-    await socket.accept()
     line = Line(socket)
     sender = asyncio.create_task(line.run(), name="page: news")
     code, reason = CloseCode.GOING_AWAY, "the server stops"
     stop = calls.file.on_change(lambda: line.send(calls.file_news()))
     try:
-        calls.access.check(socket)
         if calls.file.server is None:
             line.send(calls.file_news())
         await first_end(_until_gone(socket), line.broken())

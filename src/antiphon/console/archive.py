@@ -10,12 +10,15 @@ import asyncio
 import logging
 import shutil
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from antiphon import private
+from antiphon.calls.record import CallReport
+from antiphon.calls.report import Sound, write_report
 from antiphon.chat import ChatContext
-from antiphon.cli.call_log import CallReport
-from antiphon.cli.report import Sound, write_report
 
 logger = logging.getLogger("antiphon")
 
@@ -49,6 +52,13 @@ class Archive:
 
     def __init__(self, folder: Path, *, max_kept: int = MAX_KEPT) -> None:
         self._folder = folder
+        try:
+            private.make_folder(folder)
+            if private.is_open_to_others(folder):
+                # Names of folders in it are the ids that open a call's files.
+                logger.warning("others on this machine can list the calls in %s. Run: chmod 700 %s", folder, folder)
+        except OSError as error:
+            logger.warning("no reports can be written to %s: %s. Choose another folder.", folder, error)
         self._max_kept = max_kept
         self._calls: OrderedDict[str, FiledCall] = OrderedDict()
 
@@ -63,20 +73,24 @@ class Archive:
         folder = self._folder / call_id
         recording = folder / "recording.wav"
 
-        def write() -> tuple[Path, Path | None]:
-            folder.mkdir(parents=True, exist_ok=True)
-            page, kept = folder / "report.html", None
-            if sound is not None:
-                sound.recorder.save(recording)
-                kept = Sound(sound.recorder, sound.caller, sound.cuts, recording)
-            write_report(page, report, title=title, models=models, sound=kept)
-            return page, recording if kept is not None else None
+        def write(what: str, path: Path, how: Callable[[], None]) -> Path | None:
+            try:
+                how()
+            except (OSError, ImportError) as error:
+                logger.warning("the %s of call %s could not be written: %s", what, call_id, error)
+                return None
+            return path
 
-        try:
-            written: tuple[Path | None, Path | None] = await asyncio.to_thread(write)
-        except (OSError, ImportError) as error:
-            logger.warning("the report of call %s could not be written: %s", call_id, error)
-            written = None, None
+        def write_each() -> tuple[Path | None, Path | None]:
+            kept, shown = None, sound
+            if sound is not None:
+                kept = write("recording", recording, partial(sound.recorder.save, recording))
+                shown = Sound(sound.recorder, sound.caller, sound.cuts, kept)
+            page = folder / "report.html"
+            how = partial(write_report, page, report, title=title, models=models, sound=shown)
+            return write("report", page, how), kept
+
+        written = await asyncio.to_thread(write_each)
         filed = self._calls[call_id] = FiledCall(call_id, *written, chat_ctx)
         while len(self._calls) > self._max_kept:
             oldest, _ = self._calls.popitem(last=False)

@@ -9,15 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, assert_never
 
+from antiphon.calls.record import CallRecord
+from antiphon.calls.report import Sound, delays
+from antiphon.calls.start import describe_models, raise_error, start_session
 from antiphon.chat import ChatContext
-from antiphon.cli.call import describe_models, raise_error, start_session
-from antiphon.cli.call_log import CallLog
-from antiphon.cli.report import Sound, answers
 from antiphon.console import protocol
 from antiphon.console.access import Access, Limits
 from antiphon.console.archive import Archive
@@ -29,11 +28,11 @@ from antiphon.console.protocol import CloseCode, Message, Refused, Start
 from antiphon.console.reload import AgentFile
 from antiphon.errors import AntiphonError, SessionClosed
 from antiphon.protocols import ModelResolver
+from antiphon.server.admission import Admission, NotAdmitted, Reason
+from antiphon.server.entrypoint import AgentServer
 from antiphon.server.job import JobContext
 from antiphon.server.room import Room
-from antiphon.server.server import AgentServer
 from antiphon.session import AgentSession
-from antiphon.transports.recorded import RecordedInput, RecordedOutput
 from antiphon.transports.recorder import Span, StereoRecorder
 
 if TYPE_CHECKING:
@@ -45,12 +44,10 @@ T = TypeVar("T")
 
 MAX_CALL = 3600.0
 """Seconds after which a call ends, whatever happens."""
-MAX_RECORDING = 200_000_000
-"""Bytes of sound in memory, both directions together, after which a call is not recorded any further."""
+MAX_RECORDING = 700_000_000
+"""Bytes of sound on disk, both directions together, after which a call is not recorded any further."""
 POLITENESS = 2.0
 """Seconds that a call has to come to a rest when the agent file has changed."""
-PLACE_PATIENCE = 1.0
-"""Seconds that a call waits for another one to end: it may be continuing that one."""
 NAMELESS = "default_agent"
 """What an agent without a name of its own goes by; its file says more."""
 MAX_TYPED_EARLY = 10
@@ -91,10 +88,7 @@ class Calls:
         self.ice_hosts = ice_hosts
         """Addresses to be reached at by WebRTC; None: all of this machine but its own loopback."""
         self._running: dict[str, PageCall] = {}
-        self._sockets = 0
-        self._empty = asyncio.Event()
-        self._empty.set()
-        self._free = asyncio.Semaphore(self.limits.max_calls)
+        self._admission = Admission(max_calls=self.limits.max_calls, max_silent=self.limits.max_silent)
         file.on_change(self.tell_news)
 
     @property
@@ -103,17 +97,16 @@ class Calls:
         return len(self._running)
 
     async def answer(self, socket: WebSocket) -> None:
-        """Hold the call that a socket is, to its end."""
-        # Accepted first, whatever follows: a browser learns the code and the reason of an open socket only.
-        await socket.accept()
-        self._sockets += 1
-        self._empty.clear()
+        """Hold the call that a socket is, to its end. The socket is open, and its page may call."""
+        with self._admission.guest():
+            await self._answer(socket)
+
+    async def _answer(self, socket: WebSocket) -> None:
         line = Line(socket)
         sender = asyncio.create_task(line.run(), name="page: sending")
         code, reason = CloseCode.GOING_AWAY, "the server stops"
         try:
-            self.access.check(socket)
-            code, reason = CloseCode.NORMAL, await self._hold(socket, line)
+            code, reason = CloseCode.NORMAL, await self._admit(socket, line)
         except Refused as refusal:
             code, reason = refusal.code, refusal.reason
         except Exception as error:
@@ -122,39 +115,37 @@ class Calls:
             line.send(protocol.error(reason, fatal=True))
         finally:
             await line.finish(sender, code, reason)
-            self._sockets -= 1
-            if not self._sockets:
-                self._empty.set()
 
-    async def _hold(self, socket: WebSocket, line: Line) -> str:
+    async def _admit(self, socket: WebSocket, line: Line) -> str:
         incoming = Incoming(socket, self.limits)
-        start = await incoming.start()
-        earlier = await self._earlier(start.resume)
-        async with self._place():
-            if self.file.server is None:
-                line.send(protocol.agent_file("broken", self.file.problem))
-                raise Refused(CloseCode.AGENT_FILE, self.file.problem)
-            call = PageCall(self, self.file.server, line, incoming, start, earlier)
-            self._running[call.id] = call
-            try:
-                return await call.hold()
-            finally:
-                del self._running[call.id]
+        try:
+            start = await self._admission.first_word(incoming.start())
+            earlier = await self._earlier(start.resume)
+            async with self._admission.place():
+                return await self._hold(line, incoming, start, earlier)
+        except NotAdmitted as refused:
+            raise self._refusal(refused.reason) from None
 
-    @asynccontextmanager
-    async def _place(self) -> AsyncIterator[None]:
-        """One of the places for calls. Raises `Refused` if none becomes free soon."""
+    async def _hold(self, line: Line, incoming: Incoming, start: Start, earlier: ChatContext | None) -> str:
+        if self.file.server is None:
+            line.send(protocol.agent_file("broken", self.file.problem))
+            raise Refused(CloseCode.AGENT_FILE, self.file.problem)
+        call = PageCall(self, self.file.server, line, incoming, start, earlier)
+        self._running[call.id] = call
         try:
-            async with asyncio.timeout(PLACE_PATIENCE):
-                await self._free.acquire()
-        except TimeoutError:
-            raise Refused(
-                CloseCode.TOO_MANY, f"{self.limits.max_calls} calls are being held. Hang up, or raise --max-calls."
-            ) from None
-        try:
-            yield
+            return await call.hold()
         finally:
-            self._free.release()
+            del self._running[call.id]
+
+    def _refusal(self, reason: Reason) -> Refused:
+        match reason:
+            case Reason.FULL:
+                held = f"{self.limits.max_calls} calls are being held. Hang up, or raise --max-calls."
+                return Refused(CloseCode.TOO_MANY, held)
+            case Reason.SILENT:
+                return Refused(CloseCode.NO_START, "too many pages are open that have not begun. Say start at once.")
+            case Reason.DRAINING:
+                return Refused(CloseCode.GOING_AWAY, "the server stops")
 
     async def _earlier(self, call_id: str | None) -> ChatContext | None:
         """What was said in the call that another one continues. If the old one still runs, it ends."""
@@ -184,10 +175,7 @@ class Calls:
         """End every call, and wait until their pages know, `timeout` seconds at most."""
         for call in list(self._running.values()):
             call.end(reason)
-        try:
-            async with asyncio.timeout(timeout):
-                await self._empty.wait()
-        except TimeoutError:
+        if not await self._admission.drain(timeout):
             logger.warning("%d calls did not end within %g s", len(self._running), timeout)
 
 
@@ -212,9 +200,15 @@ class PageCall:
         self._earlier = earlier
         self._loop = asyncio.get_running_loop()
         self._media = media_for(start, line, calls.limits, calls.ice_hosts)
-        self._room, self._recorder, self._output = self._make_room()
-        self._log = CallLog(self._now)
-        self._began = self._loop.time()
+        self._recorder = self._make_recorder()
+        self._room = Room(
+            f"page-{self.id}",
+            audio_input=self._media.input,
+            audio_output=self._media.output,
+            recorder=self._recorder,
+        )
+        self._now = self._loop_clock() if self._recorder is None else self._recorder.now
+        self._record = CallRecord(self._now)
         self._session: AgentSession[Any] | None = None
         self._models = ""
         self._told_to_end: asyncio.Future[str] = self._loop.create_future()
@@ -227,20 +221,16 @@ class PageCall:
         """Set when the session has ended and all that was said is in its history."""
         self._ends: set[asyncio.Task[str]] = set()
 
-    def _make_room(self) -> tuple[Room, StereoRecorder | None, RecordedOutput | None]:
-        audio_input, audio_output = self._media.input, self._media.output
-        if audio_input is None or audio_output is None:
-            return Room(f"page-{self.id}"), None, None
-        rate = audio_output.sample_rate
-        recorder = StereoRecorder(
-            caller_rate=rate, agent_rate=rate, max_duration=min(MAX_CALL, MAX_RECORDING / 4 / rate)
-        )
-        output = RecordedOutput(audio_output, recorder)
-        return (
-            Room(f"page-{self.id}", audio_input=RecordedInput(audio_input, recorder), audio_output=output),
-            recorder,
-            output,
-        )
+    def _loop_clock(self) -> Callable[[], float]:
+        time = self._loop.time
+        began = time()
+        return lambda: time() - began
+
+    def _make_recorder(self) -> StereoRecorder | None:
+        if self._media.output is None:
+            return None
+        rate = self._media.output.sample_rate
+        return StereoRecorder(caller_rate=rate, agent_rate=rate, max_duration=min(MAX_CALL, MAX_RECORDING / 4 / rate))
 
     # -- what others may ask of it
 
@@ -315,6 +305,7 @@ class PageCall:
             for task in self._ends:
                 task.cancel()
             await asyncio.gather(*self._ends, return_exceptions=True)
+            self._ends = set()
 
     async def _converse(self, job: JobContext) -> str:
         session = await self._unless_over(start_session(job))
@@ -349,8 +340,8 @@ class PageCall:
             session.set_turn_detection("manual")
         # The first event of all: nothing is sent before the page knows that the call has begun.
         session.once("agent_state_changed", lambda _: self._announce(session))
-        Narration(self.line.send, self._loop.time).listen(session)
-        self._log.listen(session)
+        self._record.listen(session)
+        Narration(self.line.send, self._record).listen(session)
 
     def _announce(self, session: AgentSession[Any]) -> None:
         kinds = ("llm",) if self._media.kind == "text" else ("llm", "stt", "tts")
@@ -436,9 +427,6 @@ class PageCall:
 
     # -- afterwards
 
-    def _now(self) -> float:
-        return self._recorder.now() if self._recorder is not None else self._loop.time() - self._began
-
     def _chat_ctx(self) -> ChatContext | None:
         if self._session is None:
             return None
@@ -452,7 +440,7 @@ class PageCall:
         report_path = recording_path = None
         chat_ctx = self._chat_ctx()
         if chat_ctx is not None:  # a session ran
-            report = self._log.report(self._now(), await asyncio.to_thread(self._delays))
+            report = self._record.report(self._now(), await asyncio.to_thread(self._delays))
             filed = await self._calls.archive.file(
                 self.id,
                 report,
@@ -466,14 +454,12 @@ class PageCall:
             self.line.send(protocol.ended(reason, report=report_path, recording=recording_path))
 
     def _sound(self) -> Sound | None:
-        if self._recorder is None or self._output is None or not self._recorder.duration:
+        if self._recorder is None or not self._recorder.duration:
             return None
         # What was typed takes no time.
-        spoken = [Span(t.started, t.ended) for t in self._log.turns if t.role == "user" and t.ended > t.started]
-        return Sound(self._recorder, spoken, self._output.cuts)
+        spoken = [Span(t.started, t.ended) for t in self._record.turns if t.role == "user" and t.ended > t.started]
+        return Sound(self._recorder, spoken, self._room.cuts)
 
     def _delays(self) -> list[float | None]:
-        """From the end of each spoken turn to the agent's first sound, in seconds, as measured on the recording."""
         sound = self._sound()
-        found = [] if sound is None else answers(sound.recorder, sound.caller)
-        return [None if answer is None else answer.delay for answer in found]
+        return [] if sound is None else delays(sound.recorder, sound.caller)

@@ -7,7 +7,6 @@ costs its own call and nothing else.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections import deque
 from typing import Literal
@@ -15,6 +14,7 @@ from typing import Literal
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from antiphon.console.protocol import MAX_REASON, CloseCode, Message, Refused, playout
+from antiphon.visible import to_json
 
 logger = logging.getLogger("antiphon")
 
@@ -41,7 +41,7 @@ class Line:
 
     def send(self, message: Message) -> None:
         """Queue a message."""
-        self._put(json.dumps(message, ensure_ascii=False, separators=(",", ":"), default=str))
+        self._put(to_json(message, separators=(",", ":")))
 
     def send_audio(self, data: bytes) -> None:
         """Queue sound."""

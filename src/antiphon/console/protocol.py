@@ -14,6 +14,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from antiphon.visible import one_line
+
 Message: TypeAlias = dict[str, Any]
 """A message from the server to the page."""
 
@@ -200,7 +202,7 @@ def turn(metrics: dict[str, Any]) -> Message:
 
 def error(text: str, *, fatal: bool = False) -> Message:
     """Something failed. The call goes on, unless `fatal`."""
-    return {"type": "error", "message": text, "fatal": fatal}
+    return {"type": "error", "message": one_line(text), "fatal": fatal}
 
 
 def playout(command: Literal["pause", "resume", "clear"], epoch: int) -> Message:

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
-from antiphon.cli.agent_file import load_agent_file
 from antiphon.errors import AgentFileError
 from antiphon.events import EventEmitter
-from antiphon.server.server import AgentServer
+from antiphon.server.agent_file import load_agent_file
+from antiphon.server.entrypoint import AgentServer
 
 logger = logging.getLogger("antiphon")
 
@@ -62,17 +62,22 @@ class AgentFile:
             return None, " ".join(str(error).split())
 
     async def watch(self) -> None:
-        """Load anew whenever the file, or a module beside it that it imports, is saved. Never returns."""
+        """Load anew whenever the file, or a module beside it that it imports, is saved. Never returns.
+
+        Other files in its folder do nothing, unless the file cannot be served: they may be what it lacks.
+        """
         from watchfiles import Change, awatch
 
-        def is_source(_: Change, path: str) -> bool:
-            return path.endswith(".py")
+        def is_ours(_: Change, path: str) -> bool:
+            if self.server is None:
+                return path.endswith(".py")
+            return Path(path).resolve() in {self.path.resolve(), *self._files_beside()}
 
         while True:
             watched = self._folders | {Path(file).parent for _, file in self._modules_beside()}
             self._folders = watched
             # Not the folders below: beside an agent there may be anything, a whole home directory even.
-            async for _ in awatch(*watched, watch_filter=is_source, recursive=False, step=50, debounce=400):
+            async for _ in awatch(*watched, watch_filter=is_ours, recursive=False, step=50, debounce=400):
                 await self.load()
                 if not watched.issuperset(Path(file).parent for _, file in self._modules_beside()):
                     break
@@ -83,6 +88,9 @@ class AgentFile:
             file = self._file_beside(name, module)
             if file is not None:
                 yield name, file
+
+    def _files_beside(self) -> set[Path]:
+        return {Path(file).resolve() for _, file in self._modules_beside()}
 
     def _file_beside(self, name: str, module: ModuleType) -> str | None:
         file = getattr(module, "__file__", None)

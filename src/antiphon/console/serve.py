@@ -9,12 +9,12 @@ import asyncio
 import contextlib
 import importlib
 import logging
-import signal
 import socket
 import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import uvicorn
@@ -23,9 +23,16 @@ from antiphon.console.access import Access, Limits, is_loopback
 from antiphon.console.app import page_app
 from antiphon.console.archive import Archive
 from antiphon.console.calls import Calls, Models
+from antiphon.console.door import Door
 from antiphon.console.reload import AgentFile
 from antiphon.console.tls import Certificate, lan_address, own_certificate
+from antiphon.console.wires import MAX_HEAD, MAX_MESSAGE, HttpConnection, SocketConnection
 from antiphon.errors import UsageError
+from antiphon.server.process import on_sudden_end
+from antiphon.visible import SparingLog, VisibleRecords
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
 logger = logging.getLogger("antiphon")
 
@@ -59,20 +66,36 @@ class Place:
 
 
 class _Server(uvicorn.Server):
-    """Ends the calls before it stops, so that their pages learn of it and their reports are written.
+    """Lets people in by a `Door`, and ends the calls before it stops: their pages learn of it, and reports are written.
 
     It leaves signals to its owner, who has things to put away after it.
     """
 
-    def __init__(self, config: uvicorn.Config, calls: Calls) -> None:
+    def __init__(self, config: uvicorn.Config, calls: Calls, listening: socket.socket) -> None:
         super().__init__(config)
         self._calls = calls
+        self._listening = listening
+        self._door: asyncio.Task[None] | None = None
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
         yield
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        state = self.server_state
+
+        def connection() -> HttpConnection:
+            return HttpConnection(self.config, state, {})
+
+        self.servers: list[asyncio.base_events.Server] = []
+        door = Door(self._listening, connection, state.connections, tls=self.config.ssl)
+        self._door = asyncio.create_task(door.run(), name="page server: door")
+        self.started = True
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._door is not None:
+            self._door.cancel()
+            await asyncio.wait([self._door])
         await self._calls.end_all("the server stops", timeout=STOP_TIMEOUT)
         await super().shutdown(sockets)
 
@@ -86,8 +109,11 @@ async def page_server(
     limits: Limits | None = None,
     folder: Path | None = None,
     ice_hosts: tuple[str, ...] | None = None,
+    reload: bool = True,
 ) -> AsyncIterator[PageServer]:
     """A page server that runs inside. `folder` keeps recordings and reports; without one they go when it stops.
+
+    `reload`: the agent file is loaded anew when it is saved.
 
     Raises `UsageError` if the address cannot be used.
     """
@@ -95,12 +121,13 @@ async def page_server(
     listening = _listen(place)
     with contextlib.ExitStack() as stack:
         stack.enter_context(listening)
-        kept = folder or Path(stack.enter_context(_temporary_folder()))
+        stack.enter_context(_sparing_log())
+        kept = folder or _temporary_folder(stack)
         calls = Calls(file, models=models, access=access, archive=Archive(kept), limits=limits, ice_hosts=ice_hosts)
         certificate = place.certificate or (own_certificate((place.name, "localhost")) if place.tls else None)
-        server = _Server(_config(calls, certificate), calls)
-        watching = asyncio.create_task(_watch(file), name="agent file")
-        serving = asyncio.create_task(server.serve([listening]), name="page server")
+        server = _Server(connection_config(page_app(calls), certificate), calls, listening)
+        watching = asyncio.create_task(_watch(file) if reload else asyncio.sleep(0), name="agent file")
+        serving = asyncio.create_task(server.serve([]), name="page server")
         try:
             yield PageServer(calls, server, serving, _url(place, listening, access, certificate))
         finally:
@@ -120,34 +147,44 @@ class PageServer:
     """What to open, the token included."""
 
     def stop(self) -> None:
-        """Have it stop: calls end first. A second time: at once."""
-        self.server.force_exit = self.server.should_exit
+        """Have it stop: calls end first."""
         self.server.should_exit = True
 
     async def run(self) -> None:
-        """Wait until it is told to stop, by `stop` or a signal. Raises what broke it, if anything did."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(NotImplementedError):  # Windows; there Ctrl-C cancels this
-                loop.add_signal_handler(number, self.stop)
+        """Wait until it is told to stop: by `stop`, or by cancelling this. Raises what broke it, if anything did."""
         await asyncio.shield(self.serving)
 
 
-def _config(calls: Calls, certificate: Certificate | None) -> uvicorn.Config:
+def connection_config(app: ASGIApp, certificate: Certificate | None = None) -> uvicorn.Config:
+    """How uvicorn serves `app`: by our own connections, within their limits."""
     return uvicorn.Config(
-        page_app(calls),
+        app,
         lifespan="off",
         log_level="warning",
         access_log=False,
         server_header=False,
-        ws="websockets-sansio",
-        # Limits of our own are told with a reason; beyond these the library closes by itself.
-        ws_max_size=1_000_000,
+        http=HttpConnection,
+        ws=SocketConnection,
+        h11_max_incomplete_event_size=MAX_HEAD,
+        ws_max_size=MAX_MESSAGE,
         ws_per_message_deflate=False,
         timeout_graceful_shutdown=STOP_TIMEOUT,
         ssl_certfile=None if certificate is None else str(certificate.chain),
         ssl_keyfile=None if certificate is None else str(certificate.key),
     )
+
+
+@contextlib.contextmanager
+def _sparing_log() -> Generator[None, None, None]:
+    """Keep uvicorn from a line of log for each piece of nonsense that somebody sends, and from lines that act."""
+    filters, log = (SparingLog(), VisibleRecords()), logging.getLogger("uvicorn.error")
+    for one in filters:
+        log.addFilter(one)
+    try:
+        yield
+    finally:
+        for one in filters:
+            log.removeFilter(one)
 
 
 async def _watch(file: AgentFile) -> None:
@@ -158,8 +195,12 @@ async def _watch(file: AgentFile) -> None:
         logger.warning("%s is not watched any more: %s. Restart to load changes.", file.path, error)
 
 
-def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="antiphon-", ignore_cleanup_errors=True)
+def _temporary_folder(stack: contextlib.ExitStack) -> Path:
+    """A folder that goes with the stack, or with the process if that ends at once: there are recordings in it."""
+    folder = tempfile.TemporaryDirectory(prefix="antiphon-", ignore_cleanup_errors=True)
+    stack.enter_context(folder)
+    stack.enter_context(on_sudden_end(folder.cleanup))
+    return Path(folder.name)
 
 
 def _listen(place: Place) -> socket.socket:
@@ -195,6 +236,7 @@ async def serve(
     notice: Callable[[str], None],
     limits: Limits | None = None,
     folder: Path | None = None,
+    reload: bool = True,
 ) -> None:
     """Serve the page until the program is told to stop (Ctrl-C). `opened` is told where, `notice` of every change.
 
@@ -206,7 +248,7 @@ async def serve(
     def tell_change() -> None:
         notice(f"{file.path} loaded anew." if file.server is not None else file.problem)
 
-    async with page_server(file, place, models=models, limits=limits, folder=folder) as running:
+    async with page_server(file, place, models=models, limits=limits, folder=folder, reload=reload) as running:
         opened(running.url)
         if needs_tls(place):
             notice("Browsers give the microphone to https pages only, other than on this machine. Add --tls.")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from antiphon import private
 from antiphon.errors import UsageError
 
 VALID = timedelta(days=365)
@@ -62,19 +63,22 @@ def _make(names: tuple[str, ...], certificate: Certificate) -> None:
     until = datetime.now(UTC) + VALID
     authority = trustme.CA(organization_name="Antiphon", organization_unit_name="antiphon dev --tls")
     issued = authority.issue_cert(*names, not_after=until)
-    certificate.chain.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    certificate.key.touch(mode=0o600)
-    issued.private_key_pem.write_to_path(certificate.key)
-    certificate.chain.write_bytes(b"".join(part.bytes() for part in issued.cert_chain_pems))
+    private.write(certificate.key, issued.private_key_pem.bytes())
+    private.write(certificate.chain, b"".join(part.bytes() for part in issued.cert_chain_pems))
     if certificate.authority is not None:
-        authority.cert_pem.write_to_path(certificate.authority)
+        private.write(certificate.authority, authority.cert_pem.bytes())
 
 
 def _is_good(certificate: Certificate) -> bool:
-    """Whether it is there and will be for a month. It is as old as its file."""
+    """Whether it is there and will be for a month. It is as old as its file.
+
+    A key that others could read is not good.
+    """
     if not (certificate.chain.is_file() and certificate.key.is_file()):
         return False
     made = datetime.fromtimestamp(certificate.chain.stat().st_mtime, UTC)
+    if private.is_open_to_others(certificate.key):
+        return False
     return datetime.now(UTC) - made < VALID - timedelta(days=30)
 
 

@@ -8,15 +8,13 @@
 Draining finishes what was begun and takes no more turns. Closing stops everything: children before their parents,
 tools that may be stopped at once, tools that write after a grace in which they may still finish. It waits for
 `close_grace` and not longer.
+
+Above: the floor, and `rules.closing`, which moves it on. Below: nothing.
 """
 
 from __future__ import annotations
 
 import enum
-
-from antiphon.core.commands import Close, RunHook
-from antiphon.core.facts import HookReturned
-from antiphon.core.floor import Floor
 
 
 class Phase(enum.Enum):
@@ -30,63 +28,85 @@ class Phase(enum.Enum):
     CLOSED = enum.auto()
 
 
-class Closing:
-    """Moves a session to its end."""
+_OPEN, _ENDING, _DRAINING, _CLOSING, _CLOSED = Phase
 
-    __slots__ = ("_goodbye", "_hook", "_linger", "_reason", "deadline", "phase")
+
+class Closing:
+    """How far the end of the session is."""
+
+    __slots__ = ("_hook", "deadline", "goodbye", "linger", "phase", "reason")
 
     def __init__(self) -> None:
-        self.phase = Phase.OPEN
+        self.phase = _OPEN
         self.deadline: float | None = None
         """When the phase ends whatever is still going on."""
+        self.goodbye: int | None = None
+        """The speech after which the call ends."""
+        self.linger = 0.0
+        """Seconds after it in which the caller may still go on."""
+        self.reason = ""
         self._hook: int | None = None
-        self._reason = ""
-        self._goodbye: int | None = None
-        self._linger = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        """Nothing of an end was asked for."""
+        return self.phase is _OPEN
+
+    @property
+    def accepts_turns(self) -> bool:
+        """False once the session is to end."""
+        return self.phase is _OPEN or self.phase is _ENDING
 
     @property
     def ends_speech(self) -> bool:
         """Speech that is asked for now would not be heard."""
-        return self.phase in (Phase.CLOSING, Phase.CLOSED)
+        return self.phase is _CLOSING or self.phase is _CLOSED
+
+    @property
+    def is_over(self) -> bool:
+        """The session is closed."""
+        return self.phase is _CLOSED
+
+    @property
+    def awaits_hook(self) -> bool:
+        """`on_exit` of the last agent has not returned."""
+        return self._hook is not None
 
     @property
     def is_ending(self) -> bool:
         """A goodbye is being said, or was a moment ago."""
-        return self.phase is Phase.ENDING
+        return self.phase is _ENDING
 
     @property
     def said_goodbye(self) -> bool:
         """The end was asked for with a goodbye, and the caller had nothing more to say."""
-        return self._goodbye is not None
+        return self.goodbye is not None
 
     def end_after(self, speech: int, linger: float, reason: str) -> None:
         """End the call when that speech is over, unless the caller goes on."""
-        self._goodbye = speech
-        if self.phase in (Phase.OPEN, Phase.ENDING):
-            self.phase = Phase.ENDING
+        self.goodbye = speech
+        if self.phase in (_OPEN, _ENDING):
+            self.phase = _ENDING
             self.deadline = None
-            self._linger, self._reason = linger, reason
+            self.linger, self.reason = linger, reason
 
     def go_on(self) -> None:
         """The caller has more to say: the call does not end."""
-        if self.phase is Phase.ENDING:
-            self.phase = Phase.OPEN
-            self.deadline = self._goodbye = None
+        if self.phase is _ENDING:
+            self.phase = _OPEN
+            self.deadline = self.goodbye = None
 
-    def agree(self, floor: Floor) -> None:
-        """The caller said goodbye, too."""
-        if self.phase is Phase.ENDING:
-            self.request(floor, drain=True, reason=self._reason)
+    def lingers(self, until: float | None) -> None:
+        """The goodbye was said: when the call ends, or None while somebody goes on."""
+        self.deadline = until
 
-    def request(self, floor: Floor, *, drain: bool, reason: str) -> None:
-        """The session is to end. A second request can only hasten it."""
-        if self.phase in (Phase.OPEN, Phase.ENDING):
-            self._reason = reason
-            floor.accepts_turns = False
-            self.phase = Phase.DRAINING
-            self.deadline = floor.out.now + floor.options.drain_timeout
-        if self.phase is Phase.DRAINING and not drain:
-            self._begin(floor)
+    def drain(self, reason: str, deadline: float) -> None:
+        """What was begun is finished until then, and nothing else is begun."""
+        self.phase, self.reason, self.deadline = _DRAINING, reason, deadline
+
+    def close(self, hook: int, deadline: float) -> None:
+        """Everything stops until then; the last agent's `on_exit` runs."""
+        self.phase, self._hook, self.deadline = _CLOSING, hook, deadline
 
     def hook_returned(self, hook: int) -> bool:
         """`on_exit` of the last agent ran. True if it was this hook."""
@@ -95,82 +115,6 @@ class Closing:
         self._hook = None
         return True
 
-    def advance(self, floor: Floor) -> bool:
-        """Go to the next phase if it is time. True if something moved."""
-        if self.phase is Phase.ENDING:
-            return self._linger_on(floor)
-        overdue = self.deadline is not None and floor.out.now >= self.deadline
-        if self.phase is Phase.DRAINING and (overdue or _is_drained(floor)):
-            self._begin(floor)
-            return True
-        if self.phase is Phase.CLOSING and (overdue or self._is_quiet(floor)):
-            self._end(floor)
-            return True
-        return False
-
-    def _linger_on(self, floor: Floor) -> bool:
-        """The goodbye was said: a moment for the caller, then the end. Who speaks gets as long as they need."""
-        if floor.speech(self._goodbye) is not None or floor.turn.has_floor or floor.is_busy:
-            self.deadline = None
-        elif self.deadline is None:
-            self.deadline = floor.out.now + self._linger
-        if self.deadline is not None and floor.out.now >= self.deadline:
-            self.request(floor, drain=True, reason=self._reason)
-            return True
-        return False
-
-    def _begin(self, floor: Floor) -> None:
-        self.phase = Phase.CLOSING
-        grace = floor.options.close_grace
-        self.deadline = floor.out.now + grace
-        floor.offers.clear()
-        for frame in reversed(floor.frames):
-            for speech in list(frame.speeches):
-                floor.interrupt(speech, force=True)
-            frame.pending = None
-        for run in reversed(list(floor.runs)):  # whatever a run waits for was started later
-            if not run.active:
-                floor.runs.forget(run)
-            elif run.keeps:
-                floor.out.rearm(run.id, 0.9 * grace)
-            else:
-                floor.runs.cancel(run)
-        self._keep_words(floor)
-        self._hook = floor.out.new_id()
-        floor.out.promise(self._hook, HookReturned(self._hook), 0.9 * grace)
-        floor.out.send(RunHook(self._hook, "on_exit", floor.top.agent))
-
-    @staticmethod
-    def _keep_words(floor: Floor) -> None:
-        """What the caller said and nobody will answer is in the history all the same."""
-        words: list[str] = []
-        if floor.judged is not None:
-            floor.out.withdraw(floor.judged.id)
-            words.append(floor.judged.text)
-            floor.judged = None
-        words += floor.typed
-        floor.typed.clear()
-        words += [taken.text for taken in floor.unasked.taken if taken.text]
-        floor.unasked.taken.clear()
-        if floor.turn.text:
-            words.append(floor.turn.take())
-        for text in words:
-            floor.history.say(text, floor.top.agent)
-
-    def _is_quiet(self, floor: Floor) -> bool:
-        return self._hook is None and not floor.line.segments and not any(run.active for run in floor.runs)
-
-    def _end(self, floor: Floor) -> None:
-        for segment in list(floor.line.segments):
-            floor.line.finished(segment.id, segment.heard)
-            floor.segment_gone(segment)
-            floor.finish_if_over(segment.speech)
-        floor.unasked.forget_words()
-        self.phase = Phase.CLOSED
-        self.deadline = None
-        floor.emit("closed", value=self._reason)
-        floor.out.send(Close(self._reason))
-
-
-def _is_drained(floor: Floor) -> bool:
-    return floor.judged is None and not floor.owed and not floor.line.segments and next(floor.speeches(), None) is None
+    def end(self) -> None:
+        """It is over."""
+        self.phase, self.deadline = _CLOSED, None

@@ -5,7 +5,7 @@ without fail; if it never comes, the core assumes it when the promise's time is 
 
 There is no `EndPlayout`: a segment ends when its text ends, which the data plane sees by itself. There is no
 `Cancel(speech)` either: cancelling differs for generation, audio and each effect class of tools, and that is a
-decision, so the core takes it.
+decision, so the core takes it. What is only worth telling is a notice (`notices.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 
 from antiphon.chat import ChatItem
 from antiphon.core.facts import Call
+from antiphon.core.notices import Notice
 from antiphon.options import ToolChoice, ToolPolicy
 from antiphon.record import record
 
@@ -102,6 +103,8 @@ class Speak:
     text: str | None = None
     ahead: bool = False
     """Made before it is known to be wanted, as in `Generate`."""
+    directly: bool = False
+    """By the agent's voice itself, if it has one: what the agent's `tts_node` makes of texts is for the model's."""
 
 
 @record
@@ -237,43 +240,6 @@ def turn_id(turn: int, mark: str) -> str:
     return f"turn_{mark}{turn}"
 
 
-EventKind: TypeAlias = Literal[
-    "agent_state",  # value: initializing | idle | listening | thinking | speaking
-    "user_state",  # value: listening | speaking | away
-    "speech_started",  # the first sound (or text) of a speech
-    "speech_interrupted",  # speech: cut, with nothing more to come from it
-    "generation_done",  # gen: this response is written and its sound is over
-    "speech_done",
-    "turn_committed",  # value: its text
-    "turn_vetoed",
-    "turn_exceeded",  # value: what the caller said so far; the agent takes the word
-    "tool_started",
-    "tool_updated",
-    "tool_ended",  # value: done | error | cancelled | dropped | unknown
-    "tool_dropped",
-    "tool_adopted",
-    "tools_executed",  # value: the call ids of a round, space separated
-    "false_interruption",
-    "handoff",  # value: the new agent
-    "task_began",  # speech unused, value: the task's number
-    "task_dropped",  # value: the number of a task that nobody will talk to: what it was for is over
-    "idle",
-    "error",
-    "closed",
-]
-
-
-@record
-class Emit:
-    """Something worth telling observers."""
-
-    kind: EventKind
-    speech: int | None = None
-    run: int | None = None
-    gen: int | None = None
-    value: str = ""
-
-
 @record
 class Close:
     """Release everything. The last command."""
@@ -301,6 +267,6 @@ Command: TypeAlias = (
     | RunHook
     | PredictEndOfTurn
     | Record
-    | Emit
+    | Notice
     | Close
 )

@@ -10,11 +10,13 @@ audio with its text, a *run* one execution of a tool.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from dataclasses import fields, replace
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from antiphon.chat import AgentConfigUpdate, ImageContent
 from antiphon.options import ToolChoice, ToolPolicy
 from antiphon.record import record
+from antiphon.visible import well_formed
 
 
 @record
@@ -140,6 +142,29 @@ class ToolCalled:
 
 
 @record
+class StreamContinued:
+    """The model is at work: something came again, or its first sign of life is one that nobody hears (reasoning).
+
+    `within`: seconds that it has for its first text or call, or for the rest of its response; None: the usual ones.
+    """
+
+    gen: int
+    within: float | None = None
+
+
+@record
+class StreamPaused:
+    """Nothing came of the model for `seconds`, in the middle of its response. `text` is what is spoken of it so far.
+
+    Reported once, until `StreamContinued`.
+    """
+
+    gen: int
+    seconds: float
+    text: str = ""
+
+
+@record
 class StepGenerated:
     """The model finished one response. `text` is all of it that is to be spoken. Closes `gen`."""
 
@@ -199,6 +224,8 @@ class PlayoutFinished:
     heard: str
     failed: bool = False
     """Its voice broke or fell silent for good: the rest will not be heard."""
+    unsaid: str = ""
+    """Its text as it was written, where it ended without any sound: nothing was heard of it."""
 
 
 # -- tools
@@ -382,6 +409,8 @@ Fact: TypeAlias = (
     | ResponseBegan
     | TextStarted
     | ToolCalled
+    | StreamContinued
+    | StreamPaused
     | StepGenerated
     | GenerationFailed
     | SoundReady
@@ -406,3 +435,31 @@ Fact: TypeAlias = (
     | EndRequested
     | CloseRequested
 )
+
+
+_FactT = TypeVar("_FactT", bound=Fact | Call)
+
+_texts: dict[type, tuple[str, ...]] = {}
+"""By kind of fact: the fields that hold what somebody wrote."""
+
+_OF_MODELS: frozenset[type] = frozenset({TextStarted, StepGenerated})
+"""Their texts came through a segment, which takes none that is not well-formed."""
+
+
+def well_formed_fact(fact: _FactT) -> _FactT:
+    """The fact without halves of surrogate pairs, which nothing that is made of it could be sent with."""
+    kind = type(fact)
+    names = _texts.get(kind)
+    if names is None:
+        names = _texts[kind] = (
+            () if kind in _OF_MODELS else tuple(f.name for f in fields(kind) if str(f.type).startswith(("str", "Call")))
+        )
+    for name in names:
+        value = getattr(fact, name)
+        if isinstance(value, str):
+            whole: Any = value if value.isascii() else well_formed(value)
+        else:
+            whole = value and well_formed_fact(value)
+        if whole is not value:
+            fact = replace(fact, **{name: whole})
+    return fact

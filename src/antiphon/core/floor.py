@@ -3,26 +3,30 @@
 A *frame* is an agent on the stack: the bottom one is the session's, an `AgentTask` pushes another and its end
 removes it. The caller's turns belong to the top frame. A hand-off replaces the agent inside its frame.
 
-Above: the rules (`tool_loop`, `handoff`, `closing`, `conversation`). Below: the line, the runs, the offers, the
+Above: the rules (`tool_loop`, `handoff`, `closing`, `conversation`). Below: the line, the runs, the debts, the
 history. The floor creates, interrupts and finishes speeches; it does not decide when.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
-from antiphon.chat import ChatMessage, FunctionCall, FunctionCallOutput
+from antiphon.chat import ChatMessage
 from antiphon.core import texts
-from antiphon.core.commands import Adopt, Discard, Emit, EventKind, Generate, Release, Speak, StopGenerating
+from antiphon.core.ahead import Ahead
+from antiphon.core.closing import Closing
+from antiphon.core.commands import Adopt, Discard, Generate, Release, Speak, StopGenerating
+from antiphon.core.dead_voice import DeadVoice
+from antiphon.core.debts import Debts
 from antiphon.core.facts import GenerationFailed, Handoff, ResponseBegan, SpeechRequested, StepGenerated
-from antiphon.core.history import History, Note
-from antiphon.core.line import Line, Segment, Sound, Voice
-from antiphon.core.offers import Offer, Offers
+from antiphon.core.history import History
+from antiphon.core.line import Line
+from antiphon.core.notices import SpeechDone, SpeechInterrupted, StepEnded
 from antiphon.core.promises import Outbox
-from antiphon.core.runs import Bond, Run, Runs
-from antiphon.core.speech import Gate, Kind, OpenCall, Speech, Stage, Step, Turn
+from antiphon.core.rounds import Rounds
+from antiphon.core.runs import Runs
+from antiphon.core.shields import Shields
+from antiphon.core.state import Bond, Frame, Gate, Kind, Run, Segment, Sound, Speech, Stage, Step, Voice
 from antiphon.core.unasked import Unasked
 from antiphon.core.user_turn import UserTurn
 from antiphon.options import SessionOptions
@@ -36,79 +40,6 @@ Once it no longer waits for the caller, before a turn spoken meanwhile counts ag
 """
 
 
-@dataclass(slots=True, eq=False)
-class Frame:
-    """An agent on the stack."""
-
-    agent: str
-    task: int | None = None
-    """The `AgentTask` it serves; None for the session's own frame."""
-    run: int | None = None
-    """The tool that awaits the task, if one does."""
-    parent: Frame | None = None
-    """The frame whose code awaits the task."""
-    hook: int | None = None
-    """The hook that awaits the task, if one does: its clock stands meanwhile."""
-    pending: Handoff | None = None
-    """The agent that is to take over as soon as this one has finished speaking."""
-    leaving: int | None = None
-    """The `on_exit` hook in flight: nothing is committed until the next agent is in charge."""
-    entering: int | None = None
-    """The `on_enter` hook in flight. Nothing waits for it."""
-    carries_turn: bool = False
-    """A turn of the caller came over in the hand-off: it is answered in place of what `on_enter` says."""
-    speeches: list[Speech] = field(default_factory=list)
-    """Its unfinished speeches, oldest first."""
-    half_told: list[tuple[OpenCall, list[Note]]] = field(default_factory=list)
-    """Calls that changed the world, told in a reply that was cut, and what was heard of it. Until a whole reply."""
-
-    @property
-    def is_handing_over(self) -> bool:
-        """A hand-off was decided and is not done."""
-        return self.pending is not None or self.leaving is not None
-
-
-class Shields:
-    """Speeches with a tool that just came back from waiting for the caller.
-
-    They have a moment in which no turn counts against them.
-    """
-
-    __slots__ = ("_until",)
-
-    def __init__(self) -> None:
-        self._until: dict[Speech, float] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._until)
-
-    def __contains__(self, speech: Speech) -> bool:
-        return speech in self._until
-
-    @property
-    def deadline(self) -> float | None:
-        """When the first of them is over."""
-        return min(self._until.values()) if self._until else None
-
-    def raise_until(self, speech: Speech, time: float) -> None:
-        """Shield the speech until then."""
-        self._until[speech] = time
-
-    def lower(self, speech: Speech) -> None:
-        """The moment is over, or no longer needed."""
-        if self._until:
-            self._until.pop(speech, None)
-
-    def expired(self, now: float) -> list[Speech]:
-        """Those whose moment has passed; they are not shielded any more."""
-        if not self._until:
-            return []
-        over = [speech for speech, until in self._until.items() if now >= until]
-        for speech in over:
-            del self._until[speech]
-        return over
-
-
 class Floor:
     """The state that the rules share."""
 
@@ -118,21 +49,18 @@ class Floor:
         self.history = History(self.out, epoch, mark)
         self.line = Line(self.out, self.history, options)
         self.runs = Runs(self.out)
-        self.offers = Offers()
+        self.debts = Debts(self.out, self.history, options)
+        self.rounds = Rounds(self.out, self.history, self.runs, self.debts)
         self.turn = UserTurn(options)
-        self.unasked = Unasked(self.out, self.history, options)
+        self.unasked = Unasked(self.out)
         self.frames: list[Frame] = [Frame(agent)]
         self.waiting_frames: list[Frame] = []
         """Tasks that wait for a sibling's end."""
-        self.owed: list[Turn] = []
-        """Committed turns that no speech answers yet."""
-        self.typed: deque[str] = deque()
-        """Whole turns that were submitted and not committed yet."""
-        self.judged: Turn | None = None
-        """The turn that `on_user_turn_completed` has before it, under the hook's id; the next one waits."""
         self.shields = Shields()
-        self.accepts_turns = True
-        """False once the session is to end."""
+        self.closing = Closing()
+        preemptive = options.turns.preemptive_generation
+        self.ahead = Ahead(preemptive) if preemptive.enabled and not options.model_hears else None
+        self.dead_voice = DeadVoice()
         self.results_at = 0.0
         """When the latest round of tools was over."""
         self._speeches: dict[int, Speech] = {}
@@ -153,13 +81,6 @@ class Floor:
     def speeches(self) -> Iterator[Speech]:
         """All unfinished speeches."""
         return iter(list(self._speeches.values()))
-
-    def waiting_turns(self) -> Iterator[Turn]:
-        """Turns that have no place in the history yet: the one that is judged, and those held by what goes on."""
-        if self.judged is not None:
-            yield self.judged
-        for speech in self._speeches.values():
-            yield from speech.held
 
     @property
     def has_speeches(self) -> bool:
@@ -189,16 +110,37 @@ class Floor:
         return not speech.interruptible or any(c.run is not None and c.run.protected for c in speech.open_calls())
 
     @property
+    def accepts_turns(self) -> bool:
+        """False once the session is to end."""
+        return self.closing.accepts_turns
+
+    @property
+    def caller_has_floor(self) -> bool:
+        """The caller speaks, or has said words that mean more than that they listen: nobody begins to speak."""
+        turn = self.turn
+        if turn.overruled:
+            return False
+        if turn.speaking:
+            return True
+        return (
+            turn.has_floor
+            and self.accepts_turns
+            and not (turn.over_agent and self.options.language.is_backchannel(turn.text))
+        )
+
+    @property
+    def is_turn_waiting(self) -> bool:
+        """The caller has finished a turn that nobody has looked at."""
+        return self.turn.ready or bool(self.debts.turns.waiting)
+
+    @property
     def is_busy(self) -> bool:
         """Anything is owed, said, done or decided in the top frame."""
         top, turn = self.frames[-1], self.turn
         return bool(
             top.speeches
-            or self.owed
+            or self.debts.turns.are_pending
             or self.line.segments
-            or self.judged is not None
-            or self.typed
-            or self.unasked.taken
             or turn.ready
             or top.is_handing_over
             or turn.has_floor
@@ -207,7 +149,7 @@ class Floor:
     @property
     def is_idle(self) -> bool:
         """Nothing owed, queued, sounding, undelivered or handing over, and no speech in the top frame."""
-        return not self.is_busy and self.top.entering is None and not (self.offers and self.offers.in_frame(self.top))
+        return not self.is_busy and self.top.entering is None and not self.debts.owed_in(self.top)
 
     # -- speeches
 
@@ -217,14 +159,14 @@ class Floor:
         frame, rank = self.top, 2
         if request.run is not None:
             if run is None or run.bond is Bond.ORPHAN:
-                self._refuse(request)
+                self.refuse(request)
                 return None
             if run.bond is Bond.ATTACHED and run.speech.frame in self.frames:
                 frame, rank = run.speech.frame, 1
         elif request.agent is not None:
             frame = next((f for f in reversed(self.frames) if f.agent == request.agent), self.top)
             if frame.entering is not None and frame.carries_turn and frame.agent == request.agent:
-                self._refuse(request)
+                self.refuse(request)
                 return None
         kind = _KINDS[request.kind]
         speech = Speech(
@@ -245,9 +187,10 @@ class Floor:
         self.add(speech)
         return speech
 
-    def _refuse(self, request: SpeechRequested) -> None:
-        self.emit("speech_interrupted", speech=request.speech)
-        self.emit("speech_done", speech=request.speech)
+    def refuse(self, request: SpeechRequested) -> None:
+        """Whoever asked is told that nobody will hear it."""
+        self.out.send(SpeechInterrupted(request.speech))
+        self.out.send(SpeechDone(request.speech))
 
     def add(self, speech: Speech) -> None:
         """A speech joins its frame."""
@@ -260,25 +203,27 @@ class Floor:
         *,
         tools: bool = True,
         say: str | None = None,
+        tells: bool = False,
         retry: bool = False,
         response: ResponseBegan | None = None,
     ) -> None:
-        """Ask the model for the next response of a speech, take one that it began, or have a text synthesized."""
-        step = self._open_step(speech, tools=tools)
+        """Ask the model for the next response of a speech, take one that it began, or have a text synthesized.
+
+        `say` is a line of the session's own, of which nobody learns what tools did; unless it `tells`.
+        """
+        step = self._open_step(speech, tools=tools, tells=say is None or tells)
         speech.stage = Stage.GENERATING
         gen, segment = step.gen, step.segment
         if say is not None or speech.kind in (Kind.SAY, Kind.FILLER):
             self._speak(speech, step, say)
             return
-        self.out.promise(gen, GenerationFailed(gen, "no answer in time"), self.options.generation_timeout)
-        offers = self.offers.in_frame(speech.frame) if self.offers else []
-        if response is not None:  # it knows the results that are in, and may tell them; of updates nobody can say
-            speech.carried.extend(o.id for o in offers if o.final and o.id not in speech.carried)
-            del self.unasked.responses[response.response]
+        self.out.promise(gen, GenerationFailed(gen, texts.NO_ANSWER), self.options.generation_timeout)
+        unheard = self.debts.carried_by(speech, unasked=response is not None)
+        if response is not None:
+            self.unasked.adopted(response)
             self.out.send(Adopt(gen, speech.id, segment.id, speech.agent, response.response, tools))
             return
         self._note_user_input(speech)
-        speech.carried.extend(o.id for o in offers if o.id not in speech.carried)
         choice = speech.tool_choice if speech.rounds == 0 else None
         self.out.send(
             Generate(
@@ -290,7 +235,7 @@ class Floor:
                 tools and choice != "none",
                 choice,
                 speech.instructions,
-                tuple(o.call_id for o in offers),
+                unheard,
                 delivery=speech.kind is Kind.DELIVERY and speech.rounds == 0,
                 retry=retry,
                 on_enter=speech.on_enter,
@@ -304,9 +249,9 @@ class Floor:
             self.history.say(speech.user_input, speech.frame.agent)
             speech.user_input = None
 
-    def _open_step(self, speech: Speech, *, tools: bool) -> Step:
+    def _open_step(self, speech: Speech, *, tools: bool, tells: bool = True) -> Step:
         gen = self.out.new_id()
-        segment = Segment(self.out.new_id(), gen, speech, speech.rounds)
+        segment = Segment(self.out.new_id(), gen, speech, speech.rounds, tells)
         step = speech.step = Step(gen, segment, tools)
         speech.live.append(segment)
         self.shields.lower(speech)
@@ -315,7 +260,8 @@ class Floor:
 
     def _speak(self, speech: Speech, step: Step, text: str | None, *, ahead: bool = False) -> None:
         self.out.promise(step.gen, StepGenerated(step.gen, text or ""), self.options.generation_limit)
-        self.out.send(Speak(step.gen, speech.id, step.segment.id, text, ahead))
+        directly = text is not None or speech.kind is Kind.FILLER
+        self.out.send(Speak(step.gen, speech.id, step.segment.id, text, ahead, directly))
 
     # -- made ahead
 
@@ -326,7 +272,7 @@ class Floor:
     def generate_ahead(self, speech: Speech, message: ChatMessage, *, tools: bool) -> None:
         """Ask the model for the answer to a turn that is not committed yet: `release` or `discard` decides."""
         step = self._hold(speech, tools=tools)
-        self.out.promise(step.gen, GenerationFailed(step.gen, "no answer in time"), self.options.generation_timeout)
+        self.out.promise(step.gen, GenerationFailed(step.gen, texts.NO_ANSWER), self.options.generation_timeout)
         items = (*self.history.open_items(speech.agent), message)
         self.out.send(Generate(step.gen, speech.id, step.segment.id, speech.agent, items, tools, ahead=True))
 
@@ -411,13 +357,10 @@ class Floor:
         speech = segment.speech
         if segment in speech.live:
             speech.live.remove(segment)
-        self.emit("generation_done", speech=speech.id, gen=segment.gen)
-        if segment.slot is not None and segment.slot.item is not None:
-            speech.said.append(Note((segment.slot.item,), {segment.slot.agent}))
+        self.out.send(StepEnded(speech.id, segment.gen))
+        self.debts.heard(segment)
         if segment.heard:
-            if segment.was_cut:
-                speech.half_told += [call for rounds, call in speech.writes if rounds <= segment.rounds]
-            speech.writes = [(rounds, call) for rounds, call in speech.writes if rounds > segment.rounds]
+            speech.lost = None
 
     def interrupt(self, speech: Speech, *, force: bool = False) -> None:
         """It stops now: no more text, sound or rounds. Its tools are treated each by what it does to the world."""
@@ -425,7 +368,7 @@ class Floor:
             return
         speech.interrupted = True
         self.shields.lower(speech)
-        self.emit("speech_interrupted", speech=speech.id)
+        self.out.send(SpeechInterrupted(speech.id))
         self._note_user_input(speech)
         if speech.stage is Stage.GENERATING and speech.step is not None and not speech.step.generated:
             self.out.withdraw(speech.step.gen)
@@ -434,7 +377,7 @@ class Floor:
             self.line.stop(segment)
             if segment.sound is Sound.GONE:
                 self.segment_gone(segment)
-        self._release_calls(speech)
+        self.rounds.release(speech)
         speech.stage = Stage.SPEAKING
         for child in self.speeches():
             if child.parent is not None and child.parent.speech is speech and (child.interruptible or force):
@@ -461,109 +404,16 @@ class Floor:
         speech.frame = frame
         frame.speeches.append(speech)
 
-    def _release_calls(self, speech: Speech) -> None:
-        step = speech.step
-        if step is None or not step.calls:
-            return
-        for open_call in step.calls:
-            run = open_call.run
-            if open_call.gate is Gate.WAITING:
-                open_call.gate = Gate.DROPPED
-            elif open_call.gate is Gate.RUNNING and run is not None:
-                if run.keeps:
-                    elapsed = self.out.now - run.started
-                    open_call.close(texts.still_running(open_call.call.name, elapsed), reply=False)
-                    self.runs.to_background(run)
-                else:
-                    open_call.gate = Gate.DROPPED
-                    self.runs.release(run)
-        self.record_round(speech, step)
-
-    def record_round(self, speech: Speech, step: Step) -> None:
-        """Write the closed calls of a step into the history, in call order, each beside its output."""
-        done = [c for c in step.calls if c.gate is Gate.CLOSED]
-        step.calls = []
-        for open_call in done:
-            self._record_pair(open_call, f"gen_{step.gen}", speech.agent)
-        for turn in speech.held:
-            self.commit(turn, speech.agent)
-        speech.held.clear()
-        if done:
-            ids = " ".join(c.call.call_id for c in done)
-            self.emit("tools_executed", speech=speech.id, gen=step.gen, value=ids)
-
-    def _record_pair(self, done: OpenCall, group: str, agent: str) -> None:
-        call, wall = done.call, self.history.wall
-        done.note = self.history.pair(
-            FunctionCall(
-                call_id=call.call_id,
-                name=call.name,
-                arguments=call.arguments,
-                id=self.history.item_id(),
-                group_id=group,
-                created_at=wall,
-            ),
-            FunctionCallOutput(
-                call_id=call.call_id,
-                name=call.name,
-                output=done.output,
-                is_error=done.is_error,
-                reply_required=done.reply,
-                images=list(done.images),
-                id=self.history.item_id(),
-                created_at=wall,
-            ),
-            agent,
-        )
-
-    def let_know(self, agent: str, calls: list[OpenCall]) -> None:
-        """An agent is to speak of calls that another made: it took over while they ran."""
-        for call in calls:
-            if call.note is not None:
-                self.history.let_know(call.note, agent)
-
-    def record_result(self, run: Run, suffix: str, done: OpenCall) -> None:
-        """Write what a background tool reported as a pair of its own."""
-        call = run.call
-        done.call = type(call)(f"{call.call_id}/{suffix}", call.name, call.arguments, call.canonical)
-        self._record_pair(done, f"run_{run.id}", self.home(run).agent)
-
-    def offer(
-        self,
-        done: OpenCall,
-        frame: Frame,
-        *,
-        final: bool,
-        handoff: Handoff | None = None,
-        covered: bool = False,
-    ) -> Offer:
-        """The caller should hear of a call, from whoever is in charge of the frame."""
-        offer = Offer(self.out.new_id(), done.call.call_id, frame, final, handoff, covered=covered)
-        if done.note is not None:
-            offer.notes.append(done.note)
-            self.history.let_know(done.note, frame.agent)
-        self.offers.add(offer)
-        return offer
-
-    def carry_offers(self, frame: Frame, agent: str) -> None:
-        """Another agent is to tell what the agent of a frame had to: let it know what there is to tell."""
-        for offer in self.offers.in_frame(frame):
-            for note in offer.notes:
-                self.history.let_know(note, agent)
-
     def home(self, run: Run) -> Frame:
         """The frame whose agent learns what a background tool reports."""
         return run.frame if run.frame in self.frames else self.frames[0]
 
-    def keep_orphan(self, run: Run) -> None:
-        """A dropped call turns out to be one that must not be undone.
-
-        It is in the history again, and in the background.
-        """
-        done = OpenCall(run.call, run.policy)
-        done.close(texts.still_running(run.call.name, self.out.now - run.started), reply=False)
-        self._record_pair(done, f"run_{run.id}", self.home(run).agent)
-        self.runs.to_background(run)
+    def is_held_up_by(self, run: Run, frame: Frame) -> bool:
+        """The run awaits a task that the frame serves or stands above: it goes on only when that frame is gone."""
+        beneath = self.frames[: self.frames.index(frame)]
+        return any(task.run == run.id for task in (*beneath, frame)) or any(
+            task.run == run.id and task.parent in beneath for task in self.waiting_frames
+        )
 
     def resumed(self, run: Run) -> None:
         """A tool goes on after it waited for the caller or its own speech.
@@ -572,9 +422,7 @@ class Floor:
         """
         if run.bond is not Bond.ATTACHED:
             return
-        judged = [self.judged] if self.judged is not None else []
-        cut = [turn for speech in self.speeches() if speech.interrupted for turn in speech.turns]
-        if self.owed or cut or any(turn.over is None for turn in (*run.speech.held, *judged)):
+        if self.debts.turns.count_against(run.speech):
             self.shields.raise_until(run.speech, self.out.now + RESUME_GRACE)
 
     def shielding(self) -> Speech | None:
@@ -591,41 +439,6 @@ class Floor:
                 return speech
         return None
 
-    def commit(self, turn: Turn, agent: str) -> None:
-        """A turn enters the history and is owed an answer."""
-        turn.over = None
-        self.record_turn(turn, agent)
-        self.owed.append(turn)
-
-    def record_turn(self, turn: Turn, agent: str) -> None:
-        """A turn enters the history; one whose words are not known yet gets its place in it."""
-        turn.agent = agent
-        turn.known_to.add(agent)
-        if turn.heard_as is None:
-            turn.item = self.history.say(turn.text, agent).id
-        else:
-            self.unasked.record(turn, agent)
-
-    def answer(self, speech: Speech) -> None:
-        """The speech answers every turn that is owed; turns said to another agent are carried over to its own."""
-        agent = speech.frame.agent
-        for turn in self.owed:
-            self.carry(turn, agent)
-        if self.offers:
-            answered = {turn.id for turn in self.owed}
-            speech.made_for += [o.id for o in self.offers.in_frame(speech.frame) if not answered.isdisjoint(o.turns)]
-        speech.turns += self.owed
-        self.owed = []
-
-    def carry(self, turn: Turn, agent: str) -> None:
-        """Let another agent know of an unanswered turn."""
-        if turn.agent != agent:
-            turn.agent = agent
-            turn.answer_due = None
-            if turn.text and agent not in turn.known_to:  # without words yet: they will be carried when they come
-                turn.known_to.add(agent)
-                self.history.carry(turn.text, agent, turn.item)
-
     def finish_if_over(self, speech: Speech) -> None:
         """A speech with nothing left to generate, run or play is done."""
         if speech.stage is Stage.SPEAKING and not speech.live:
@@ -638,55 +451,11 @@ class Floor:
         self.shields.lower(speech)
         del self._speeches[speech.id]
         speech.frame.speeches.remove(speech)
-        for turn in speech.held:
-            self.commit(turn, speech.agent or speech.frame.agent)
-        speech.held.clear()
-        if speech.interrupted and not speech.heard:
-            self.owed = speech.turns + self.owed
-        for handoff in self.offers.speech_ended(speech):
+        for handoff in self.debts.speech_ended(speech):
             self.request_handoff(speech.frame, handoff)
-        if speech.interrupted or speech.failed:
-            self._make_good(speech)
-        elif speech.heard and speech.kind in (Kind.REPLY, Kind.DELIVERY):
-            speech.frame.half_told.clear()
-        self.emit("speech_done", speech=speech.id)
-
-    def _make_good(self, speech: Speech) -> None:
-        """What it was to tell of changes in the world, and did not, is told later; what it began to, by the next agent.
-
-        The same agent has what it began to tell in its context, and goes on as it sees fit.
-        """
-        for _, heard in speech.frame.half_told:
-            heard += speech.said  # it may have told more of these, before it was cut, too
-        untold = [call for _, call in speech.writes]
-        if speech.frame.pending is not None:
-            untold += speech.half_told
-        else:
-            speech.frame.half_told += [(call, list(speech.said)) for call in speech.half_told]
-        for call in untold:
-            offer = self.offer(call, speech.frame, final=True, covered=speech.heard)
-            offer.notes += speech.said
-            offer.turns += [turn.id for turn in speech.turns if turn in self.owed]
-
-    def offer_half_told(self, frame: Frame) -> None:
-        """Another agent takes a frame over: what the one before began to tell, it tells."""
-        for call, said in frame.half_told:
-            self.offer(call, frame, final=True, covered=True).notes.extend(said)
-        frame.half_told.clear()
+        self.out.send(SpeechDone(speech.id))
 
     def request_handoff(self, frame: Frame, handoff: Handoff) -> None:
         """Another agent is to take the frame over. The first wish wins."""
         if frame.pending is None and frame in self.frames:
             frame.pending = handoff
-
-    def emit(
-        self,
-        kind: EventKind,
-        *,
-        speech: int | None = None,
-        run: int | None = None,
-        gen: int | None = None,
-        value: str = "",
-    ) -> None:
-        """Tell observers."""
-        self.out.send(Emit(kind, speech, run, gen, value))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from antiphon.chat import ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
+from antiphon.chat import AgentConfigUpdate, ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.core.commands import Record, message_id
 from antiphon.core.promises import Outbox
 
@@ -66,6 +66,13 @@ class History:
             self._tail.append(Slot(0, agent, item.created_at, open=False, item=item))
         else:
             self._out.send(Record(item, agent))
+
+    def changed(self, agent: str, item: AgentConfigUpdate | None) -> None:
+        """An agent's instructions, tools or context are others. `item` is recorded if there is one."""
+        self.version += 1
+        if item is not None:
+            item.created_at = self.wall
+            self.record(item, agent)
 
     def say(self, text: str, agent: str, item_id: str | None = None) -> ChatMessage:
         """Record a message of the caller's, or of the application in the caller's place."""

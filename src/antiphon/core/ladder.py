@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from antiphon.core.speech import OpenCall
+from antiphon.core.state import OpenCall
 from antiphon.options import Fillers
 
 

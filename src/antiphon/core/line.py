@@ -15,17 +15,14 @@ announcement. The line pauses the moment a voice is heard and decides later.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from antiphon.core.commands import Emit, PausePlayout, Play, ResumePlayout, StopPlayout
+from antiphon.core.commands import PausePlayout, Play, ResumePlayout, StopPlayout
 from antiphon.core.facts import PlayoutFinished
-from antiphon.core.history import History, Slot
+from antiphon.core.history import History
+from antiphon.core.notices import FalseInterruption
 from antiphon.core.promises import Outbox
+from antiphon.core.state import Segment, Sound, Voice
 from antiphon.options import Interruption, SessionOptions
-
-if TYPE_CHECKING:
-    from antiphon.core.speech import Speech
 
 STOP_TIMEOUT = 0.5
 """Seconds that a stopped segment has to say what was heard of it."""
@@ -38,30 +35,6 @@ VOICE_WITHOUT_WORDS = 0.5
 """Seconds of voice that cut the agent where nobody turns it into words."""
 
 
-class Sound(enum.Enum):
-    """Where a segment is."""
-
-    OPEN = enum.auto()
-    """No text yet; it may never get any."""
-    QUEUED = enum.auto()
-    PLAYING = enum.auto()
-    """Given to the loudspeaker."""
-    STOPPING = enum.auto()
-    """Silenced; what was heard of it is not known yet."""
-    GONE = enum.auto()
-
-
-class Voice(enum.Enum):
-    """What there is to hear of a segment."""
-
-    SILENT = enum.auto()
-    """No sound yet, or none at the moment."""
-    READY = enum.auto()
-    """Sound is there, and would be heard if the segment were played now."""
-    SOUNDING = enum.auto()
-    """It is heard, unless the line is paused."""
-
-
 class Doubt(enum.Enum):
     """What the caller's voice over the agent means."""
 
@@ -70,33 +43,6 @@ class Doubt(enum.Enum):
     """The caller speaks, no words understood yet; the line is paused."""
     DOUBTFUL = enum.auto()
     """The caller stopped without words; the line is paused."""
-
-
-@dataclass(slots=True, eq=False)
-class Segment:
-    """A stretch of audio with its text."""
-
-    id: int
-    gen: int
-    speech: Speech
-    rounds: int = 0
-    """Rounds of tools that its speech had behind it when it was begun."""
-    slot: Slot | None = None
-    sound: Sound = Sound.OPEN
-    voice: Voice = Voice.SILENT
-    fading: bool = False
-    """It ends with the word that sounds."""
-    patience: float | None = None
-    """What its stall clock showed when something was put before it."""
-    text: str | None = None
-    """All of its text, once known."""
-    heard: str = ""
-    """What was heard of it so far."""
-
-    @property
-    def was_cut(self) -> bool:
-        """Less of it was heard than was to be said."""
-        return self.text is None or self.heard.split() != self.text.split()
 
 
 class Line:
@@ -176,10 +122,8 @@ class Line:
         return first is not None and first.sound is Sound.PLAYING and first.voice is Voice.SILENT and not first.fading
 
     def _overtakes(self, segment: Segment) -> bool:
-        """A filler goes even before what the loudspeaker has already; before another filler, once it has sound."""
-        if segment.speech.rank > 0 or not self._is_dry:
-            return False
-        return self.segments[0].speech.rank > 0 or segment.voice is Voice.READY
+        """A filler goes even before what the loudspeaker has already, once it has sound: it may be the same voice."""
+        return segment.speech.rank == 0 and self._is_dry and segment.voice is Voice.READY
 
     def next_to_play(self) -> Segment | None:
         """The segment that `Play` would be given for next, or None.
@@ -258,8 +202,11 @@ class Line:
                 segment.patience = None
                 self._watch(moved=segment)
 
-    def finished(self, segment_id: int, heard: str) -> Segment | None:
-        """It sounds no more. Returns the segment, which has left the line."""
+    def finished(self, segment_id: int, heard: str, *, failed: bool = False) -> Segment | None:
+        """It sounds no more. Returns the segment, which has left the line.
+
+        `failed`: its voice fell silent. What it was put before waited for the same one meanwhile.
+        """
         for segment in self.segments:
             if segment.id == segment_id and segment.sound in (Sound.PLAYING, Sound.STOPPING):
                 break
@@ -268,6 +215,9 @@ class Line:
         segment.heard = heard
         segment.speech.heard = segment.speech.heard or bool(heard)
         self._leave(segment, heard)
+        waiting = self.segments[0] if self.segments else None
+        if failed and waiting is not None and waiting.patience is not None and waiting.voice is Voice.SILENT:
+            waiting.patience = 0.0
         self._watch()
         return segment
 
@@ -356,7 +306,7 @@ class Line:
         if deadline is None or now < deadline:
             return False
         if self._doubt is Doubt.DOUBTFUL:
-            self._out.send(Emit("false_interruption"))
+            self._out.send(FalseInterruption())
             self.clear_doubt()
             return False
         return True

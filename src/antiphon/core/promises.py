@@ -27,6 +27,8 @@ from antiphon.core.facts import (
     RunResumed,
     RunSuspended,
     StepGenerated,
+    StreamContinued,
+    StreamPaused,
     TextStarted,
     ToolCalled,
     ToolReturned,
@@ -37,6 +39,8 @@ from antiphon.core.facts import (
 _KEYS: dict[type[Fact], tuple[str, bool]] = {
     TextStarted: ("gen", False),
     ToolCalled: ("gen", False),
+    StreamContinued: ("gen", False),
+    StreamPaused: ("gen", False),
     StepGenerated: ("gen", True),
     GenerationFailed: ("gen", True),
     PlayoutStarted: ("segment", False),

@@ -11,70 +11,18 @@ nothing runs twice.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from antiphon.core import texts
-from antiphon.core.commands import CancelTool, Emit, RebindRun, ReleaseRun, RunTool
+from antiphon.core.commands import CancelTool, RebindRun, ReleaseRun, RunTool
 from antiphon.core.facts import Call, ToolReturned
+from antiphon.core.notices import ToolAdopted, ToolDropped, ToolEnded, ToolStarted
 from antiphon.core.promises import Outbox
+from antiphon.core.state import Bond, OpenCall, Run, Speech
 from antiphon.options import ToolPolicy
-
-if TYPE_CHECKING:
-    from antiphon.core.floor import Frame
-    from antiphon.core.speech import OpenCall, Speech
 
 KEPT_ORPHANS = 32
 """How many orphans that ended are kept for adoption; the oldest goes first."""
-
-
-class Bond(enum.Enum):
-    """What ties a run to the conversation."""
-
-    ATTACHED = enum.auto()
-    """A call of a speech waits for it."""
-    BACKGROUND = enum.auto()
-    """Its call has its output; the result will be told when it comes."""
-    ORPHAN = enum.auto()
-    """Its call was dropped."""
-    GONE = enum.auto()
-    """Nobody waits for it."""
-
-
-@dataclass(slots=True, eq=False)
-class Run:
-    """One execution of a tool."""
-
-    id: int
-    call: Call
-    policy: ToolPolicy
-    speech: Speech
-    frame: Frame
-    agent: str
-    started: float
-    bond: Bond = Bond.ATTACHED
-    open_call: OpenCall | None = None
-    """The call that waits for it, while attached."""
-    protected: bool = False
-    suspended: int = 0
-    """How many things it waits for that only the caller or its own speech can end."""
-    time_left: float | None = None
-    """What its clock showed when it was suspended."""
-    updates: int = 0
-    returned: ToolReturned | None = None
-    """What came of it, for an orphan that has ended."""
-
-    @property
-    def active(self) -> bool:
-        """True while the tool runs."""
-        return self.returned is None and self.bond is not Bond.GONE
-
-    @property
-    def keeps(self) -> bool:
-        """An interruption does not undo it."""
-        return self.protected or self.policy.effect == "writes"
 
 
 class Runs:
@@ -100,7 +48,7 @@ class Runs:
         self._runs[run.id] = run
         self._promise(run, policy.timeout)
         self._out.send(RunTool(run.id, call, policy, speech.id, gen, agent))
-        self._out.send(Emit("tool_started", speech=speech.id, run=run.id))
+        self._out.send(ToolStarted(run.id, speech.id, call))
         return run
 
     def _promise(self, run: Run, timeout: float) -> None:
@@ -119,7 +67,7 @@ class Runs:
         """Its call was dropped. A tool that only reads is stopped; one that did not say runs on as an orphan."""
         run.open_call = None
         self._out.send(ReleaseRun(run.id))
-        self._out.send(Emit("tool_dropped", speech=run.speech.id, run=run.id))
+        self._out.send(ToolDropped(run.id, run.speech.id, run.call))
         if run.policy.effect == "reads":
             self.cancel(run)
         else:
@@ -129,7 +77,7 @@ class Runs:
         """Stop it; nothing is expected of it any more."""
         self._out.withdraw(run.id)
         self._out.send(CancelTool(run.id))
-        self._out.send(Emit("tool_ended", speech=run.speech.id, run=run.id, value="cancelled"))
+        self._out.send(ToolEnded(run.id, run.speech.id, run.call, "cancelled"))
         self.forget(run)
 
     def forget(self, run: Run) -> None:
@@ -163,7 +111,7 @@ class Runs:
         run.frame = speech.frame
         run.open_call = open_call
         self._out.send(RebindRun(run.id, open_call.call, speech.id, gen))
-        self._out.send(Emit("tool_adopted", speech=speech.id, run=run.id))
+        self._out.send(ToolAdopted(run.id, speech.id, run.call))
 
     def duplicates(self, call: Call, policy: ToolPolicy) -> list[Run]:
         """Runs that this call would run beside, by the scope its policy names."""

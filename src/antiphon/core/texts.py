@@ -6,6 +6,22 @@ from collections.abc import Iterable
 
 from antiphon.core.facts import Call
 
+NO_ANSWER = "no answer in time"
+"""Why a model that did not answer is given up."""
+
+
+def stood_still(seconds: float) -> str:
+    """Why a model that fell silent in the middle of its answer is given up."""
+    return f"its answer stood still for {seconds:g} s"
+
+
+def dead_voice(seconds: float) -> str:
+    """Why a call ends in which nothing is heard of the agent."""
+    return (
+        f"nothing was heard of the agent's voice for {seconds:.0f} s, although it was tried again: the call ends."
+        " Check the voice, or give the session a FallbackTTS."
+    )
+
 
 def still_running(name: str, seconds: float) -> str:
     """The output of a call that the caller spoke over and that goes on."""

@@ -11,7 +11,6 @@ not be committed yet waits without a timer. Sound without words (a cough) leaves
 from __future__ import annotations
 
 from antiphon.core.endpointing import Pauses, delay
-from antiphon.core.phrases import count_words
 from antiphon.options import SessionOptions
 
 LOST_FOR_WORDS = 0.8
@@ -22,6 +21,7 @@ class UserTurn:
     """What the caller has said since the last committed turn."""
 
     __slots__ = (
+        "_asked",
         "_began_at",
         "_ended_at",
         "_finals",
@@ -40,6 +40,8 @@ class UserTurn:
         "_transcripts_due",
         "_voiced",
         "_worded_at",
+        "is_ended_by_application",
+        "lost",
         "over_agent",
         "overruled",
         "ready",
@@ -57,6 +59,8 @@ class UserTurn:
         self._model_hears = options.model_hears
         self._sound_is_a_turn = options.model_hears and not options.has_stt
         """Nobody but the model turns it into words, and later."""
+        self.is_ended_by_application = options.turns.detection == "manual"
+        """Push-to-talk: however long the caller is silent, the turn goes on."""
         self.speaking = False
         """The caller's voice sounds."""
         self.ready = False
@@ -65,14 +69,18 @@ class UserTurn:
         """It began while the agent spoke."""
         self.overruled = False
         """It was too long: the agent takes the word although the caller still speaks."""
+        self.lost = False
+        """The recogniser did not give in time what it owed: words, or the last form of those that it gave."""
         self.unheard = False
-        """The caller spoke, and the recogniser gave no words in time."""
+        """The caller spoke, and nobody knows what they said."""
         self.voiced_for = 0.0
         """Seconds of voice in it."""
         self.voice_ended_at: float | None = None
         """When the caller's voice was last heard; None: it is, or never was."""
         self.version = 0
         """Grows with every change of the words; predictions name the version they judged."""
+        self._asked = -1
+        """The version that a detector was asked about."""
         self._finals: list[str] = []
         self._interim = ""
         self._taken = ""
@@ -121,12 +129,7 @@ class UserTurn:
     def awaits_words(self) -> bool:
         """The caller said something that was meant for the agent, and its words have not come yet."""
         is_lost = self._transcripts_due > 0 and not self.speaking and self.voiced_for >= LOST_FOR_WORDS
-        return is_lost and self.deadline is not None
-
-    @property
-    def is_ended_by_application(self) -> bool:
-        """Push-to-talk: however long the caller is silent, the turn goes on."""
-        return self._options.detection == "manual"
+        return is_lost and self._over_at is not None
 
     @property
     def is_likely_over(self) -> bool:
@@ -148,8 +151,10 @@ class UserTurn:
 
     # -- facts
 
-    def speech_started(self, now: float) -> None:
-        """Voice: whatever was about to be committed goes on."""
+    def speech_started(self, now: float, *, over_agent: bool = False) -> None:
+        """Voice, while the agent speaks or not: whatever was about to be committed goes on."""
+        if not self.has_floor:
+            self.over_agent = over_agent
         if not self.speaking:
             self._taken = ""
             self._spoke_at = now
@@ -173,8 +178,10 @@ class UserTurn:
             self._silent_since = self.voice_ended_at = now - silence
             self._worded_at = now
 
-    def transcribed(self, text: str, *, final: bool, now: float) -> None:
-        """Words. An interim text replaces the interim text before it."""
+    def transcribed(self, text: str, *, final: bool, now: float, over_agent: bool = False) -> None:
+        """Words. An interim text replaces the interim text before it. `over_agent`: the agent speaks."""
+        if not self.has_floor and not self._voiced:
+            self.over_agent = over_agent
         text = self._untaken(text)
         before = self.text
         if self._began_at is None:
@@ -206,6 +213,20 @@ class UserTurn:
         words, taken = text.split(), self._taken.split()
         return " ".join(words[len(taken) :] if words[: len(taken)] == taken else words)
 
+    def is_news(self) -> bool:
+        """Whether the words have changed since this was asked."""
+        asked, self._asked = self._asked, self.version
+        return asked != self.version
+
+    def won_the_floor(self) -> None:
+        """It cut the agent: what the caller says is a turn, however short."""
+        self.over_agent = False
+
+    def loss_told(self) -> bool:
+        """That words were lost has been told. True if nobody knows what the caller said."""
+        unheard, self.lost, self.unheard = self.unheard, False, False
+        return unheard
+
     def predicted(self, version: int, probability: float) -> None:
         """A detector's opinion; void if the words have changed since."""
         if version == self.version:
@@ -214,23 +235,23 @@ class UserTurn:
     # -- a turn without end
 
     @property
-    def limit_deadline(self) -> float | None:
+    def _limit_at(self) -> float | None:
         """When a turn that still goes on has lasted as long as it may."""
         limit = self._options.user_turn_limit.max_duration
         if limit is None or self._began_at is None or self.overruled or self.ready or not self.text:
             return None
         return self._began_at + limit
 
-    def exceeds(self, now: float) -> bool:
-        """True, once, when the caller has said as much as one turn may hold: the agent takes the word."""
+    def _exceeds(self, now: float) -> bool:
+        """The caller has said as much as one turn may hold: the agent takes the word."""
         limit = self._options.user_turn_limit
         if limit.max_words is None and limit.max_duration is None:
             return False
         if self.overruled or self.ready or not self.text:
             return False
-        deadline = self.limit_deadline
-        too_long = deadline is not None and now >= deadline
-        if not too_long and (limit.max_words is None or count_words(self.text) < limit.max_words):
+        limit_at = self._limit_at
+        too_long = limit_at is not None and now >= limit_at
+        if not too_long and (limit.max_words is None or len(self.text.split()) < limit.max_words):
             return False
         self.overruled = self.speaking
         self.ready = True
@@ -251,6 +272,12 @@ class UserTurn:
 
     @property
     def deadline(self) -> float | None:
+        """When `advance` must be called next; None: not before the next fact."""
+        times = [time for time in (self._over_at, self._limit_at) if time is not None]
+        return min(times, default=None)
+
+    @property
+    def _over_at(self) -> float | None:
         """When silence will have lasted long enough, or the transcript will be given up."""
         if self._over_by is not None:
             return self._over_by
@@ -267,26 +294,31 @@ class UserTurn:
             return max(over, self._worded_at + self._prediction_timeout)
         return over
 
-    def advance(self, now: float) -> None:
-        """Time passed: the turn may have become ready, or turned out to be noise."""
+    def advance(self, now: float) -> bool:
+        """Time passed: the turn may have become ready, or turned out to be noise. True, once, if it is too long."""
+        self._settle(now)
+        return self._exceeds(now)
+
+    def _settle(self, now: float) -> None:
         if self._over_by is not None:
             if now < self._over_by:
                 return
             self._end()
         if self._silent_since is None:
             return
-        deadline = self.deadline
-        if deadline is None or now < deadline:
+        over_at = self._over_at
+        if over_at is None or now < over_at:
             return
         if self._options.detection == "realtime_llm":
             self.clear()
         elif self.has_floor or self._sound_is_a_turn:
+            self.lost = self._transcripts_due > 0 and bool(self._interim)
             self._transcripts_due = 0
             self.ready = True
         else:
-            unheard = self.awaits_words and not self.over_agent
+            lost, over_agent = self.awaits_words, self.over_agent
             self.clear()
-            self.unheard = unheard
+            self.lost, self.unheard = lost, lost and not over_agent
 
     def commit(self, now: float) -> None:
         """The application says that the turn is over. It is, as soon as its last words are settled."""

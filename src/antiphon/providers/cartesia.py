@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import contextlib
 import json
 import uuid
@@ -22,10 +21,17 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon import tts
 from antiphon.audio import AudioFrame
-from antiphon.errors import ProviderConnectionError, ProviderError, ProviderStatusError, ProviderTimeout
-from antiphon.options import NOT_GIVEN, NotGivenOr, is_given
+from antiphon.errors import ProviderError, ProviderStatusError, ProviderTimeout
 from antiphon.providers.remote import RemoteProvider
-from antiphon.providers.websocket import WebSocketPool, open_websocket, parsed, translated_errors
+from antiphon.providers.websocket import (
+    WebSocketPool,
+    WholeSamples,
+    open_websocket,
+    parsed,
+    text_in,
+    translated_errors,
+    understood,
+)
 from antiphon.text import SentenceSplitter
 
 if TYPE_CHECKING:
@@ -52,6 +58,7 @@ class TTS(RemoteProvider, tts.TTS):
     package = "websockets"
     extra = "cartesia"
     streaming = True
+    adjustable = ("voice", "language", "speed", "emotion")
 
     def __init__(
         self,
@@ -76,24 +83,6 @@ class TTS(RemoteProvider, tts.TTS):
         self._base_url = base_url
         self._timeout = timeout
         self._pool = WebSocketPool(self._connect)
-
-    def update_options(
-        self,
-        *,
-        voice: NotGivenOr[str] = NOT_GIVEN,
-        language: NotGivenOr[str] = NOT_GIVEN,
-        speed: NotGivenOr[float | None] = NOT_GIVEN,
-        emotion: NotGivenOr[str | None] = NOT_GIVEN,
-    ) -> None:
-        """Speak differently from the next reply on, in every session that shares this voice."""
-        if is_given(voice):
-            self.voice = voice
-        if is_given(language):
-            self.language = language
-        if is_given(speed):
-            self.speed = speed
-        if is_given(emotion):
-            self.emotion = emotion
 
     def synthesize(self, text: str) -> AsyncGenerator[tts.SynthesizedAudio, None]:
         return self._speak(_one(text))
@@ -247,8 +236,7 @@ class _Context:
         """Sentences before those, of which no sound came."""
         self._sounding = False
         """Sound of the oldest sentence that is not ended has come."""
-        self._rest = b""
-        """Half a sample."""
+        self._samples = WholeSamples()
         self._since = asyncio.get_running_loop().time()
         """When there was last a reason to wait."""
 
@@ -283,6 +271,10 @@ class _Context:
         if message.get("context_id", self.id) != self.id:
             return None  # of a reply that was stopped
         self._since = asyncio.get_running_loop().time()
+        with understood(message, self._label):
+            return self._read(message)
+
+    def _read(self, message: dict[str, Any]) -> tts.SynthesizedAudio | None:
         match message.get("type"):
             case "chunk":
                 return self._sound(message)
@@ -297,22 +289,15 @@ class _Context:
         return None
 
     def _sound(self, message: dict[str, Any]) -> tts.SynthesizedAudio | None:
-        try:
-            data = self._rest + base64.b64decode(message["data"], validate=True)
-        except (KeyError, TypeError, binascii.Error) as error:
-            raise ProviderConnectionError(
-                f"{self._label}: the service sent a chunk without sound ({error!r}).", provider=self._label
-            ) from error
-        whole = len(data) & ~1
-        self._rest = data[whole:]
-        if not whole:
+        data = self._samples.push(base64.b64decode(text_in(message, "data"), validate=True))
+        if not data:
             return None
         text = ""
         if not self._sounding and self._unsaid:
             text, self._soundless = self._soundless + self._unsaid.pop(0), ""
         self._sounding = True
         self.silent = False
-        return tts.SynthesizedAudio(AudioFrame(data[:whole], self._rate), text)
+        return tts.SynthesizedAudio(AudioFrame(data, self._rate), text)
 
     def _fail(self, message: dict[str, Any]) -> None:
         said = message.get("message") or message.get("error") or message.get("title") or "no reason given"

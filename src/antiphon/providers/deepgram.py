@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
@@ -25,7 +26,16 @@ from antiphon import stt, tts
 from antiphon.audio import AudioFrame, Resampler
 from antiphon.errors import ProviderConnectionError, ProviderError, ProviderTimeout
 from antiphon.providers.remote import RemoteProvider
-from antiphon.providers.websocket import WebSocketPool, open_websocket, parsed, translated_errors
+from antiphon.providers.websocket import (
+    WebSocketPool,
+    WholeSamples,
+    open_websocket,
+    parsed,
+    text_in,
+    translated_errors,
+    understood,
+)
+from antiphon.streams import Breaks
 from antiphon.stt import SpeechData, SpeechEvent, SpeechEventType
 from antiphon.vad import SpeechEnded, VADEvent
 
@@ -81,6 +91,9 @@ class STT(_Vendor, stt.STT):
         timeout: Seconds to connect, and for the last transcripts after the end of the input.
     """
 
+    adjustable = ("model", "language")
+    """From the next connection on."""
+
     def __init__(
         self,
         *,
@@ -112,8 +125,6 @@ class STT(_Vendor, stt.STT):
             "vad_events": True,
         }
         self._query: list[tuple[str, str]] = [
-            ("model", model),
-            ("language", language),
             ("encoding", "linear16"),
             ("sample_rate", str(sample_rate)),
             ("channels", "1"),
@@ -130,7 +141,8 @@ class STT(_Vendor, stt.STT):
 
     async def listen(self) -> ClientConnection:
         """A connection to speak into."""
-        return await self.connect(f"{self._base_url}?{urlencode(self._query)}")
+        query = [("model", self.model), ("language", self.language), *self._query]
+        return await self.connect(f"{self._base_url}?{urlencode(query)}")
 
     def stream(self) -> stt.STTStream:
         self.require()
@@ -225,6 +237,8 @@ class _Stream(stt.STTStream):
         """Text that is not final yet."""
         self._heard = False
         """This connection has given a transcript."""
+        self._messages = 0
+        """Heard of the service so far."""
         self._patience: deque[asyncio.TimerHandle] = deque()
         """For each transcript that this connection was asked for, when not to wait for it any more."""
 
@@ -282,17 +296,22 @@ class _Stream(stt.STTStream):
                 await self._events.put(None)
 
     async def _connect_and_reconnect(self) -> None:
-        failures = 0
+        breaks = Breaks(most_mute=_MAX_FAILURES, delay=0.25)
+        clock = asyncio.get_running_loop().time
         while True:
-            self._heard = False
+            self._heard, began = False, clock()
             try:
                 return await self._converse()
             except ProviderError as error:
-                failures = 1 if self._heard else failures + 1
-                if not error.retryable or failures > _MAX_FAILURES:
+                wait = breaks.broke(held=clock() - began, gave=self._heard)
+                if wait is None and breaks.in_a_row > 1:
+                    error.add_note(f"The connection broke {breaks.in_a_row} times in a row.")
+                if wait is None or not error.retryable:
                     raise
-                _logger.warning("%s Connecting again.", error.message)
-            await asyncio.sleep(0.25 * 2 ** (failures - 1))
+                _logger.warning(
+                    "%s Connecting again in %g s, for the %d. time in a row.", error.message, wait, breaks.in_a_row
+                )
+            await asyncio.sleep(wait)
 
     async def _converse(self) -> None:
         """Speak with the service until it has given everything. Raises `ProviderError` if it breaks off before."""
@@ -326,8 +345,8 @@ class _Stream(stt.STTStream):
                 if piece:
                     await connection.send(piece)
                 else:
-                    await connection.send(_message("Finalize"))
                     self._expect_answer()
+                    await connection.send(_message("Finalize"))
             if self._ended:
                 await connection.send(_message("CloseStream"))
                 deadline.reschedule(asyncio.get_running_loop().time() + self._owner.timeout)
@@ -339,11 +358,13 @@ class _Stream(stt.STTStream):
                 await connection.send(_message("KeepAlive"))
 
     def _expect_answer(self) -> None:
-        self._patience.append(asyncio.get_running_loop().call_later(_PATIENCE, self._give_up_answer))
+        self._patience.append(asyncio.get_running_loop().call_later(_PATIENCE, self._give_up_answer, self._messages))
 
-    def _give_up_answer(self) -> None:
-        # With words pending the service still owes their final form; without, it has nothing left to say.
-        if not self._interim and self._answered() and not self._events.full():
+    def _give_up_answer(self, messages: int) -> None:
+        # With words pending the service still owes their final form; without, it has nothing left to say: but only one
+        # that speaks. Of one that has fallen silent nobody knows what it heard.
+        is_alive = self._messages > messages
+        if not self._interim and self._answered() and is_alive and not self._events.full():
             self._events.put_nowait(SpeechEvent.final(""))
 
     def _answered(self) -> bool:
@@ -358,15 +379,11 @@ class _Stream(stt.STTStream):
         self._patience.clear()
 
     async def _hear(self, message: dict[str, Any]) -> None:
+        self._messages += 1
         match message.get("type"):
             case "Results":
-                try:
+                with understood(message, self._owner.label):
                     events = self._results(message)
-                except (KeyError, IndexError, TypeError, ValueError) as error:
-                    raise ProviderConnectionError(
-                        f"{self._owner.label}: the service sent results of another form ({error!r}).",
-                        provider=self._owner.label,
-                    ) from error
                 for event in events:
                     await self._events.put(event)
             case "SpeechStarted":
@@ -378,15 +395,7 @@ class _Stream(stt.STTStream):
                 raise ProviderError(f"{self._owner.label}: the service says: {said}", provider=self._owner.label)
 
     def _results(self, message: dict[str, Any]) -> list[SpeechEvent]:
-        self._heard = True
-        alternatives = [
-            SpeechData(
-                str(reading["transcript"]).strip(),
-                language=(reading.get("languages") or [self._owner.language])[0],
-                confidence=min(max(float(reading.get("confidence", 0.0)), 0.0), 1.0),
-            )
-            for reading in message["channel"]["alternatives"]
-        ]
+        alternatives = [self._reading(reading) for reading in message["channel"]["alternatives"]]
         text = alternatives[0].text
         events: list[SpeechEvent] = []
         if text and not self._speaking:
@@ -394,9 +403,11 @@ class _Stream(stt.STTStream):
             events.append(SpeechEvent(SpeechEventType.START_OF_SPEECH))
         if not message.get("is_final"):
             self._interim = text
+            self._heard = True
             return [*events, SpeechEvent(SpeechEventType.INTERIM_TRANSCRIPT, alternatives)] if text else events
-        self._interim = ""
         self._backlog.covered(float(message["start"]) + float(message["duration"]))
+        self._interim = ""
+        self._heard = True
         answers = bool(message.get("from_finalize")) and self._answered()
         if text or answers:
             events.append(SpeechEvent(SpeechEventType.FINAL_TRANSCRIPT, alternatives))
@@ -404,6 +415,15 @@ class _Stream(stt.STTStream):
             self._speaking = False
             events.append(SpeechEvent(SpeechEventType.END_OF_SPEECH))
         return events
+
+    def _reading(self, reading: dict[str, Any]) -> SpeechData:
+        languages = reading.get("languages") or [self._owner.language]
+        confidence = float(reading.get("confidence", 0.0))
+        return SpeechData(
+            text_in(reading, "transcript").strip(),
+            language=text_in({"languages": languages[0]}, "languages"),
+            confidence=min(max(confidence, 0.0), 1.0) if math.isfinite(confidence) else 0.0,
+        )
 
     async def _set_speaking(self, speaking: bool) -> None:
         if speaking is not self._speaking:
@@ -449,6 +469,7 @@ class TTS(_Vendor, tts.TTS):
     async def _speak(self, text: str, connection: ClientConnection) -> AsyncGenerator[tts.SynthesizedAudio, None]:
         said = text
         whole = False
+        samples = WholeSamples()
         try:
             with translated_errors(self.label, timeout=self._timeout):
                 await connection.send(_message("Speak", text=text))
@@ -457,8 +478,8 @@ class TTS(_Vendor, tts.TTS):
                     async with asyncio.timeout(self._timeout):
                         message = await connection.recv()
                     if isinstance(message, bytes):
-                        if message:
-                            yield tts.SynthesizedAudio(AudioFrame(message, self.sample_rate), said)
+                        if data := samples.push(message):
+                            yield tts.SynthesizedAudio(AudioFrame(data, self.sample_rate), said)
                             said = ""
                         continue
                     match parsed(message, self.label):

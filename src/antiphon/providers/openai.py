@@ -14,7 +14,7 @@ import asyncio
 import io
 import math
 import wave
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +22,13 @@ from antiphon import llm, stt, tts
 from antiphon.adapters.stream import StreamAdapter, StreamOptions
 from antiphon.audio import AudioFrame
 from antiphon.chat import ChatContext, FunctionCall, new_id
-from antiphon.errors import ProviderError
+from antiphon.errors import ProviderError, ToolRefused
 from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice, is_given
 from antiphon.providers.openai_client import OpenAIEndpoint
 from antiphon.providers.openai_format import ToolCallAssembler, wire_messages, wire_response_format, wire_tools
+from antiphon.providers.refusals import naming_refused_tools, refused_tool
+from antiphon.providers.websocket import WholeSamples
+from antiphon.visible import well_formed
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream
@@ -33,6 +36,9 @@ if TYPE_CHECKING:
 
 _RETRY_DELAY = 0.2
 """Seconds before an answer that broke off is asked for again; doubled each time."""
+
+_BREATH = 0.01
+"""Seconds for which pieces of an answer that are there already are read before other calls have their turn."""
 
 _REQUEST_OPTIONS = ("extra_headers", "extra_query", "timeout")
 """Keys of `extra_kwargs` that are meant for the SDK, not for the endpoint."""
@@ -49,7 +55,7 @@ class LLM(OpenAIEndpoint, llm.LLM):
         parallel_tool_calls: Whether one response may hold several calls. Sent with tools, and kept by the session.
         tool_choice: For requests that do not say.
         extra_kwargs: More fields of the request's body, whatever the endpoint understands.
-        timeout: Seconds until the answer begins, and between its pieces.
+        timeout: Seconds until the answer begins, and between its pieces. None: 20, for models that reason 60.
         max_retries: Times that a request is sent again if it fails before the first token.
         client: An `openai.AsyncOpenAI` of yours, for everything it can do; it is not closed.
         strict_tools: Have the endpoint enforce the tools' schemas. Not given: at OpenAI itself.
@@ -65,11 +71,15 @@ class LLM(OpenAIEndpoint, llm.LLM):
         parallel_tool_calls: NotGivenOr[bool] = NOT_GIVEN,
         tool_choice: NotGivenOr[ToolChoice] = NOT_GIVEN,
         extra_kwargs: Mapping[str, Any] | None = None,
-        timeout: float = 20.0,
+        timeout: float | None = None,
         max_retries: int = 2,
         client: AsyncOpenAI | None = None,
         strict_tools: NotGivenOr[bool] = NOT_GIVEN,
     ) -> None:
+        if llm.does_reason(model):
+            self.first_chunk_timeout = llm.REASONING_TIMEOUT
+        if timeout is None:
+            timeout = max(20.0, self.first_chunk_timeout)
         self.connect_to(base_url=base_url, api_key=api_key, timeout=timeout, max_retries=max_retries, client=client)
         self.model = model
         self.temperature = temperature
@@ -80,13 +90,13 @@ class LLM(OpenAIEndpoint, llm.LLM):
         self.parallel_tool_calls = parallel_tool_calls
         self._strict_tools = strict_tools
 
-    async def _generate(self, request: llm.ChatRequest) -> AsyncGenerator[llm.ChatChunk, None]:
+    async def generate(self, request: llm.ChatRequest) -> AsyncGenerator[llm.ChatChunk, None]:
         client = self.client()
         body = self._body(request)
         options = {name: body.pop(name) for name in _REQUEST_OPTIONS if name in body}
         for attempt in range(self._max_retries + 1):
             given = False
-            with self.translated_errors():
+            with naming_refused_tools(request.tools), self.translated_errors():
                 # The SDK copies and checks every field of every message that it is given as such, which for a long
                 # history takes longer than all the rest; the body goes as it is.
                 answer = await client.chat.completions.create(
@@ -95,13 +105,22 @@ class LLM(OpenAIEndpoint, llm.LLM):
             try:
                 async with aclosing(self._chunks(answer, request.chat_ctx)) as chunks:
                     async for chunk in chunks:
-                        given = True
+                        given = given or chunk.delta is not None
                         yield chunk
                 return
             except ProviderError as error:
+                if not given:
+                    self._name_refused_tool(error, request)
                 if given or not error.retryable or attempt == self._max_retries:
                     raise
             await asyncio.sleep(_RETRY_DELAY * 2**attempt)
+
+    @staticmethod
+    def _name_refused_tool(error: ProviderError, request: llm.ChatRequest) -> None:
+        """Some endpoints begin to answer before they look at the tools, and refuse them inside of the answer."""
+        tool = refused_tool(error.message, [tool.id for tool in request.tools])
+        if tool is not None:
+            raise ToolRefused(error.message, tool=tool, status=400, provider=error.provider) from error
 
     def _body(self, request: llm.ChatRequest) -> dict[str, Any]:
         extra = {**self.extra_kwargs, **request.extra_kwargs}
@@ -134,15 +153,22 @@ class LLM(OpenAIEndpoint, llm.LLM):
     ) -> AsyncGenerator[llm.ChatChunk, None]:
         """The answer in our terms. Raises `ProviderError` if it is cut off or makes no sense."""
         response = _Response(chat_ctx)
+        clock = asyncio.get_running_loop().time
+        until = clock() + _BREATH
         try:
             with self.translated_errors():
                 async for piece in answer:
+                    if clock() > until:
+                        await asyncio.sleep(0)
+                        until = clock() + _BREATH
                     try:
                         deltas = response.read(piece)
-                    except (AttributeError, TypeError) as error:
+                    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
                         raise self.broken(f"it sent a chunk of another form ({error})") from error
                     for delta in deltas:
                         yield llm.ChatChunk(response.id, delta)
+                    if not deltas:  # reasoning, a piece of a call, a keep-alive: it is at work
+                        yield llm.ChatChunk(response.id)
         finally:
             await answer.close()
         if response.finish_reason is None:
@@ -167,36 +193,47 @@ class _Response:
         self.id = new_id("response")
         self.finish_reason: str | None = None
         self.usage: llm.CompletionUsage | None = None
-        self.calls = ToolCallAssembler(
-            lambda call_id: any(isinstance(i, FunctionCall) and i.call_id == call_id for i in chat_ctx.items)
-        )
+        self.calls = ToolCallAssembler(lambda: {i.call_id for i in chat_ctx.items if isinstance(i, FunctionCall)})
 
     def read(self, piece: ChatCompletionChunk) -> list[llm.ChoiceDelta]:
-        """What a piece of the wire adds. Raises `AttributeError` or `TypeError` if it is none."""
+        """What a piece of the wire adds. Raises an `AttributeError`, `TypeError` or the like if it is none."""
         deltas: list[llm.ChoiceDelta] = []
         if piece.usage is not None:
-            details = piece.usage.prompt_tokens_details
+            # Nobody's answer is refused for its bill.
+            details = getattr(piece.usage, "prompt_tokens_details", None)
             self.usage = llm.CompletionUsage(
-                prompt_tokens=piece.usage.prompt_tokens or 0,
-                completion_tokens=piece.usage.completion_tokens or 0,
-                prompt_cached_tokens=(details.cached_tokens or 0) if details is not None else 0,
+                prompt_tokens=_count(piece.usage, "prompt_tokens"),
+                completion_tokens=_count(piece.usage, "completion_tokens"),
+                prompt_cached_tokens=_count(details, "cached_tokens"),
             )
         for choice in (piece.choices or ())[:1]:
             self.finish_reason = choice.finish_reason or self.finish_reason
             if choice.delta is None:
                 continue  # some endpoints end so
             if text := choice.delta.content or choice.delta.refusal:
-                deltas.append(llm.ChoiceDelta(content=text))
+                deltas.append(llm.ChoiceDelta(content=_text(text)))
             for call in choice.delta.tool_calls or ():
                 function = call.function
                 complete = self.calls.push(
                     index=call.index,
-                    call_id=call.id,
-                    name=function.name if function else None,
+                    call_id=_text(call.id),
+                    name=_text(function.name) if function else None,
                     arguments=function.arguments if function else None,
                 )
                 deltas.extend(llm.ChoiceDelta(tool_calls=(one,)) for one in complete)
         return deltas
+
+
+def _text(value: Any) -> str | None:
+    """A text of the wire, well-formed. The SDK promises texts, and does not look."""
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"expected text, got {type(value).__name__}")
+    return value and well_formed(value)
+
+
+def _count(holder: Any, name: str) -> int:
+    value = getattr(holder, name, 0)
+    return value if type(value) is int else 0
 
 
 # -- voice
@@ -214,6 +251,7 @@ class TTS(OpenAIEndpoint, tts.TTS):
     """
 
     sample_rate = 24_000
+    adjustable = ("model", "voice", "instructions", "speed")
 
     def __init__(
         self,
@@ -234,24 +272,6 @@ class TTS(OpenAIEndpoint, tts.TTS):
         self.instructions = instructions
         self.speed = speed
 
-    def update_options(
-        self,
-        *,
-        model: NotGivenOr[str] = NOT_GIVEN,
-        voice: NotGivenOr[str] = NOT_GIVEN,
-        instructions: NotGivenOr[str | None] = NOT_GIVEN,
-        speed: NotGivenOr[float] = NOT_GIVEN,
-    ) -> None:
-        """Speak differently from the next sentence on, in every session that shares this voice."""
-        if is_given(model):
-            self.model = model
-        if is_given(voice):
-            self.voice = voice
-        if is_given(instructions):
-            self.instructions = instructions
-        if is_given(speed):
-            self.speed = speed
-
     async def synthesize(self, text: str) -> AsyncGenerator[tts.SynthesizedAudio, None]:
         client = self.client()
         if not text.strip():
@@ -264,22 +284,13 @@ class TTS(OpenAIEndpoint, tts.TTS):
             async with client.audio.speech.with_streaming_response.create(
                 model=self.model, voice=self.voice, input=text, response_format="pcm", **options
             ) as answer:
-                async for data in _whole_samples(answer.iter_bytes()):
-                    yield tts.SynthesizedAudio(AudioFrame(data, self.sample_rate), said)
-                    said = ""
+                samples = WholeSamples()
+                async for piece in answer.iter_bytes():
+                    if data := samples.push(piece):
+                        yield tts.SynthesizedAudio(AudioFrame(data, self.sample_rate), said)
+                        said = ""
         if said:
             raise self.broken("it sent no sound")
-
-
-async def _whole_samples(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The same bytes, cut between 16-bit samples."""
-    rest = b""
-    async for piece in pieces:
-        data = rest + piece
-        whole = len(data) & ~1
-        rest = data[whole:]
-        if whole:
-            yield data[:whole]
 
 
 # -- recognition
@@ -297,6 +308,8 @@ class STT(OpenAIEndpoint, stt.STT):
         interim_interval: Seconds of speech between two interim transcripts, each of which is a request; None: none.
         base_url, api_key, timeout, max_retries, client: As for `LLM`.
     """
+
+    adjustable = ("model", "language", "prompt")
 
     def __init__(
         self,
@@ -338,7 +351,7 @@ class STT(OpenAIEndpoint, stt.STT):
                 language=self.language or omit,
                 prompt=self.prompt or omit,
             )
-        return answer.text.strip()
+        return (_text(answer.text) or "").strip()
 
 
 _SHORTEST = 0.1

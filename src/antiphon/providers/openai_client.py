@@ -105,10 +105,10 @@ class OpenAIEndpoint(RemoteProvider):
         except openai.APIConnectionError as error:
             raise self.broken(error.__cause__ or error) from error
         except openai.APIStatusError as error:
-            raise self._status_error(error) from error
+            raise self._status_error(error) from None  # it quotes the whole answer, which may be a page of megabytes
         except openai.APIError as error:
-            raise ProviderError(f"{self.label}: {self._place} says: {error.message}", provider=self.label) from error
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise ProviderError(f"{self.label}: {self._place} says: {error.message}", provider=self.label) from None
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise self.broken(f"it sent what is no JSON ({error})") from error
         # While a body is read, the SDK lets the errors of its HTTP library through.
         except httpx2.TimeoutException as error:

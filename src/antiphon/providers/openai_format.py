@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -33,6 +33,7 @@ from antiphon.llm import FunctionToolCall
 from antiphon.tools.function import AnyFunctionTool, FunctionTool, RawFunctionTool, Tool
 from antiphon.tools.schema import strict_parameters, validator_for
 from antiphon.tools.signature import REQUIRED, Parameter
+from antiphon.visible import well_formed_data
 
 Message: TypeAlias = dict[str, Any]
 
@@ -44,6 +45,8 @@ STRICT_FORMAT = "openai strict"
 ERROR_MARK = "[error] "
 """Before the output of a call that failed: the format has no other place for it."""
 
+MAX_ARGUMENTS = 1_000_000
+"""Characters of arguments in one response."""
 _MAX_ID = 40
 """Characters that OpenAI allows in a call id."""
 _DERIVED = re.compile(r"/(finished|update_\d+)\b")
@@ -218,7 +221,7 @@ def _wire_tool(tool: AnyFunctionTool, strict: bool) -> dict[str, Any]:
     }
     if strict_spec is not None:
         function["strict"] = True
-    return {"type": "function", "function": function}
+    return {"type": "function", "function": well_formed_data(function)}
 
 
 # -- structured output
@@ -284,18 +287,21 @@ class ToolCallAssembler:
     A call is complete when another one begins behind it and its arguments are JSON, or when the response ends.
     """
 
-    def __init__(self, is_taken: Callable[[str], bool] = lambda _: False) -> None:
-        """`is_taken` tells which call ids the history uses already: some endpoints number anew in every response."""
-        self._is_taken = is_taken
+    def __init__(self, taken: Callable[[], Set[str]] = frozenset) -> None:
+        """`taken` tells which call ids the history uses already: some endpoints number anew in every response."""
+        self._taken = taken
         self._calls: list[_OpenCall] = []
         self._by_index: dict[Any, _OpenCall] = {}
-        self._ids: set[str] = set()
+        self._ids: set[str] | None = None
+        self._size = 0
 
     def push(self, *, index: Any, call_id: str | None, name: str | None, arguments: Any) -> Iterator[FunctionToolCall]:
         """Take a delta; gives the calls that are complete now.
 
         Some endpoints give every call the index 0, or none: a new id together with a name is then a new call.
+        Raises `ValueError` when there is more than anybody waits for.
         """
+        before = self._calls[-1] if self._calls else None
         call = self._by_index.get(index)
         if call is None or (call_id and name and call.name and call_id != call.call_id):
             call = _OpenCall(call_id or "")
@@ -305,9 +311,14 @@ class ToolCallAssembler:
         call.name = call.name or name or ""
         if arguments:
             call.arguments.append(arguments if isinstance(arguments, str) else json.dumps(arguments))
-        for earlier in self._calls[: self._calls.index(call)]:
-            if not earlier.given and is_json("".join(earlier.arguments)):
-                yield self._give(earlier)
+            self._size += len(call.arguments[-1])
+            if self._size > MAX_ARGUMENTS:
+                raise ValueError(f"more than {MAX_ARGUMENTS:,} characters of arguments")
+        last = self._calls[-1]
+        # The last call may still go on. Of the others, only these can be complete by this very delta.
+        for one in (before, call):
+            if one is not None and one is not last and not one.given and is_json("".join(one.arguments)):
+                yield self._give(one)
 
     def finish(self) -> Iterator[FunctionToolCall]:
         """The response has ended: the rest of the calls."""
@@ -325,7 +336,9 @@ class ToolCallAssembler:
     def _give(self, call: _OpenCall) -> FunctionToolCall:
         call.given = True
         call_id = own_call_id(call.call_id)
-        if not call_id or call_id in self._ids or self._is_taken(call_id):
+        if self._ids is None:
+            self._ids = set(self._taken())
+        if not call_id or call_id in self._ids:
             call_id = new_id("call")
         self._ids.add(call_id)
         return FunctionToolCall(name=call.name, arguments="".join(call.arguments) or "{}", call_id=call_id)
@@ -335,6 +348,6 @@ def is_json(text: str) -> bool:
     """Whether arguments are complete: cut ones are no JSON."""
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True

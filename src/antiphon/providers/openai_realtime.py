@@ -21,19 +21,22 @@ import os
 from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from types import NoneType
+from typing import TYPE_CHECKING, Any, cast, get_args
 from urllib.parse import quote
 
 from antiphon import realtime
 from antiphon.audio import AudioFrame, Resampler
 from antiphon.chat import ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
-from antiphon.errors import ProviderConnectionError, ProviderError
+from antiphon.errors import ProviderConnectionError, ProviderError, ToolRefused
 from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice, is_given
 from antiphon.providers.openai_format import output_text, wire_call_id, wire_tools
+from antiphon.providers.refusals import refused_tool
 from antiphon.providers.remote import RemoteProvider
-from antiphon.providers.websocket import open_websocket, parsed, translated_errors
+from antiphon.providers.websocket import open_websocket, parsed, text_in, translated_errors, understood
 from antiphon.realtime import RealtimeCapabilities, RealtimeEvent, RealtimeSetup, ResponseStatus
 from antiphon.tools.function import Tool
+from antiphon.visible import well_formed
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
@@ -46,6 +49,7 @@ _BACKLOG = 10.0
 """Seconds of the caller's sound kept for a service that does not keep up. The oldest is dropped beyond that."""
 _SILENCE = 0.5
 """Seconds of silence after which the service's detector ends a turn, unless it is told otherwise."""
+_STATUSES: tuple[str, ...] = get_args(ResponseStatus)
 _BUSY = "conversation_already_has_active_response"
 _LATE_CANCEL = "response_cancel_not_active"
 _EXPIRED = "session_expired"
@@ -175,7 +179,7 @@ class _Outbox:
         self._wake = asyncio.Event()
 
     def put(self, event: Mapping[str, Any], sound: int = 0) -> None:
-        self._events.append((json.dumps(event), sound))
+        self._events.append((well_formed(json.dumps(event, ensure_ascii=False)), sound))
         self._sound += sound
         if self._sound > _BACKLOG * 2 * _RATE:
             self._drop_oldest()
@@ -221,9 +225,12 @@ class _Session(realtime.RealtimeSession):
         self._own_commits = 0
         self._words: dict[str, str] = {}
         """By item: the caller's words so far."""
-        self._setup_event = self._send(
-            {"type": "session.update", "session": model.configuration(setup.instructions, setup.tools)}
-        )
+        self._tools = list(setup.tools)
+        self._refused_tools: set[str] = set()
+        self._tools_event = ""
+        """The last event that told the service of tools."""
+        self._setup_event = ""
+        self._set_up()
         self.add_items(setup.items)
 
     # -- in
@@ -234,6 +241,10 @@ class _Session(realtime.RealtimeSession):
         if not self._closed:
             self._outbox.put(event, sound)
         return str(event["event_id"])
+
+    def _set_up(self) -> None:
+        setup = {"type": "session.update", "session": self._model.configuration(self._instructions, self._tools)}
+        self._setup_event = self._tools_event = self._send(setup)
 
     def push_audio(self, frame: AudioFrame) -> None:
         if self._closed:
@@ -255,7 +266,9 @@ class _Session(realtime.RealtimeSession):
         self._send({"type": "session.update", "session": {"type": "realtime", "instructions": instructions}})
 
     def update_tools(self, tools: Sequence[Tool]) -> None:
-        self._send({"type": "session.update", "session": {"type": "realtime", "tools": _tools(tools)}})
+        self._tools = [tool for tool in tools if tool.id not in self._refused_tools]
+        session = {"type": "realtime", "tools": _tools(self._tools)}
+        self._tools_event = self._send({"type": "session.update", "session": session})
 
     def add_items(self, items: Sequence[ChatItem]) -> None:
         for item in items:
@@ -344,50 +357,48 @@ class _Session(realtime.RealtimeSession):
             self._connection.transport.abort()
 
     def _hear(self, message: dict[str, Any]) -> list[RealtimeEvent]:
-        try:
+        with understood(message, self._model.label):
             return self._translated(message)
-        except (KeyError, TypeError, ValueError) as error:
-            raise ProviderConnectionError(
-                f"{self._model.label}: the service sent {message.get('type')!r} of another form ({error!r}).",
-                provider=self._model.label,
-            ) from error
 
     def _translated(self, message: dict[str, Any]) -> list[RealtimeEvent]:
         match message.get("type"):
             case "response.output_audio.delta":
-                data = base64.b64decode(message["delta"])
-                said = self._said.setdefault(message["response_id"], _Said())
-                said.items[message["item_id"]] = said.items.get(message["item_id"], 0) + len(data)
-                return [realtime.AudioDelta(message["response_id"], AudioFrame(data, _RATE))]
+                sound = AudioFrame(base64.b64decode(text_in(message, "delta")), _RATE)
+                response, item = text_in(message, "response_id"), text_in(message, "item_id")
+                said = self._said.setdefault(response, _Said())
+                said.items[item] = said.items.get(item, 0) + len(sound.data)
+                return [realtime.AudioDelta(response, sound)]
             case "response.output_audio_transcript.delta" | "response.output_text.delta":
-                return [realtime.TextDelta(message["response_id"], message["delta"])]
+                return [realtime.TextDelta(text_in(message, "response_id"), text_in(message, "delta"))]
             case "response.created":
                 return [self._created(message["response"])]
             case "response.done":
                 return [self._done(message["response"])]
             case "response.output_item.added":
                 if message["item"]["type"] == "function_call":
-                    self._names[message["item"]["id"]] = message["item"]["name"]
+                    self._names[text_in(message["item"], "id")] = text_in(message["item"], "name")
             case "response.function_call_arguments.done":
-                name = self._names.pop(message["item_id"], None) or message["name"]
-                return [
-                    realtime.FunctionCallDone(message["response_id"], message["call_id"], name, message["arguments"])
-                ]
+                response, call = text_in(message, "response_id"), text_in(message, "call_id")
+                name = self._names.pop(text_in(message, "item_id"), None) or text_in(message, "name")
+                return [realtime.FunctionCallDone(response, call, name, text_in(message, "arguments"))]
             case "input_audio_buffer.speech_started":
                 return [realtime.SpeechStarted()]
             case "input_audio_buffer.speech_stopped":
                 return [realtime.SpeechStopped(self._model.silence)]
             case "input_audio_buffer.committed":
-                return [self._committed(message["item_id"])]
+                return [self._committed(text_in(message, "item_id"))]
             case "conversation.item.input_audio_transcription.delta":
-                words = self._words[message["item_id"]] = self._words.get(message["item_id"], "") + message["delta"]
-                return [realtime.InputTranscribed(message["item_id"], words, final=False)]
+                item = text_in(message, "item_id")
+                words = self._words[item] = self._words.get(item, "") + text_in(message, "delta")
+                return [realtime.InputTranscribed(item, words, final=False)]
             case "conversation.item.input_audio_transcription.completed":
-                self._words.pop(message["item_id"], None)
-                return [realtime.InputTranscribed(message["item_id"], message["transcript"].strip())]
+                item, words = text_in(message, "item_id"), text_in(message, "transcript").strip()
+                self._words.pop(item, None)
+                return [realtime.InputTranscribed(item, words)]
             case "conversation.item.input_audio_transcription.failed":
                 _logger.warning("%s: the caller's words could not be transcribed", self._model.label)
-                return [realtime.InputTranscribed(message["item_id"], self._words.pop(message["item_id"], ""))]
+                item = text_in(message, "item_id")
+                return [realtime.InputTranscribed(item, self._words.pop(item, ""))]
             case "error":
                 return self._refused(message["error"])
         return []
@@ -399,25 +410,29 @@ class _Session(realtime.RealtimeSession):
         return realtime.InputCommitted(item_id, answered=not own and free and self._model.capabilities.auto_reply)
 
     def _created(self, response: dict[str, Any]) -> RealtimeEvent:
-        self._active = response["id"]
-        self._said[response["id"]] = _Said()
+        request = (response.get("metadata") or {}).get("request")
+        if not isinstance(request, (str, NoneType)):
+            raise TypeError(f"request: expected text, got {type(request).__name__}")
+        response_id = self._active = text_in(response, "id")
+        self._said[response_id] = _Said()
         while len(self._said) > 8:
             del self._said[next(iter(self._said))]
-        request = (response.get("metadata") or {}).get("request")
         if self._asking is not None and request == self._asking.request:
             self._asking = None
-        return realtime.ResponseStarted(response["id"], request)
+        return realtime.ResponseStarted(response_id, request)
 
     def _done(self, response: dict[str, Any]) -> RealtimeEvent:
-        if self._active == response["id"]:
-            self._active = None
-        self._ask_next()
-        status = cast("ResponseStatus", response.get("status") or "completed")
+        response_id, status = text_in(response, "id"), response.get("status") or "completed"
+        if status not in _STATUSES:
+            raise ValueError(f"status: expected one of {', '.join(_STATUSES)}, got {status!r}")
         error = None
         if status == "failed":
             details = (response.get("status_details") or {}).get("error") or {}
             error = self._error(details)
-        return realtime.ResponseDone(response["id"], status, error)
+        if self._active == response_id:
+            self._active = None
+        self._ask_next()
+        return realtime.ResponseDone(response_id, cast("ResponseStatus", status), error)
 
     def _refused(self, error: dict[str, Any]) -> list[RealtimeEvent]:
         code, about = error.get("code"), error.get("event_id")
@@ -425,6 +440,8 @@ class _Session(realtime.RealtimeSession):
             return []  # it ended by itself in the meantime
         if code == _EXPIRED:
             raise ProviderConnectionError(self._error(error).message, provider=self._model.label)
+        if about is not None and about == self._tools_event and (refused := self._without_refused_tool(error)):
+            return [realtime.Failed(refused)]
         if about == self._setup_event:
             raise ProviderError(self._error(error).message, provider=self._model.label, retryable=False)
         if about is not None and str(about).startswith("commit_"):
@@ -439,6 +456,20 @@ class _Session(realtime.RealtimeSession):
             self._ask_next()
             return [realtime.Failed(self._error(error), ask.request)]
         return [realtime.Failed(self._error(error))]
+
+    def _without_refused_tool(self, error: Mapping[str, Any]) -> ToolRefused | None:
+        """A session that is refused for the sake of one tool is asked for without it."""
+        told = self._error(error).message
+        tool = refused_tool(f"{told}\n{error.get('param')}", [tool.id for tool in self._tools])
+        if tool is None:
+            return None
+        self._refused_tools.add(tool)
+        self._tools = [one for one in self._tools if one.id != tool]
+        if self._tools_event == self._setup_event:
+            self._set_up()
+        else:
+            self.update_tools(self._tools)
+        return ToolRefused(told, tool=tool, status=400, provider=self._model.label)
 
     def _error(self, error: Mapping[str, Any]) -> ProviderError:
         said = error.get("message") or error.get("code") or "no reason given"

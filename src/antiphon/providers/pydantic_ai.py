@@ -20,16 +20,22 @@ from antiphon.errors import (
     ProviderError,
     ProviderStatusError,
     ProviderTimeout,
+    ToolRefused,
     UsageError,
 )
 from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice, is_given
 from antiphon.providers.openai_format import is_json, own_call_id, wire_messages, wire_response_format, wire_tools
+from antiphon.providers.refusals import naming_refused_tools
+from antiphon.tools.wellformed import inlined_size
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponsePart, UserContent
     from pydantic_ai.models import Model, ModelRequestParameters
     from pydantic_ai.settings import ModelSettings
     from pydantic_ai.tools import ToolDefinition
+
+_LARGEST_SCHEMA = 20_000
+"""Values; pydantic-ai gives up at 250,000, after two seconds."""
 
 _NOBODY_SPOKE = "(The user has not said anything new.)"
 """Closes a request that does not end with the user or with a result: most vendors refuse it otherwise."""
@@ -45,7 +51,8 @@ class LLM(llm.LLM):
         settings: Its `ModelSettings`, for example `{"temperature": 0.2}`.
         parallel_tool_calls: Whether one response may hold several calls.
         tool_choice: For requests that do not say.
-        timeout: Seconds that the vendor may take, as far as its SDK has such a limit.
+        timeout: Seconds that the vendor may take, as far as its SDK has such a limit. None: 20, for models that reason
+            60.
     """
 
     def __init__(
@@ -55,28 +62,31 @@ class LLM(llm.LLM):
         settings: Mapping[str, Any] | None = None,
         parallel_tool_calls: NotGivenOr[bool] = NOT_GIVEN,
         tool_choice: NotGivenOr[ToolChoice] = NOT_GIVEN,
-        timeout: float = 20.0,
+        timeout: float | None = None,
     ) -> None:
         self.model = model if isinstance(model, str) else model.model_name
         self.parallel_tool_calls = parallel_tool_calls
         self.tool_choice = tool_choice
         self._model = model
-        self._settings = {"timeout": timeout, **(settings or {})}
+        if llm.does_reason(self.model):
+            self.first_chunk_timeout = llm.REASONING_TIMEOUT
+        self._settings = {"timeout": max(20.0, self.first_chunk_timeout) if timeout is None else timeout}
+        self._settings.update(settings or {})
 
-    async def _generate(self, request: llm.ChatRequest) -> AsyncGenerator[llm.ChatChunk, None]:
+    async def generate(self, request: llm.ChatRequest) -> AsyncGenerator[llm.ChatChunk, None]:
         model = self._resolved()
         from pydantic_ai.direct import model_request_stream
 
         messages = _messages(wire_messages(request.chat_ctx))
         parameters = self._parameters(request)
         response = _Response(request)
-        with self._translated_errors():
+        with naming_refused_tools(request.tools), self._translated_errors():
             async with model_request_stream(
                 model, messages, model_settings=self._request_settings(request), model_request_parameters=parameters
             ) as stream:
                 async for event in stream:
-                    if (delta := response.read(event)) is not None:
-                        yield llm.ChatChunk(response.id, delta)
+                    # Without a delta: reasoning, a piece of a call. It is at work.
+                    yield llm.ChatChunk(response.id, response.read(event))
             finish_reason, usage = stream.get().finish_reason, stream.usage
         for call in response.calls:
             if finish_reason == "length" and not is_json(call.arguments):
@@ -128,6 +138,9 @@ class LLM(llm.LLM):
         from pydantic_ai.output import OutputObjectDefinition
 
         tools = _tool_definitions(wire_tools(request.tools, strict=False))
+        for tool in tools:
+            if "$defs" in (schema := tool.parameters_json_schema) or "definitions" in schema:
+                self._check_references(tool)
         if not is_given(request.response_format):
             return ModelRequestParameters(function_tools=tools)
         wire = wire_response_format(request.response_format)
@@ -136,6 +149,16 @@ class LLM(llm.LLM):
         schema = wire["json_schema"]
         wanted = OutputObjectDefinition(schema["schema"], name=schema["name"], strict=schema.get("strict"))
         return ModelRequestParameters(function_tools=tools, output_mode="native", output_object=wanted)
+
+    def _check_references(self, tool: ToolDefinition) -> None:
+        """Raises `ToolRefused`: to replace references that double would hold up every call, for seconds."""
+        if inlined_size(tool.parameters_json_schema) > _LARGEST_SCHEMA:
+            raise ToolRefused(
+                f"{self.label}: its schema has more than {_LARGEST_SCHEMA} values with all references replaced.",
+                tool=tool.name,
+                status=400,
+                provider=self.label,
+            )
 
     @contextmanager
     def _translated_errors(self) -> Iterator[None]:

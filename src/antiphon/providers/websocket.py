@@ -11,7 +11,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mappi
 from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from antiphon.errors import ProviderConnectionError, ProviderStatusError, ProviderTimeout
+from antiphon.errors import ProviderConnectionError, ProviderError, ProviderStatusError, ProviderTimeout
+from antiphon.visible import well_formed_data
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
@@ -74,16 +75,54 @@ def translated_errors(provider: str, *, timeout: float) -> Iterator[None]:
 
 
 def parsed(message: str | bytes, provider: str) -> dict[str, Any]:
-    """A JSON object from the wire. Raises `ProviderConnectionError` if it is none: such a peer is not to be trusted."""
+    """A JSON object from the wire, its texts well-formed.
+
+    Raises `ProviderConnectionError` if it is none: such a peer is not to be trusted.
+    """
     try:
-        value = json.loads(message)
-    except ValueError:
+        value = well_formed_data(json.loads(message))
+    except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         raise ProviderConnectionError(
             f"{provider}: expected a JSON object from the service, got {message[:80]!r}.", provider=provider
         )
     return value
+
+
+@contextmanager
+def understood(message: Mapping[str, Any], provider: str) -> Iterator[None]:
+    """What goes wrong while a message is read means that it is malformed: a `ProviderConnectionError` says so."""
+    try:
+        yield
+    except ProviderError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise ProviderConnectionError(
+            f"{provider}: the service sent {message.get('type')!r} of another form ({error!r}).", provider=provider
+        ) from error
+
+
+def text_in(message: Mapping[str, Any], name: str) -> str:
+    """A text of a message. Raises `KeyError`, `TypeError`."""
+    value = message[name]
+    if not isinstance(value, str):
+        raise TypeError(f"{name}: expected text, got {type(value).__name__}")
+    return value
+
+
+class WholeSamples:
+    """16-bit samples of sound that comes in pieces of any length."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def push(self, data: bytes) -> bytes:
+        """The samples that are whole by now."""
+        data = self._rest + data
+        whole = len(data) & ~1
+        self._rest = data[whole:]
+        return data[:whole]
 
 
 class WebSocketPool:

@@ -1,24 +1,19 @@
 """The shell around the conversation core: facts in, commands out, one timer.
 
 Above: the application, which is the driver's host (`host.py`). Below: the pure core, and one performer for each kind
-of command: `generation`, `synthesis`, `tool_runner`, `hooks`, `recognition`. The driver takes no decision and waits
-for nothing: `report` is a plain call. A fact reported while commands are being performed is queued behind them, never
-re-entered.
-
-Every task of a session is spawned here, so that closing can end them all.
+of command: `generation`, `playout`, `tool_runner`, `hooks`, `realtime`, `recognition`. The driver takes no decision and
+waits for nothing: `report` is a plain call. A fact reported while commands are being performed is queued behind them,
+never re-entered. Performers know the driver by its `port` alone, which does not keep it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import logging
 import os
-import threading
-import time
 from collections import deque
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar, assert_never
+from collections.abc import Sequence
+from typing import assert_never
 
 from antiphon.core.commands import (
     Adopt,
@@ -28,7 +23,6 @@ from antiphon.core.commands import (
     CommitAudio,
     Decline,
     Discard,
-    Emit,
     Generate,
     PausePlayout,
     Play,
@@ -45,29 +39,33 @@ from antiphon.core.commands import (
     StopPlayout,
 )
 from antiphon.core.conversation import Conversation
-from antiphon.core.facts import Fact, GenerationFailed, HookReturned, PlayoutFinished, ToolReturned
+from antiphon.core.facts import Fact, GenerationFailed, HookReturned, PlayoutFinished, ToolReturned, well_formed_fact
+from antiphon.core.notices import HookOverdue, Notice, SpeechDone, SpeechInterrupted, WordsLost, is_notice
+from antiphon.errors import pass_on
 from antiphon.options import SessionOptions
+from antiphon.runtime.callers_voice import CallersVoice
 from antiphon.runtime.generation import Generation
-from antiphon.runtime.hooks import Hooks, current_hook
+from antiphon.runtime.hooks import Hooks
 from antiphon.runtime.host import Host
-from antiphon.runtime.journal import JournaledConversation, Tell
+from antiphon.runtime.observers import Observer, show
 from antiphon.runtime.playout import Playout
+from antiphon.runtime.port import Port
 from antiphon.runtime.realtime import Realtime
 from antiphon.runtime.recognition import Recognition
-from antiphon.runtime.tool_runner import ToolRunner, current_run
+from antiphon.runtime.requests import Requests
+from antiphon.runtime.responses import Responses
+from antiphon.runtime.run import Run
+from antiphon.runtime.scope import outside
+from antiphon.runtime.tool_calls import INTERNAL_ERROR, ToolCalls
+from antiphon.runtime.tool_runner import ToolRunner
 from antiphon.transport import AudioInput, AudioOutput
 from antiphon.turn_detector import TurnDetector
 from antiphon.vad import VAD
 
-if TYPE_CHECKING:
-    from antiphon.runtime.stopwatch import Stopwatch
-
 logger = logging.getLogger("antiphon")
 
-T = TypeVar("T")
-
-THREAD_CALL_TIMEOUT = 10.0
-"""Seconds that a tool's thread waits for the event loop to take a call of its."""
+_HEEDED: frozenset[type[Notice]] = frozenset({SpeechDone, SpeechInterrupted, WordsLost, HookOverdue})
+"""Notices that the performers heed."""
 
 
 class Driver:
@@ -83,43 +81,51 @@ class Driver:
         audio_output: AudioOutput | None = None,
         vad: VAD | None = None,
         turn_detector: TurnDetector | None = None,
-        journal: Tell | None = None,
     ) -> None:
-        self.loop = asyncio.get_running_loop()
         self.options = options
-        self.host = host
-        self._thread = threading.get_ident()
-        self._context = _clean_context()
-        self.mark = f"{os.urandom(4).hex()}_"
-        """Is in the ids of the call's items, which may end up among those of other calls."""
-        epoch = time.time() - self.loop.time()
-        self._conversation = (
-            Conversation(options, agent, epoch, self.mark)
-            if journal is None
-            else JournaledConversation(journal, options, agent, epoch, self.mark)
-        )
+        self._events = host.events
+        self._speeches = host.speeches
+        self._context = outside()
+        mark = f"{os.urandom(4).hex()}_"
+        self.port = port = Port(self, options, self._context, mark=mark, has_audio_output=audio_output is not None)
+        """What those are given who work for it."""
+        self.loop = port.loop
+        self._conversation = Conversation(options, agent, port.epoch, mark)
         self._facts: deque[Fact] = deque()
         self._performing = False
         self._now = self.began = self.loop.time()
         """When the call began."""
-        self.stopwatch: Stopwatch | None = None
-        """Is shown every fact and every command, where somebody wants them measured."""
+        self._observers: tuple[Observer, ...] = ()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = 0.0
-        self._tasks: set[asyncio.Task[Any]] = set()
         self._closed: asyncio.Future[str] = self.loop.create_future()
-        self.playout = Playout(self, host, audio_output)
-        self.generation = Generation(self, host, self.playout)
-        self.tools = ToolRunner(self, host, self.generation)
-        self.hooks = Hooks(self, host, self.generation)
-        self.realtime = Realtime(self, host)
-        self.recognition = Recognition(self, host, audio_input, vad, turn_detector)
+        agents, tools, speeches, events = host.agents, host.tools, host.speeches, host.events
+        self.playout = Playout(port, agents, events, audio_output)
+        self._calls = ToolCalls(agents, events, silence_is_bridged=options.silence is not None)
+        self._responses = Responses(port, agents, self.playout, self._calls)
+        voice = CallersVoice(port, has_detector=vad is not None)
+        self.realtime = Realtime(port, agents, tools, events, voice, self._calls)
+        self._requests = Requests(agents, tools, events)
+        self._generation = Generation(
+            agents, speeches, self._requests, self._responses, self._calls, self.playout, self.realtime
+        )
+        self._tools = ToolRunner(port, agents, tools, speeches, events, self._calls)
+        self._hooks = Hooks(port, agents, tools, events, self._requests, self.realtime)
+        self.recognition = Recognition(
+            port, agents, speeches, events, voice, self.realtime.push, audio_input, vad, turn_detector
+        )
+
+    def observe(self, observer: Observer) -> None:
+        """Show it everything that happens from now on."""
+        self._observers = (*self._observers, observer)
 
     # -- facts
 
     def start(self, agent: str) -> None:
         """Begin the conversation, and to listen for `agent`."""
-        self._conversation.start(self._time())
+        self._time()
+        self._span("time", self._now)
+        self._conversation.start(self._now)
         self.playout.start()
         self._perform_decided()
         self.realtime.listen_for(agent)
@@ -130,13 +136,26 @@ class Driver:
 
         Called while commands are being performed, it queues the fact behind them.
         """
-        self._facts.append(fact)
+        self._facts.append(well_formed_fact(fact))
         if not self._performing:
             self._hear()
 
     def new_id(self) -> int:
-        """A number for a speech or a task that the application opens."""
+        """A number for a speech, a task, a turn or a response that the core did not begin."""
+        self._span("number", self._now)
         return self._conversation.new_id()
+
+    def span(self, name: str, **data: object) -> None:
+        """Tell observers of something that the core does not hear of."""
+        if self._observers:
+            self._span(name, max(self._now, self.loop.time()), **data)
+
+    def _span(self, name: str, at: float, **data: object) -> None:
+        for observer in self._observers:
+            try:
+                observer.span(name, at, **data)
+            except BaseException as error:
+                self._drop(observer, error, name)
 
     @property
     def idle(self) -> bool:
@@ -148,10 +167,18 @@ class Driver:
         """The call ends, or has ended, with a goodbye that the caller had nothing to add to."""
         return self._conversation.said_goodbye
 
-    @property
-    def has_audio_output(self) -> bool:
-        """Somebody hears the agent."""
-        return self.playout.has_output
+    def error_of(self, gen: int) -> BaseException | None:
+        """What made a response fail. Told once, while its speech is not over."""
+        return self._responses.take_error(gen)
+
+    def runs(self) -> list[Run]:
+        """The runs of tools that have not ended, oldest first."""
+        return self._tools.running()
+
+    def listen_for(self, agents: Sequence[str]) -> None:
+        """The caller speaks to the last of these agents now, and to the others again later."""
+        self.realtime.listen_for(agents[-1], agents)
+        self.recognition.listen_for(agents[-1])
 
     @property
     def is_closed(self) -> bool:
@@ -170,7 +197,7 @@ class Driver:
         """Perform what the core decided without a fact, and whatever follows from that."""
         self._performing = True
         try:
-            for command in self._conversation.take_commands():
+            for command in self._take_commands():
                 self._perform(command)
         finally:
             self._performing = False
@@ -179,35 +206,48 @@ class Driver:
     def _hear(self) -> None:
         """Tell the core what was reported and perform what it decides, until nothing more is reported."""
         self._performing = True
-        conversation, facts = self._conversation, self._facts
+        facts = self._facts
         try:
             while facts:
                 self._receive(facts.popleft())
-                for command in conversation.take_commands():
+                for command in self._take_commands():
                     self._perform(command)
         finally:
             self._performing = False
         self._arm()
 
+    def _take_commands(self) -> list[Command]:
+        commands = self._conversation.take_commands()
+        for observer in self._observers:
+            try:
+                for command in commands:
+                    show(observer, self._now, command)
+            except BaseException as error:
+                self._drop(observer, error, commands)
+        return commands
+
     def _receive(self, fact: Fact) -> None:
         now = self._time()
-        if self.stopwatch is not None:
-            self._measure(self.stopwatch.fact, fact, now)
+        for observer in self._observers:
+            try:
+                observer.fact(now, fact)
+            except BaseException as error:
+                self._drop(observer, error, fact)
         try:
             self._conversation.receive(fact, now)
-        except Exception as error:
+        except BaseException as error:
+            pass_on(error)
             # Never expected. Whoever reported the fact (a tool, a microphone) is not to blame and must not be hit.
             logger.exception("the conversation could not take %r", fact)
-            self.host.failed(error, "core")
+            self._events.failed(error, "core")
 
-    def _measure(self, show: Callable[[T, float], None], what: T, now: float) -> None:
-        try:
-            show(what, now)
-        except Exception as error:
-            # Never expected. The call is worth more than its figures.
-            logger.exception("%r could not be measured; this call is measured no more", what)
-            self.stopwatch = None
-            self.host.failed(error, "stopwatch")
+    def _drop(self, observer: Observer, error: BaseException, what: object) -> None:
+        pass_on(error)
+        # Never expected. The call is worth more than its figures and its log.
+        name = type(observer).__name__
+        logger.error("%r could not be shown to the %s, which is shown nothing more", what, name, exc_info=error)
+        self._observers = tuple(one for one in self._observers if one is not observer)
+        self._events.failed(error, name)
 
     # -- time
 
@@ -227,56 +267,53 @@ class Driver:
         self._timer = None
         self._now = max(self._time(), self._timer_due)  # the loop may fire one clock tick early
         if not self._performing:
+            self._span("time", self._now)
             self._conversation.advance(self._now)
             self._perform_decided()
 
     # -- commands
 
     def _perform(self, command: Command) -> None:
-        if self.stopwatch is not None:
-            self._measure(self.stopwatch.command, command, self._now)
         try:
             self._dispatch(command)
-        except Exception as error:
+        except BaseException as error:
+            pass_on(error)
             logger.exception("performing %s failed", type(command).__name__)
-            self.host.failed(error, "runtime")
+            self._events.failed(error, "runtime")
             closing = _closing_fact(command)
             if closing is not None:
                 self._facts.append(closing)
 
     def _dispatch(self, command: Command) -> None:
+        if is_notice(command):
+            self._notify(command)
+            return
         match command:
-            case Emit():
-                if command.kind == "speech_done" and command.speech is not None:
-                    self.generation.forget(command.speech)
-                    self.playout.forget(command.speech)
-                    self.realtime.speech_done(command.speech)
-                self.host.emit(command)
             case Record():
                 self.realtime.recorded(command)
-                self.host.record(command, self.playout.raw_text(command))
+                self._speeches.record(command, self.playout.raw_text(command))
             case Generate():
-                self.generation.generate(command)
+                self._generation.generate(command)
             case Adopt():
-                self.generation.adopt(command)
+                self._generation.adopt(command)
             case Decline():
                 self.realtime.decline(command.response)
             case CommitAudio():
                 self.realtime.commit_audio(command.turn)
             case RunTool():
-                self.tools.run(command)
+                self._tools.run(command)
             case Play():
                 self.playout.play(command.segment, first=command.first)
             case Speak():
-                self.generation.speak(command)
+                self._generation.speak(command)
             case RunHook():
-                self.hooks.run(command)
+                self._hooks.run(command)
             case StopGenerating():
-                self.generation.stop(command.gen)
+                self._generation.stop(command.gen)
             case Release():
-                self.generation.release(command)
+                self._generation.release(command)
             case Discard():
-                self.generation.discard(command)
+                self._generation.discard(command)
             case StopPlayout():
                 if command.at_word:
                     self.playout.fade(command.segment)
@@ -287,11 +324,11 @@ class Driver:
             case ResumePlayout():
                 self.playout.resume()
             case CancelTool():
-                self.tools.cancel(command.run)
+                self._tools.cancel(command.run)
             case RebindRun():
-                self.tools.rebind(command.run, command.call, command.speech, command.gen)
+                self._tools.rebind(command)
             case ReleaseRun():
-                self.tools.release(command.run)
+                self._tools.release(command.run)
             case PredictEndOfTurn():
                 self.recognition.predict(command.version, command.text)
             case Close():
@@ -299,44 +336,24 @@ class Driver:
             case _:
                 assert_never(command)
 
-    # -- tasks
+    def _notify(self, notice: Notice) -> None:
+        if type(notice) in _HEEDED:
+            self._heed(notice)
+        self._events.notify(notice)
 
-    def spawn(self, work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-        """Run `work` as a task of this session. It inherits nothing from the code that happens to run now."""
-        task = self.loop.create_task(work, name=name, context=self._context.copy())
-        self._tasks.add(task)
-        task.add_done_callback(self._task_done)
-        return task
-
-    def _task_done(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            logger.error("task %r failed", task.get_name(), exc_info=error)
-
-    def in_loop_thread(self) -> bool:
-        """False in the thread of a synchronous tool."""
-        return threading.get_ident() == self._thread
-
-    def call_in_loop(self, function: Callable[[], T]) -> T:
-        """Call `function` on the event loop, from a tool's thread, with the thread's context, and return its result."""
-        answer: T | None = None
-        error: BaseException | None = None
-        done = threading.Event()
-
-        def call() -> None:
-            nonlocal answer, error
-            try:
-                answer = function()
-            except BaseException as raised:  # it belongs to the thread that asked
-                error = raised
-            done.set()
-
-        self.loop.call_soon_threadsafe(call, context=contextvars.copy_context())
-        if not done.wait(THREAD_CALL_TIMEOUT):
-            raise TimeoutError(f"the event loop did not take the call within {THREAD_CALL_TIMEOUT} s")
-        if error is not None:
-            raise error
-        return answer  # type: ignore[return-value]  # set, since `done` is and `error` is not
+    def _heed(self, notice: Notice) -> None:
+        match notice:
+            case SpeechDone(speech):
+                self._generation.forget(speech)
+                self.playout.forget(speech)
+                self.realtime.speech_done(speech)
+                self._tools.speech_over(speech)
+            case SpeechInterrupted(speech):
+                self._tools.speech_over(speech)
+            case WordsLost():
+                self.recognition.words_lost()
+            case HookOverdue(hook):
+                self._hooks.overdue(hook)
 
     # -- the end
 
@@ -352,35 +369,20 @@ class Driver:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        self._responses.halt()
         self.playout.halt()
         self.recognition.halt()
         self.realtime.halt()
-        for task in tuple(self._tasks):
-            task.cancel()
+        self.port.cancel_tasks()
 
     async def aclose(self, grace: float) -> None:
         """Wait at most `grace` seconds for the cancelled tasks, then release the audio.
 
         Tasks that stay deaf are abandoned.
         """
-        own = asyncio.current_task()
-        waiting = [task for task in self._tasks if task is not own]
-        if waiting:
-            _, deaf = await asyncio.wait(waiting, timeout=grace)
-            for task in deaf:
-                logger.warning(
-                    "%r did not end within %s s of its cancellation and was abandoned", task.get_name(), grace
-                )
+        await self.port.wait_for_tasks(grace)
         await self.recognition.aclose()
         await self.playout.aclose()
-
-
-def _clean_context() -> contextvars.Context:
-    """The context of the caller, without the tool or hook it may run in: what a session's own tasks inherit."""
-    context = contextvars.copy_context()
-    context.run(current_run.set, None)
-    context.run(current_hook.set, None)
-    return context
 
 
 def _closing_fact(command: Command) -> Fact | None:
@@ -389,7 +391,7 @@ def _closing_fact(command: Command) -> Fact | None:
         case Generate() | Adopt() | Speak():
             return GenerationFailed(command.gen, "the runtime failed")
         case RunTool():
-            return ToolReturned(command.run, "An internal error occurred", is_error=True)
+            return ToolReturned(command.run, INTERNAL_ERROR, is_error=True)
         case RunHook():
             return HookReturned(command.hook)
         case Play() | StopPlayout():

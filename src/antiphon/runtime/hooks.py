@@ -8,71 +8,79 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from antiphon.chat import ChatContext, ChatItem, ChatMessage
-from antiphon.core.commands import HookKind, RunHook
+from antiphon.core.commands import RunHook
 from antiphon.core.facts import HookReturned
+from antiphon.errors import AntiphonError, pass_on
+from antiphon.runtime.host import Agents, Events, Tools
+from antiphon.runtime.port import Port
+from antiphon.runtime.realtime import Realtime
+from antiphon.runtime.requests import Requests
+from antiphon.runtime.scope import HookScope, current
 from antiphon.tools.function import StopResponse
 
-if TYPE_CHECKING:
-    from antiphon.runtime.driver import Driver
-    from antiphon.runtime.generation import Generation
-    from antiphon.runtime.host import Host
-
 logger = logging.getLogger("antiphon")
-
-
-@dataclass(slots=True, frozen=True)
-class HookScope:
-    """The hook that the running code belongs to."""
-
-    driver: Driver
-    agent: str
-    kind: HookKind
-
-
-current_hook: ContextVar[HookScope | None] = ContextVar("antiphon_hook", default=None)
 
 
 class Hooks:
     """Performs `RunHook`."""
 
-    def __init__(self, driver: Driver, host: Host, generation: Generation) -> None:
-        self._driver = driver
-        self._host = host
-        self._generation = generation
+    def __init__(
+        self, port: Port, agents: Agents, tools: Tools, events: Events, requests: Requests, realtime: Realtime
+    ) -> None:
+        self._port = port
+        self._agents = agents
+        self._tools = tools
+        self._events = events
+        self._requests = requests
+        self._realtime = realtime
+        self._running: dict[int, RunHook] = {}
 
     def run(self, command: RunHook) -> None:
         """Run a hook; it closes with `HookReturned`, at once if there is nothing to run."""
-        ready = self._host.setup_toolsets(command.agent) if command.kind == "on_enter" else None
-        if command.kind in self._host.agent(command.agent).overridden:
-            self._driver.spawn(self._run(command, ready), f"{command.kind} of {command.agent}")
+        ready = self._tools.setup_toolsets(command.agent) if command.kind == "on_enter" else None
+        if command.kind in self._agents.agent(command.agent).overridden:
+            self._running[command.hook] = command
+            self._port.spawn(self._run(command, ready), f"{command.kind} of {command.agent}")
             return
         self._returned(command, HookReturned(command.hook))
 
+    def overdue(self, hook: int) -> None:
+        """The call goes on without it. Nothing waits for `on_enter`, which may talk for as long as it likes."""
+        command = self._running.get(hook)
+        if command is None or command.kind == "on_enter":
+            return
+        error = AntiphonError(
+            f"{command.kind} of agent {command.agent!r} did not return in time, and the call goes on without it."
+            f" It has {self._port.options.hook_timeout:g} s, and less when the call ends: have it do less, or start a"
+            " task for what takes long."
+        )
+        logger.warning("%s", error)
+        self._events.failed(error, self._agents.agent(command.agent))
+
     async def _run(self, command: RunHook, ready: asyncio.Future[None] | None) -> None:
-        current_hook.set(HookScope(self._driver, command.agent, command.kind))
+        current.set(HookScope(self._port, command.agent, command.kind))
         outcome = HookReturned(command.hook)
         try:
             if ready is not None:
                 await asyncio.shield(ready)
             outcome = await self._call(command)
-        except Exception as error:
+        except BaseException as error:
+            pass_on(error)
             logger.exception("%s of agent %r raised", command.kind, command.agent)
-            self._host.failed(error, self._host.agent(command.agent))
+            self._events.failed(error, self._agents.agent(command.agent))
         finally:
             self._returned(command, outcome)
 
     def _returned(self, command: RunHook, outcome: HookReturned) -> None:
+        self._running.pop(command.hook, None)
         if command.kind == "on_exit":
-            self._host.close_toolsets(command.agent)
-        self._driver.report(outcome)
+            self._tools.close_toolsets(command.agent)
+        self._port.report(outcome)
 
     async def _call(self, command: RunHook) -> HookReturned:
-        agent = self._host.agent(command.agent)
+        agent = self._agents.agent(command.agent)
         if command.kind == "on_enter":
             await agent.on_enter()
         elif command.kind == "on_exit":
@@ -82,12 +90,12 @@ class Hooks:
         return HookReturned(command.hook)
 
     async def _turn_completed(self, command: RunHook) -> HookReturned:
-        agent = self._host.agent(command.agent)
+        agent = self._agents.agent(command.agent)
         before = agent.context_items()
         turn_ctx = ChatContext(before)
         words = command.text
         if not words and command.heard_as is not None:
-            words = await self._driver.realtime.words_of(command.heard_as)
+            words = await self._realtime.words_of(command.heard_as)
         message = ChatMessage(role="user", content=[words])
         try:
             await agent.on_user_turn_completed(turn_ctx, message)
@@ -95,7 +103,7 @@ class Hooks:
             return HookReturned(command.hook, veto=True)
         added = _added(before, turn_ctx.items)
         if added:
-            self._generation.add_for_turn(command.agent, added)
+            self._requests.add_for_turn(command.agent, added)
         text = message.text_content or ""
         return HookReturned(command.hook, text=None if text == words else text, context_changed=bool(added))
 

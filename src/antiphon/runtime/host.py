@@ -1,22 +1,25 @@
 """What the runtime needs of the application above it.
 
 The runtime performs commands that name agents, speeches and runs by number or id. The application knows the objects
-behind them: it is the host. These protocols are all that the runtime knows of it.
+behind them: it is the host, in four parts. These protocols are all that the runtime knows of it, and each performer is
+given the parts that it uses.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from antiphon.audio import AudioFrame
 from antiphon.chat import ChatContext, ChatItem, ChatMessage
-from antiphon.core.commands import Adopt, Emit, Generate, Record, Speak
-from antiphon.core.facts import Call, Handoff
+from antiphon.core.commands import Adopt, Generate, Record, Speak
+from antiphon.core.facts import Handoff
+from antiphon.core.notices import Notice
 from antiphon.options import ModelSettings
 from antiphon.realtime import RealtimeModel
-from antiphon.runtime.tool_runner import Run
+from antiphon.runtime.run import Run
 from antiphon.stt import STT
 from antiphon.tools.function import CallContext
 from antiphon.tools.toolset import ToolContext
@@ -51,22 +54,18 @@ class AgentNodes(Protocol):
     async def on_user_turn_completed(self, turn_ctx: ChatContext, new_message: ChatMessage) -> None: ...
 
 
-class Host(Protocol):
-    """The application that a driver works for."""
+class Agents(Protocol):
+    """The agents of a session, by id, and what speaks, hears and thinks for them."""
 
-    @property
-    def max_result_chars(self) -> int:
-        """Longer tool results are cut, whatever the tool allows."""
+    def agent(self, agent_id: str) -> AgentNodes:
+        """The agent behind an id that the core knows."""
 
     @property
     def current_agent_id(self) -> str:
         """The id of the agent in charge."""
 
-    def agent(self, agent_id: str) -> AgentNodes:
-        """The agent behind an id that the core knows."""
-
-    def tools_of(self, agent_id: str, *, on_enter: bool) -> ToolContext:
-        """What the agent's model may call now. `on_enter`: without the tools flagged IGNORE_ON_ENTER."""
+    def handoff_to(self, value: Any) -> Handoff | None:
+        """If `value` is an agent: take it into the session, and name it to the core. None: it is not an agent."""
 
     def has_voice(self, agent_id: str) -> bool:
         """Whether what the agent says can be turned into sound."""
@@ -83,6 +82,33 @@ class Host(Protocol):
     def one_call_at_a_time(self, agent_id: str) -> bool:
         """Whether only the first call of a response may run (`parallel_tool_calls=False`)."""
 
+    def first_chunk_timeout(self, agent_id: str) -> float:
+        """Seconds that the agent's model may take for its first chunk."""
+
+
+class Tools(Protocol):
+    """What agents may call."""
+
+    def tools_of(self, agent_id: str, *, on_enter: bool) -> ToolContext:
+        """What the agent's model may call now. `on_enter`: without the tools flagged IGNORE_ON_ENTER."""
+
+    @property
+    def max_result_chars(self) -> int:
+        """Longer tool results are cut, whatever the tool allows."""
+
+    def run_context(self, run: Run) -> CallContext:
+        """The context object handed to the tool of a run."""
+
+    def setup_toolsets(self, agent_id: str) -> asyncio.Future[None] | None:
+        """Start the agent's toolsets. The result is done when they are ready; None: there are none."""
+
+    def close_toolsets(self, agent_id: str) -> None:
+        """The agent has ended: its toolsets close, while the conversation goes on."""
+
+
+class Speeches(Protocol):
+    """What is being said, and what was."""
+
     def generating(self, command: Generate | Adopt) -> None:
         """A response of a speech is about to be generated."""
 
@@ -92,26 +118,24 @@ class Host(Protocol):
     def say_source(self, speech: int) -> tuple[SaySource, AsyncIterable[AudioFrame] | None]:
         """What the application gave to the `say()` that opened this speech: text, and ready-made sound if any."""
 
+    def released(self, run: Run) -> None:
+        """A run lost its call: its speech handle counts as interrupted for it."""
+
     def record(self, command: Record, raw: str | None) -> None:
         """Settle an item. `raw` is the text as the model wrote it, where it differs from what was spoken."""
 
-    def emit(self, command: Emit) -> None:
+    def history_items(self) -> Sequence[ChatItem]:
+        """The session's history."""
+
+
+class Events(Protocol):
+    """Those who watch and listen."""
+
+    def notify(self, notice: Notice) -> None:
         """Tell observers and handles."""
 
     def failed(self, error: BaseException, source: Any) -> None:
         """Something failed and the session goes on."""
-
-    def run_context(self, run: Run) -> CallContext:
-        """The context object handed to the tool of a run."""
-
-    def handoff_to(self, value: Any) -> Handoff | None:
-        """If `value` is an agent: enrol it and name it to the core. None: it is not an agent."""
-
-    def released(self, run: Run) -> None:
-        """A run lost its call: its speech handle counts as interrupted for it."""
-
-    def adopted(self, call: Call) -> None:
-        """A call took over a run, which may have ended before."""
 
     def listened(self, name: str) -> bool:
         """Whether anybody listens to events of this name."""
@@ -122,11 +146,12 @@ class Host(Protocol):
     def spoken(self, segment: int, text: str, final: bool) -> None:
         """What was heard of a segment so far, for captions."""
 
-    def history_items(self) -> Sequence[ChatItem]:
-        """The session's history."""
 
-    def setup_toolsets(self, agent_id: str) -> asyncio.Future[None] | None:
-        """Start the agent's toolsets. The result is done when they are ready; None: there are none."""
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The application that a driver works for."""
 
-    def close_toolsets(self, agent_id: str) -> None:
-        """The agent has ended: its toolsets close, while the conversation goes on."""
+    agents: Agents
+    tools: Tools
+    speeches: Speeches
+    events: Events

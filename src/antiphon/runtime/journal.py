@@ -1,46 +1,44 @@
-"""A conversation that tells all it is told: replayed, the journal gives the same conversation.
+"""All that the conversation is told, and what it asks for: replayed, the journal gives the same conversation.
 
-The driver has one in the place of the plain core where somebody listens to `journal`; nobody else pays for it.
+The driver has one among its observers where somebody listens to `journal`; nobody else pays for it. What a journal
+looks like, and who writes it, is no matter of the runtime (`antiphon.replay`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
-from antiphon.core.conversation import Conversation
+from antiphon.core.commands import Command
 from antiphon.core.facts import Fact
-from antiphon.events import NewId
-from antiphon.options import SessionOptions
+from antiphon.core.notices import Notice
+from antiphon.events import JournalEvent, NewId
+from antiphon.runtime.observers import Observer
+from antiphon.runtime.port import Port
 
-Tell: TypeAlias = Callable[[float, Fact | NewId | None], None]
-"""Is given the time, in seconds on the driver's clock, and what the core is told; None: the time alone."""
+Tell: TypeAlias = Callable[[JournalEvent], None]
+"""Is given each entry of the journal."""
 
 
-class JournaledConversation(Conversation):
-    """The core, with its journal kept by `tell`."""
+class Journal(Observer):
+    """Tells what the core is told, before it is told, and what it gave, before anything of it is done."""
 
-    def __init__(self, tell: Tell, options: SessionOptions, agent: str, epoch: float, mark: str) -> None:
-        super().__init__(options, agent, epoch, mark)
+    def __init__(self, tell: Tell, agent: str, port: Port) -> None:
         self._tell = tell
-        self._now = 0.0
+        self._event = partial(JournalEvent, agent=agent, options=port.options, epoch=port.epoch, mark=port.mark)
 
-    def start(self, now: float) -> None:
-        self._note(now, None)
-        super().start(now)
+    def fact(self, at: float, fact: Fact) -> None:
+        self._tell(self._event(at=at, fact=fact))
 
-    def receive(self, fact: Fact, now: float) -> None:
-        self._note(now, fact)
-        super().receive(fact, now)
+    def command(self, at: float, command: Command) -> None:
+        self._tell(self._event(at=at, command=command))
 
-    def advance(self, now: float) -> None:
-        self._note(now, None)
-        super().advance(now)
+    def notice(self, at: float, notice: Notice) -> None:
+        self._tell(self._event(at=at, command=notice))
 
-    def new_id(self) -> int:
-        self._note(self._now, NewId())
-        return super().new_id()
-
-    def _note(self, now: float, what: Fact | NewId | None) -> None:
-        self._now = now
-        self._tell(now, what)
+    def span(self, name: str, at: float, **data: object) -> None:
+        if name == "time":
+            self._tell(self._event(at=at))
+        elif name == "number":
+            self._tell(self._event(at=at, fact=NewId()))

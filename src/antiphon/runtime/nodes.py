@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterable, AsyncIterator
 
 from antiphon.audio import AudioFrame
+from antiphon.errors import as_exception, pass_on
 from antiphon.runtime.recognition import heard_frames
 from antiphon.runtime.synthesis import speak
 from antiphon.stt import STT, SpeechEvent
@@ -30,17 +31,26 @@ async def recognise(stt: STT, audio: AsyncIterable[AudioFrame]) -> AsyncIterator
             for event in frames.marks() if frames is not None else ():
                 stream.mark(event)
 
+        failures: list[BaseException] = []
+
         async def feed() -> None:
-            async for frame in audio:
-                stream.push(frame)
+            try:
+                async for frame in audio:
+                    stream.push(frame)
+                    mark()
                 mark()
-            mark()
-            stream.end_input()
+                stream.end_input()
+            except BaseException as error:
+                pass_on(error)
+                failures.append(error)
+                await stream.aclose()  # which ends what it gives
 
         feeding = asyncio.create_task(feed(), name="stt_node audio")
         try:
             async for event in stream:
                 yield event
+            for failure in failures:
+                raise as_exception(failure)
         finally:
             if frames is not None:
                 frames.stream = None

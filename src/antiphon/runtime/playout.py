@@ -1,6 +1,6 @@
 """Plays segments: in order, without gaps, at the pace of the loudspeaker.
 
-Above: the driver, and `generation`, which opens segments and fills them with text. Below: the segments and their voices
+Above: the driver, and `responses`, which open segments and fill them with text. Below: the segments and their voices
 (`synthesis`), the agent's `tts_node`, the `AudioOutput`.
 
 Segments given to `Play` sound in order without a gap. The loudspeaker gets at most `output.lead` seconds ahead of what
@@ -13,9 +13,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import reprlib
 from collections import deque
-from collections.abc import AsyncIterable, Coroutine
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterable, Callable, Coroutine
+from typing import Any
 
 from antiphon.audio import AudioFrame
 from antiphon.chat import ChatMessage
@@ -29,23 +30,26 @@ from antiphon.core.facts import (
     SoundReady,
 )
 from antiphon.core.playout import DEFAULT_PACE
-from antiphon.errors import UsageError
+from antiphon.errors import ProviderError, ProviderTimeout, UsageError, pass_on
 from antiphon.options import ModelSettings
-from antiphon.runtime.captions import Rewording
-from antiphon.runtime.synthesis import Segment, Voiced, current_segment
+from antiphon.runtime.captions import Captions
+from antiphon.runtime.host import Agents, Events
+from antiphon.runtime.port import Port
+from antiphon.runtime.reading import Reworded
+from antiphon.runtime.sound import Sound
+from antiphon.runtime.synthesis import Segment, Voiced, current_segment, speak
 from antiphon.runtime.ticker import Ticker
 from antiphon.streams import closing
 from antiphon.transport import AudioOutput
-from antiphon.tts import SynthesizedAudio
-
-if TYPE_CHECKING:
-    from antiphon.runtime.driver import Driver
-    from antiphon.runtime.host import Host
+from antiphon.tts import TTS, SynthesizedAudio
 
 logger = logging.getLogger("antiphon")
 
 KEPT = 5.0
 """Seconds of played sound that are kept for going back."""
+
+TOLD_AFTER = 2.5
+"""Seconds without any sound for a text that is all there, after which a voice is told of. It is given up later."""
 
 PROGRESS_PERIOD = 1.0
 """Seconds of sound between two `PlayoutProgressed`."""
@@ -56,10 +60,12 @@ _SETTINGS = ModelSettings()
 class Playout:
     """Performs `Play`, `StopPlayout`, `PausePlayout` and `ResumePlayout`, and owns the segments."""
 
-    def __init__(self, driver: Driver, host: Host, output: AudioOutput | None) -> None:
-        self._driver = driver
-        self._host = host
+    def __init__(self, port: Port, agents: Agents, events: Events, output: AudioOutput | None) -> None:
+        self._port = port
+        self._agents = agents
+        self._events = events
         self._output = output
+        self.captions = Captions(port, agents, events)
         self._segments: dict[int, Segment] = {}
         self._queue: deque[Voiced] = deque()
         """Given to `Play` and not finished, in order."""
@@ -78,55 +84,85 @@ class Playout:
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """Run something for a segment as a task of the session."""
-        return self._driver.spawn(work, name)
+        return self._port.spawn(work, name)
 
     # -- segments
 
     def open(
-        self, segment_id: int, speech: int, agent: str, *, audio: AsyncIterable[AudioFrame] | None = None
+        self,
+        segment_id: int,
+        speech: int,
+        agent: str,
+        *,
+        audio: AsyncIterable[AudioFrame] | None = None,
+        directly: bool = False,
+        when_cut: Callable[[float], None] | None = None,
     ) -> Segment:
-        """A segment for text that begins. `audio`: ready-made sound for it."""
+        """A segment for text that begins.
+
+        `audio`: ready-made sound for it. `directly`: past the `tts_node` of the agent, if it has a voice.
+        `when_cut`: told how many seconds of its sound were heard, if not all.
+        """
         segment: Segment
-        if self._output is None or not (audio is not None or self._host.has_voice(agent)):
-            segment = Segment(self, segment_id, speech, agent)
+        respells = audio is None and self.respells(agent, directly=directly)
+        if self._output is None and respells:
+            segment = reworded = Reworded(self, segment_id, speech, agent, when_cut)
+            reworded.begin(self._word(reworded))
+        elif self._output is None or not (audio is not None or self._agents.has_voice(agent)):
+            segment = Segment(self, segment_id, speech, agent, when_cut)
         else:
             segment = Voiced(
                 self,
                 segment_id,
                 speech,
                 agent,
+                when_cut,
                 rate=self._output.sample_rate,
                 pace=self._pace,
-                respells=audio is None and self.respells(agent),
+                respells=respells,
             )
-            segment.task = self._driver.spawn(self._synthesize(segment, audio), f"voice {segment_id}")
+            voice = self._agents.voice_of(agent)
+            if audio is None and directly and isinstance(voice, TTS):
+                audio = speak(voice, segment.feed)
+            segment.begin(self._synthesize(segment, audio))
         self._segments[segment_id] = segment
         return segment
 
-    def respells(self, agent: str) -> bool:
+    def respells(self, agent: str, *, directly: bool = False) -> bool:
         """True if the agent's own `tts_node` decides on the words that are spoken."""
-        return (
-            self._output is not None
-            and self._host.has_voice(agent)
-            and "tts_node" in self._host.agent(agent).overridden
-        )
+        if "tts_node" not in self._agents.agent(agent).overridden:
+            return False
+        return not (directly and (self._output is None or isinstance(self._agents.voice_of(agent), TTS)))
 
     def is_mute(self, agent: str) -> bool:
         """True if there is a loudspeaker, and the agent has no voice for it."""
-        return self._output is not None and not self._host.has_voice(agent)
-
-    @property
-    def has_output(self) -> bool:
-        """There is a loudspeaker."""
-        return self._output is not None
+        return self._output is not None and not self._agents.has_voice(agent)
 
     def settle(self, segment: Segment) -> None:
         """The core knows all of its text: it may end."""
-        segment.settled = True
+        segment.settle()
         if isinstance(segment, Voiced):
             self._finish_played()
         elif segment.given:
             self._finish_text(segment)
+
+    async def respelled(self, segment: Segment) -> str:
+        """What will be spoken of a text that is all there; a `tts_node` that makes nothing of it is given up."""
+        limit = self._port.options.stall_timeout
+        made = -1
+        while segment.made > made:
+            made = segment.made
+            try:
+                return await asyncio.wait_for(asyncio.shield(segment.respelled()), limit)
+            except TimeoutError:
+                pass
+        error = ProviderTimeout(
+            f"agent {segment.agent!r}: its tts_node made nothing of {reprlib.repr(segment.raw)} within {limit:g} s and"
+            " was given up. Have it yield what there is, and end with the text."
+        )
+        self._broke(segment, error)
+        segment.give_up()
+        return segment.spoken
 
     def abandon(self, segment: Segment) -> None:
         """No more text will come, and none is waited for."""
@@ -146,16 +182,26 @@ class Playout:
 
     def _drop(self, segment: Segment) -> None:
         self._segments.pop(segment.id, None)
-        if isinstance(segment, Voiced):
-            segment.feed.close()
-            if segment.task is not None:
-                segment.task.cancel()
+        if isinstance(segment, (Voiced, Reworded)):
+            segment.close()
 
     def raw_text(self, command: Record) -> str | None:
         """What the model wrote for a message that is settled now, where that is not what was spoken."""
         if self._raw and isinstance(command.item, ChatMessage):
             return self._raw.pop(command.item.id, None)
         return None
+
+    async def _word(self, segment: Reworded) -> None:
+        try:
+            await segment.run(self._agents.agent(segment.agent).tts_node)
+        except BaseException as error:
+            pass_on(error)
+            self._broke(segment, error)
+
+    def _broke(self, segment: Segment, error: BaseException) -> None:
+        segment.breaks()
+        logger.error("agent %r: speech synthesis failed: %s", segment.agent, error, exc_info=error)
+        self._events.failed(error, self._agents.voice_of(segment.agent))
 
     # -- the voice
 
@@ -164,16 +210,15 @@ class Playout:
         source: Any = audio
         try:
             if source is None:
-                source = self._host.agent(segment.agent).tts_node(segment.feed, _SETTINGS)
+                source = self._agents.agent(segment.agent).tts_node(segment.feed, _SETTINGS)
                 if inspect.isawaitable(source):
                     source = await source
             if source is not None:
                 async with closing(source):
                     await self._fill(segment, source)
-        except Exception as error:
-            segment.failed = True
-            logger.error("agent %r: speech synthesis failed: %s", segment.agent, error, exc_info=error)
-            self._host.failed(error, self._host.voice_of(segment.agent))
+        except BaseException as error:
+            pass_on(error)
+            self._broke(segment, error)
         finally:
             segment.end_audio()
         self._pace = segment.ledger.pace
@@ -188,15 +233,14 @@ class Playout:
                 raise UsageError(
                     f"tts_node of agent {segment.agent!r}: expected AudioFrame, got {type(frame).__name__}"
                 )
-            if segment.total == 0 and self._driver.stopwatch is not None:
-                self._driver.stopwatch.first_byte(segment.id, self._driver.loop.time())
+            if segment.sound.total == 0:
+                self._port.span("first_byte", segment=segment.id)
             segment.add(frame)
-            if not segment.has_sound:
-                segment.has_sound = True
-                self._driver.report(SoundReady(segment.id))
+            if frame.data and segment.told.sounds():
+                self._port.report(SoundReady(segment.id))
             if segment.given:
                 self._pump()
-            await segment.wait_for_room()
+            await segment.sound.wait_for_room()
 
     # -- commands
 
@@ -204,22 +248,20 @@ class Playout:
         """Play it behind what plays now, or `first`, before what does not sound; closes with `PlayoutFinished`."""
         segment = self._segments.get(segment_id)
         if segment is None:
-            self._driver.report(PlayoutFinished(segment_id, ""))
+            self._port.report(PlayoutFinished(segment_id, ""))
             return
-        segment.given = True
+        segment.give()
         if not isinstance(segment, Voiced):
             if segment.settled:
                 self._finish_text(segment)
             return
         if first:
-            played = self._played()
             for waiting in self._queue:
-                if waiting.origin is not None:
-                    waiting.rewind(waiting.position(played))
+                waiting.sound.take_back(self.played)
             self._queue.appendleft(segment)
         else:
             self._queue.append(segment)
-        Ticker.of(self._driver.loop).add(self._tick)
+        Ticker.of(self._port.loop).add(self._tick)
         self._pump()
         self._finish_played()
 
@@ -229,14 +271,14 @@ class Playout:
         if segment is None:
             return
         if isinstance(segment, Voiced) and segment in self._queue:
-            played = self._played()
+            played = self.played
             self._clear(keep=segment)
-            position = segment.position(played)
+            position = segment.sound.position(played)
             if segment.when_cut is not None:
-                segment.when_cut(position / segment.rate)
+                segment.when_cut(position / segment.sound.rate)
             heard = segment.ledger.heard(position)
             if heard:
-                self._raw[message_id(segment.id, self._driver.mark)] = segment.raw  # for those who ask what was cut
+                self._raw[message_id(segment.id, self._port.mark)] = segment.raw  # for those who ask what was cut
             self._queue.remove(segment)
             self._release_ticker()
         else:
@@ -253,11 +295,11 @@ class Playout:
         if not isinstance(segment, Voiced) or segment not in self._queue:
             self.stop(segment_id)
             return
-        position = self.position(segment)
+        position = segment.sound.position(self.played)
         end = segment.ledger.word_end(position)
-        if end >= segment.total and segment.audio_done:
+        if end >= segment.sound.total and segment.audio_done:
             return
-        if segment.cursor > end:
+        if segment.sound.cursor > end:
             self._clear()  # what was written beyond the word is taken back
         segment.cut_at(end)
         self._pump()
@@ -276,22 +318,20 @@ class Playout:
             return
         if self._queue:
             first = self._queue[0]
-            position = self.position(first)
-            word = max(first.ledger.word_start(position), first.base)
+            position = first.sound.position(self.played)
+            word = max(first.ledger.word_start(position), first.sound.base)
             if word < position:
                 self._clear()
-                first.rewind(word)
+                first.sound.rewind(word)
         self._output.resume()
         self._pump()
 
     # -- the loudspeaker
 
-    def _played(self) -> float:
+    @property
+    def played(self) -> float:
+        """The loudspeaker's clock: seconds that it has played."""
         return 0.0 if self._output is None else self._output.played
-
-    def position(self, segment: Voiced) -> int:
-        """Samples of the segment that were heard."""
-        return segment.position(self._played())
 
     def _clear(self, keep: Voiced | None = None) -> None:
         """Empty the loudspeaker, which ends a pause of its: while paused nothing is written to it.
@@ -303,8 +343,8 @@ class Playout:
         played = output.played
         self._end -= output.clear()
         for segment in self._queue:
-            if segment is not keep and segment.origin is not None:
-                segment.rewind(segment.position(played))
+            if segment is not keep:
+                segment.sound.take_back(played)
 
     def _pump(self) -> None:
         """Give the loudspeaker what it may have."""
@@ -316,47 +356,57 @@ class Playout:
             return
         started: list[Fact] = []
         for segment in self._queue:
-            ahead += self._write(output, segment, output.lead - ahead, started)
-            if not segment.audio_done or segment.cursor < segment.total:
+            seconds = self._write(output, segment.sound, output.lead - ahead)
+            if seconds and segment.told.starts():
+                started.append(PlayoutStarted(segment.id))
+            ahead += seconds
+            if not (segment.audio_done and segment.sound.is_given):
                 break
         for fact in started:
-            self._driver.report(fact)
+            self._port.report(fact)
 
-    def _write(self, output: AudioOutput, segment: Voiced, seconds: float, started: list[Fact]) -> float:
-        samples = min(segment.total - segment.cursor, int(seconds * segment.rate))
-        if samples <= 0:
+    def _write(self, output: AudioOutput, sound: Sound, seconds: float) -> float:
+        frame = sound.take(seconds, self._end)
+        if frame is None:
             return 0.0
-        if segment.origin is None:
-            segment.origin = self._end - segment.cursor / segment.rate
-        if not segment.started:
-            segment.started = True
-            started.append(PlayoutStarted(segment.id))
-        output.write(segment.take(samples))
-        self._end += samples / segment.rate
-        return samples / segment.rate
+        output.write(frame)
+        self._end += frame.duration
+        return frame.duration
 
     def _tick(self) -> None:
         self._pump()
+        for segment in self._queue:
+            self._watch_voice(segment)
         if self._queue:
             first = self._queue[0]
-            position = self.position(first)
-            first.drop_before(position - round(KEPT * first.rate))
-            self._tell_progress(first, position)
-            if first.started and self._is_starved(first, position):
-                first.has_sound = first.started = False
-                self._driver.report(PlayoutStarved(first.id))
+            position = first.sound.position(self.played)
+            first.sound.drop_before(position - round(KEPT * first.sound.rate))
+            if self.captions.are_read and first.told.has_progressed(position):
+                first.caption.show(first.ledger.heard(position), first.spoken)
+            if first.told.progresses(position, PROGRESS_PERIOD * first.sound.rate):
+                self._port.report(PlayoutProgressed(first.id, first.ledger.heard(position)))
+            if self._is_starved(first, position) and first.told.starves():
+                self._port.report(PlayoutStarved(first.id))
         self._finish_played()
 
-    def _is_starved(self, segment: Voiced, position: int) -> bool:
-        """It fell silent, and more of it is to come."""
-        return not segment.audio_done and not self._paused and position >= segment.cursor >= segment.total
+    def _watch_voice(self, segment: Voiced) -> None:
+        is_owed = segment.settled and not segment.audio_done and not self._paused
+        if segment.told.falls_silent(self._port.loop.time(), TOLD_AFTER, is_owed=is_owed):
+            voice = self._agents.voice_of(segment.agent)
+            label = voice.label if isinstance(voice, TTS) else f"the voice of agent {segment.agent!r}"
+            error = ProviderTimeout(
+                f"{label}: expected sound within {TOLD_AFTER:g} s, got none. If it stays so, check the voice, or use a"
+                " FallbackTTS.",
+                provider=label,
+            )
+            logger.warning("%s", error)
+            self._events.failed(error, voice)
 
-    def _tell_progress(self, segment: Voiced, position: int) -> None:
-        if self.captions and position > segment.progress:
-            self.caption(segment, segment.ledger.heard(position), final=False)
-        if position - segment.progress >= PROGRESS_PERIOD * segment.rate:
-            segment.progress = position
-            self._driver.report(PlayoutProgressed(segment.id, segment.ledger.heard(position)))
+    def _is_starved(self, segment: Voiced, position: int) -> bool:
+        """It is silent, and more of it is to come."""
+        if segment.audio_done or self._paused:
+            return False
+        return segment.sound.is_given and position >= segment.sound.cursor
 
     def _finish_played(self) -> None:
         """Close segments that have been played to their end."""
@@ -373,48 +423,40 @@ class Playout:
     def _is_played(self, segment: Voiced) -> bool:
         if not (segment.settled and segment.audio_done):
             return False
-        return segment.cursor >= segment.total and segment.position(self._played()) >= segment.total
+        return segment.sound.is_given and segment.sound.position(self.played) >= segment.sound.total
 
     def _finish_text(self, segment: Segment) -> None:
         self._segments.pop(segment.id, None)
+        self._keep_raw(segment)
         self._report_finished(segment, segment.heard())
 
     def _report_finished(self, segment: Segment, heard: str) -> None:
-        if self.captions:
-            self.caption(segment, heard, final=True)
-        failed = isinstance(segment, Voiced) and segment.failed
-        self._driver.report(PlayoutFinished(segment.id, heard, failed))
+        if self.captions.are_read:
+            segment.caption.show(heard, segment.spoken, final=True)
+        unsaid = segment.unsaid
+        if unsaid and not segment.failed:
+            self._tell_unsaid(segment.agent, unsaid)
+        self._port.report(PlayoutFinished(segment.id, heard, segment.failed, unsaid))
 
-    def _keep_raw(self, segment: Voiced) -> None:
+    def _tell_unsaid(self, agent: str, text: str) -> None:
+        voice = self._agents.voice_of(agent)
+        what, got = ("no sound", "heard") if self._output is not None else ("no words", "read")
+        by = "its tts_node" if "tts_node" in self._agents.agent(agent).overridden else "its voice"
+        error = ProviderError(
+            f"agent {agent!r}: {by} made {what} of a text, which nobody has {got}: {reprlib.repr(text)}. "
+            "Make something of every text; of one that is no JSON, too.",
+            provider=voice.label if isinstance(voice, TTS) else "",
+        )
+        logger.error("%s", error)
+        self._events.failed(error, voice)
+
+    def _keep_raw(self, segment: Segment) -> None:
         if not segment.failed and segment.spoken and segment.raw.strip() != segment.spoken:
-            self._raw[message_id(segment.id, self._driver.mark)] = segment.raw
+            self._raw[message_id(segment.id, self._port.mark)] = segment.raw
 
     def _release_ticker(self) -> None:
         if not self._queue:
-            Ticker.of(self._driver.loop).remove(self._tick)
-
-    # -- captions
-
-    @property
-    def captions(self) -> bool:
-        """Whether anybody reads along."""
-        return self._host.listened("agent_output_transcribed")
-
-    def caption(self, segment: Segment, text: str, *, final: bool) -> None:
-        """Tell those who read along what was heard so far, when there is something new."""
-        if segment.rewording is None:
-            if final or text != segment.shown:
-                segment.shown = text
-                self._host.spoken(segment.id, text, final)
-        else:
-            spoken = segment.spoken
-            segment.rewording.show(len(text) / len(spoken) if spoken else 1.0, final=final)
-
-    def rewording(self, segment_id: int, agent: str) -> Rewording | None:
-        """A way for captions through the agent's own `transcription_node`, if it has one."""
-        if "transcription_node" not in self._host.agent(agent).overridden:
-            return None
-        return Rewording(self._driver, self._host, segment_id, agent)
+            Ticker.of(self._port.loop).remove(self._tick)
 
     # -- the end
 
@@ -423,10 +465,20 @@ class Playout:
         self._queue.clear()
         self._segments.clear()
         self._release_ticker()
-        if self._output is not None:
+        if self._output is None:
+            return
+        try:
             self._output.clear()
+        except BaseException as error:  # a loudspeaker that is broken does not keep the call from its end
+            pass_on(error)
+            logger.error("the loudspeaker could not be cleared: %s", error, exc_info=error)
 
     async def aclose(self) -> None:
         """Release the loudspeaker."""
-        if self._output is not None:
+        if self._output is None:
+            return
+        try:
             await self._output.aclose()
+        except BaseException as error:
+            pass_on(error)
+            logger.error("the loudspeaker could not be closed: %s", error, exc_info=error)

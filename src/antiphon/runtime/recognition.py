@@ -11,28 +11,32 @@ import asyncio
 import inspect
 import logging
 from collections import deque
-from collections.abc import Iterator
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from antiphon.audio import AudioFrame
-from antiphon.core.facts import EndOfTurnPredicted, Transcribed, UserSpeechEnded, UserSpeechStarted
-from antiphon.errors import UsageError
+from antiphon.core.facts import EndOfTurnPredicted, Transcribed
+from antiphon.core.user_turn import LOST_FOR_WORDS
+from antiphon.errors import ProviderTimeout, UsageError, pass_on
 from antiphon.options import ModelSettings
+from antiphon.runtime.callers_voice import CallersVoice
+from antiphon.runtime.detection import Detection
 from antiphon.runtime.feed import Feed
+from antiphon.runtime.host import Agents, Events, Speeches
+from antiphon.runtime.port import Port
+from antiphon.scope import Scoped
 from antiphon.stt import STT, SpeechEvent, SpeechEventType, STTStream
 from antiphon.transport import AudioInput
 from antiphon.turn_detector import PREDICTION_TIMEOUT, TurnDetector, TurnSoFar
-from antiphon.vad import VAD, SpeechStarted, VADEvent, VADStream
-
-if TYPE_CHECKING:
-    from antiphon.runtime.driver import Driver
-    from antiphon.runtime.host import Host
+from antiphon.vad import VAD, SpeechEnded, SpeechStarted, VADEvent
 
 logger = logging.getLogger("antiphon")
 
 RESTART_DELAY = 1.0
 """Seconds between two attempts to start a recogniser that failed."""
+
+LATE_WORDS = 1.0
+"""Seconds in which a recogniser that gave no words in time may still give them, before it is opened anew."""
 
 REMEMBERED = 8.0
 """Seconds of the caller's sound kept for turn detectors that listen."""
@@ -50,7 +54,7 @@ class FrameQueue(Feed[AudioFrame]):
     built-in node inside it must know where speech begins and ends.
     """
 
-    __slots__ = ("_marks", "_pushed", "dropped", "stream")
+    __slots__ = ("__weakref__", "_marks", "_pushed", "dropped", "stream")
 
     def __init__(self) -> None:
         super().__init__(QUEUED_FRAMES)
@@ -79,7 +83,7 @@ class FrameQueue(Feed[AudioFrame]):
             yield self._marks.popleft()[1]
 
 
-heard_frames: ContextVar[FrameQueue | None] = ContextVar("antiphon_heard_frames", default=None)
+heard_frames: Scoped[FrameQueue] = Scoped("antiphon_heard_frames")
 """The frames that the running `stt_node` is fed with."""
 
 
@@ -108,32 +112,71 @@ class AudioMemory:
         return AudioFrame(b"".join(f.data for f in same), last.sample_rate, last.num_channels)
 
 
+class _Unanswered:
+    """For how long the caller spoke since anything came of the recogniser."""
+
+    __slots__ = ("_began", "_since", "_voiced")
+
+    def __init__(self) -> None:
+        self._began = self._voiced = 0.0
+        self._since: float | None = None
+        """When a voice ended that lasted, of which nothing has come."""
+
+    def voice_began(self, now: float) -> None:
+        self._began = now
+
+    def voice_ended(self, at: float) -> None:
+        self._voiced += at - self._began
+        if self._since is None and self._voiced >= LOST_FOR_WORDS:
+            self._since = at
+
+    def answered(self) -> None:
+        self._since, self._voiced = None, 0.0
+
+    def is_late(self, now: float, limit: float) -> bool:
+        return self._since is not None and now - self._since > limit
+
+
 class Recognition:
     """Performs `PredictEndOfTurn`, and reports what the caller does."""
 
     def __init__(
         self,
-        driver: Driver,
-        host: Host,
+        port: Port,
+        agents: Agents,
+        speeches: Speeches,
+        events: Events,
+        voice: CallersVoice,
+        also: Callable[[AudioFrame], None],
         audio_input: AudioInput | None,
         vad: VAD | None,
         turn_detector: TurnDetector | None,
     ) -> None:
-        self._driver = driver
-        self._host = host
+        self._port = port
+        self._agents = agents
+        self._speeches = speeches
+        self._events = events
+        self._voice = voice
+        self._also = also
+        """Hears every frame, too."""
         self._input = audio_input
-        self._vad = vad
+        self._detection = None if vad is None else Detection(vad, events.failed)
         self._detector = turn_detector
         self._memory = AudioMemory() if turn_detector is not None and turn_detector.wants_audio else None
-        self._vad_stream: VADStream | None = None
-        self._pushed = 0.0
-        """Seconds of audio given to the voice detector."""
-        self._speaking = False
         self._stream: STTStream | None = None
         self._queue: FrameQueue | None = None
         self._listening: asyncio.Task[None] | None = None
         self._prediction: asyncio.Task[None] | None = None
         self._agent: str | None = None
+        self._reopening: asyncio.TimerHandle | None = None
+        """The recogniser that listens is given up soon, if nothing comes of it."""
+        self._unheard: deque[tuple[AudioFrame, Sequence[VADEvent]]] = deque(maxlen=QUEUED_FRAMES)
+        """The caller's sound while nobody listens, or nothing comes of it, and the voice in it: for the next one."""
+        self._unanswered = _Unanswered()
+        self._unsettled = ""
+        """Words of the recogniser that are not final."""
+        self._broke_in: int | None = None
+        """The utterance of the caller, by its number, in which the recogniser last broke, which was told."""
         self._ended = False
 
     # -- beginning, hand-off, end
@@ -142,8 +185,6 @@ class Recognition:
         """Begin to hear the caller, for `agent`."""
         if self._input is None:
             return
-        if self._vad is not None:
-            self._vad_stream = self._vad.stream()
         self.listen_for(agent)
         self._input.start(self._on_frame, self._on_end)
 
@@ -155,28 +196,40 @@ class Recognition:
             self._agent = agent
             return
         self._agent = agent
+        self._listen_anew(agent)
+
+    def _listen_anew(self, agent: str) -> None:
+        if self._reopening is not None:
+            self._reopening.cancel()
+            self._reopening = None
         if self._listening is not None:
             self._listening.cancel()
         self._stream = self._queue = None
-        if "stt_node" in self._host.agent(agent).overridden:
+        if "stt_node" in self._agents.agent(agent).overridden:
             self._queue = FrameQueue()
-            self._listening = self._driver.spawn(self._run_node(agent, self._queue), "stt_node")
-        elif (stt := self._host.stt_of(agent)) is not None:
-            self._listening = self._driver.spawn(self._run_stt(stt), "stt")
+            self._catch_up(self._queue.push, self._queue.mark)
+            self._listening = self._port.spawn(self._run_node(agent, self._queue), "stt_node")
+        elif (stt := self._agents.stt_of(agent)) is not None:
+            self._listening = self._port.spawn(self._run_stt(stt), "stt")
 
     def _differs(self, agent: str) -> bool:
         assert self._agent is not None
-        own = "stt_node" in self._host.agent(agent).overridden or "stt_node" in self._host.agent(self._agent).overridden
-        return own or self._host.stt_of(agent) is not self._host.stt_of(self._agent)
+        own = (
+            "stt_node" in self._agents.agent(agent).overridden
+            or "stt_node" in self._agents.agent(self._agent).overridden
+        )
+        return own or self._agents.stt_of(agent) is not self._agents.stt_of(self._agent)
 
     def halt(self) -> None:
         """Hear nothing more."""
         self._ended = True
-        self._vad_stream = None
+        if self._reopening is not None:
+            self._reopening.cancel()
         self._stream = self._queue = None
 
     async def aclose(self) -> None:
-        """Release the microphone."""
+        """Release the microphone, and the tasks, which have ended: a task keeps what it raised, and that its frames."""
+        self._listening = self._prediction = self._detection = None
         if self._input is not None:
             await self._input.aclose()
 
@@ -193,74 +246,122 @@ class Recognition:
             return
         if self._memory is not None:
             self._memory.push(frame)
-        events: tuple[VADEvent, ...] | list[VADEvent] = ()
-        if self._vad_stream is not None:
-            self._pushed += frame.duration
-            events = list(self._vad_stream.push(frame))
-            for event in events:
-                self._voice(event)
-        self._driver.realtime.push(frame)
+        events = () if self._detection is None else self._detection.push(frame)
+        for event in events:
+            self._heard_voice(event)
+        if self._voice.is_heard:
+            self._look_for_words()
+        self._also(frame)
+        if self._listening is not None and (self._reopening is not None or (self._stream or self._queue) is None):
+            self._unheard.append((frame, events))
         if self._stream is not None:
-            self._stream.push(frame)
-            for event in events:
-                self._stream.mark(event)
+            self._tell(self._stream, frame, events)
         elif self._queue is not None:
             self._queue.push(frame)
             for event in events:
                 self._queue.mark(event)
 
+    def _tell(self, stream: STTStream, frame: AudioFrame | None, events: Sequence[VADEvent]) -> None:
+        """Have a recogniser hear this. One that raises is opened anew: what delivers the frames goes on."""
+        try:
+            if frame is not None:
+                stream.push(frame)
+            for event in events:
+                stream.mark(event)
+        except BaseException as error:
+            pass_on(error)
+            if stream is self._stream and self._listening is not None and self._agent is not None:
+                self._listening.cancel()
+                self._stream = None
+                self._failed(error, self._agents.stt_of(self._agent))
+                self._reopening = self._port.loop.call_later(RESTART_DELAY, self._listen_anew, self._agent)
+
     def _on_end(self) -> None:
         if self._ended:
             return
-        if self._vad_stream is not None:
-            for event in self._vad_stream.end():
-                self._voice(event)
-                if self._stream is not None:
-                    self._stream.mark(event)
-                elif self._queue is not None:
-                    self._queue.mark(event)
-            self._vad_stream = None
-        self._set_speaking(False)
+        for event in () if self._detection is None else self._detection.end():
+            self._heard_voice(event)
+            if self._stream is not None:
+                self._tell(self._stream, None, [event])
+            elif self._queue is not None:
+                self._queue.mark(event)
+        self._voice.noticed(speaking=False)
         if self._stream is not None:
             self._stream.end_input()
         if self._queue is not None:
             self._queue.close()
 
-    def _voice(self, event: VADEvent) -> None:
+    def _heard_voice(self, event: VADEvent) -> None:
+        now = self._port.loop.time()
         if isinstance(event, SpeechStarted):
-            self._set_speaking(True)
+            self._unanswered.voice_began(now)
+            self._voice.noticed(speaking=True)
         else:
-            self._set_speaking(False, silence=max(0.0, self._pushed - event.at))
-
-    def _set_speaking(self, speaking: bool, *, silence: float = 0.0) -> None:
-        if speaking is self._speaking:
-            return
-        self._speaking = speaking
-        self._driver.report(UserSpeechStarted() if speaking else UserSpeechEnded(silence))
-
-    @property
-    def hears_voice(self) -> bool:
-        """The caller speaks, as far as anybody noticed."""
-        return self._speaking
-
-    def model_heard(self, *, speaking: bool, silence: float = 0.0) -> None:
-        """A model that hears by itself says so; a detector of our own knows sooner."""
-        if self._vad is None and not self._ended:
-            self._set_speaking(speaking, silence=silence)
+            assert self._detection is not None  # it said so
+            silence = self._detection.silence(event)
+            self._unanswered.voice_ended(now - silence)
+            self._voice.noticed(speaking=False, silence=silence)
 
     # -- words
+
+    def _look_for_words(self) -> None:
+        """Whoever goes on speaking has the core wait for their silence. A recogniser that hangs is told of in time."""
+        options = self._port.options
+        late = self._unanswered.is_late(self._port.loop.time(), options.transcript_timeout)
+        if late and options.turns.detection != "manual":  # which may have it wait until it is flushed
+            self.words_lost()
+
+    def words_lost(self) -> None:
+        """The caller spoke, and no words of it came in time: the recogniser is told of, and opened anew."""
+        self._unanswered.answered()
+        if self._agent is None or self._listening is None or self._broke_in == self._voice.utterances:
+            return
+        source = self._agents.stt_of(self._agent) if self._queue is None else self._agents.agent(self._agent)
+        label = source.label if isinstance(source, STT) else f"stt_node of agent {self._agent!r}"
+        limit = self._port.options.transcript_timeout
+        error = ProviderTimeout(
+            f"{label}: expected a final transcript within {limit:g} s after the caller spoke, got none; it is opened"
+            " anew. If it stays so, check the service, or use a FallbackSTT.",
+            provider=label,
+        )
+        logger.warning("%s", error)
+        self._events.failed(error, source)
+        if self._reopening is None:
+            self._unheard.clear()
+            self._reopening = self._port.loop.call_later(LATE_WORDS, self._listen_anew, self._agent)
+
+    def _is_alive(self) -> None:
+        """Something came of the recogniser."""
+        self._unanswered.answered()
+        if self._reopening is not None:
+            self._reopening.cancel()
+            self._reopening = None
+            self._unheard.clear()
+
+    def _catch_up(self, push: Callable[[AudioFrame], None], mark: Callable[[VADEvent], None]) -> None:
+        """One that begins to listen gets the sound that nobody understood."""
+        first = next((event for _, events in self._unheard for event in events), None)
+        if isinstance(first, SpeechEnded) or (first is None and self._voice.is_heard):
+            mark(SpeechStarted(0.0))
+        while self._unheard:
+            frame, events = self._unheard.popleft()
+            push(frame)
+            for event in events:
+                mark(event)
 
     async def _run_stt(self, stt: STT) -> None:
         while not self._ended:
             try:
                 async with stt.stream() as stream:
                     self._stream = stream
+                    self._catch_up(stream.push, stream.mark)
                     async for event in stream:
                         self._heard(event)
                 return
             except asyncio.CancelledError:
                 raise
-            except Exception as error:
+            except BaseException as error:
+                pass_on(error)
                 self._failed(error, stt)
             self._stream = None
             await asyncio.sleep(RESTART_DELAY)
@@ -269,7 +370,7 @@ class Recognition:
         heard_frames.set(frames)
         while not self._ended:
             try:
-                result: Any = self._host.agent(agent).stt_node(frames, _SETTINGS)
+                result: Any = self._agents.agent(agent).stt_node(frames, _SETTINGS)
                 if inspect.isawaitable(result):
                     result = await result
                 if result is None:
@@ -279,31 +380,38 @@ class Recognition:
                 return
             except asyncio.CancelledError:
                 raise
-            except Exception as error:
-                self._failed(error, self._host.agent(agent))
+            except BaseException as error:
+                pass_on(error)
+                self._failed(error, self._agents.agent(agent))
             await asyncio.sleep(RESTART_DELAY)
 
-    def _failed(self, error: Exception, source: Any) -> None:
+    def _failed(self, error: BaseException, source: Any) -> None:
+        self._broke_in = self._voice.utterances
+        if self._unsettled:  # no final will come of these words: the next one hears what follows them
+            self._port.report(Transcribed(self._unsettled, True))
+            self._unsettled = ""
         logger.error("speech recognition failed, restarting: %s", error, exc_info=error)
-        self._host.failed(error, source)
+        self._events.failed(error, source)
 
     def _heard(self, event: SpeechEvent) -> None:
         if not isinstance(event, SpeechEvent):
             raise UsageError(f"stt_node: expected SpeechEvent or str, got {type(event).__name__}")
+        self._is_alive()
         match event.type:
             case SpeechEventType.START_OF_SPEECH:
-                if self._vad is None:
-                    self._set_speaking(True)
+                if self._detection is None:
+                    self._voice.noticed(speaking=True)
             case SpeechEventType.END_OF_SPEECH:
-                if self._vad is None:
-                    self._set_speaking(False)
+                if self._detection is None:
+                    self._voice.noticed(speaking=False)
             case SpeechEventType.INTERIM_TRANSCRIPT | SpeechEventType.FINAL_TRANSCRIPT:
                 final = event.type is SpeechEventType.FINAL_TRANSCRIPT
                 text = event.text.strip()
-                self._driver.report(Transcribed(text, final))
-                if text and self._host.listened("user_input_transcribed"):
+                self._unsettled = "" if final else text
+                self._port.report(Transcribed(text, final))
+                if text and self._events.listened("user_input_transcribed"):
                     language = event.alternatives[0].language if event.alternatives else ""
-                    self._host.transcribed(text, final, language)
+                    self._events.transcribed(text, final, language)
 
     # -- the end of a turn
 
@@ -313,17 +421,18 @@ class Recognition:
             return
         if self._prediction is not None:
             self._prediction.cancel()
-        self._prediction = self._driver.spawn(self._predict(self._detector, version, text), "turn detector")
+        self._prediction = self._port.spawn(self._predict(self._detector, version, text), "turn detector")
 
     async def _predict(self, detector: TurnDetector, version: int, text: str) -> None:
         audio = self._memory.audio() if self._memory is not None else None
         try:
             async with asyncio.timeout(PREDICTION_TIMEOUT):
-                probability = await detector.predict(TurnSoFar(text, self._host.history_items(), audio))
+                probability = await detector.predict(TurnSoFar(text, self._speeches.history_items(), audio))
         except TimeoutError:
             return
-        except Exception as error:
+        except BaseException as error:
+            pass_on(error)
             logger.exception("the turn detector failed")
-            self._host.failed(error, detector)
+            self._events.failed(error, detector)
             return
-        self._driver.report(EndOfTurnPredicted(version, probability))
+        self._port.report(EndOfTurnPredicted(version, probability))

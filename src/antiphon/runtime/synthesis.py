@@ -12,65 +12,67 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Coroutine
 from contextlib import aclosing
-from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from antiphon.audio import AudioFrame, Resampler
 from antiphon.core.playout import PlayoutLedger
 from antiphon.runtime.feed import TextFeed
+from antiphon.runtime.sound import Sound, Told
+from antiphon.scope import Scoped
 from antiphon.streams import closing
-from antiphon.text import SpeechText
+from antiphon.text import SpeechText, words
 from antiphon.transport import AudioOutput
 from antiphon.tts import TTS, SynthesizedAudio
 
 if TYPE_CHECKING:
     from antiphon.runtime.playout import Playout
+    from antiphon.runtime.reading import Reworded
 
 logger = logging.getLogger("antiphon")
-
-MAX_AHEAD = 30.0
-"""Seconds of sound that a voice may make ahead of what was played of its segment."""
 
 
 class Segment:
     """A stretch of what the agent says. This one is text only; `Voiced` has sound."""
 
     __slots__ = (
-        "_captioned",
         "_pieces",
         "_playout",
         "agent",
+        "caption",
         "complete",
+        "failed",
         "given",
         "id",
-        "rewording",
         "settled",
-        "shown",
         "speech",
         "when_cut",
     )
 
-    def __init__(self, playout: Playout, segment_id: int, speech: int, agent: str) -> None:
+    def __init__(
+        self,
+        playout: Playout,
+        segment_id: int,
+        speech: int,
+        agent: str,
+        when_cut: Callable[[float], None] | None = None,
+    ) -> None:
         self._playout = playout
         self.id = segment_id
         self.speech = speech
         self.agent = agent
         self._pieces: list[str] = []
-        self._captioned = playout.captions
-        """Somebody reads along."""
-        self.rewording = playout.rewording(segment_id, agent) if self._captioned else None
-        """The agent words its captions itself."""
-        self.shown = ""
-        """What those who read along have seen of it."""
+        self.caption = playout.captions.of(segment_id, agent)
         self.complete = False
         """All text is here."""
         self.settled = False
         """The core knows all of its text."""
         self.given = False
         """`Play` has come."""
-        self.when_cut: Callable[[float], None] | None = None
+        self.failed = False
+        """What was to voice or word it broke."""
+        self.when_cut = when_cut
         """Told how many seconds of its sound were heard, if not all."""
 
     @property
@@ -81,10 +83,25 @@ class Segment:
     def push(self, piece: str) -> None:
         """Take the next piece of text."""
         self._pieces.append(piece)
-        if self._captioned:
-            if self.rewording is not None:
-                self.rewording.feed.push(piece)
-            self._playout.caption(self, self.raw, final=False)
+        if self.caption.is_read:
+            self.caption.spoken(piece)
+            self.caption.show(self.raw, self.spoken)
+
+    # -- what becomes of it
+
+    def settle(self) -> None:
+        """The core knows all of its text: it may end."""
+        self.settled = True
+
+    def give(self) -> None:
+        """It is to be played when its turn comes."""
+        self.given = True
+
+    def breaks(self) -> None:
+        """What voices or words it failed."""
+        self.failed = True
+
+    # -- its text
 
     def end(self) -> str | None:
         """The text is over. Returns what will be spoken, or None if only `respelled` will know."""
@@ -95,6 +112,14 @@ class Segment:
         """What will be spoken, once the agent's `tts_node` has read it all."""
         return self.raw.strip()
 
+    @property
+    def made(self) -> int:
+        """Grows while something is made of the text, or what was made waits to be played."""
+        return 0
+
+    def give_up(self) -> None:
+        """Nothing more will be made of the text."""
+
     def heard(self) -> str:
         """What was heard so far. Of text only: everything written so far, as it can be read."""
         return self.raw.strip()
@@ -104,51 +129,56 @@ class Segment:
         """The text that is spoken, as far as it is known."""
         return self.raw.strip()
 
+    @property
+    def unsaid(self) -> str:
+        """All of it as it was written, where it has words and came to an end without a sound, or a word; else ""."""
+        return ""
+
 
 async def speakable(text: AsyncIterable[str]) -> AsyncGenerator[str, None]:
     """The text without what cannot be spoken."""
     spoken = SpeechText()
     async for piece in text:
-        if words := spoken.push(piece):
-            yield words
-    if words := spoken.flush():
-        yield words
+        if sayable := spoken.push(piece):
+            yield sayable
+    if sayable := spoken.flush():
+        yield sayable
 
 
 class Voiced(Segment):
     """A segment with sound, which one task makes."""
 
     __slots__ = (
+        "__weakref__",
         "_filter",
-        "_resampler",
         "_respelled",
-        "_room",
         "_spoken",
         "_tapped",
+        "_task",
         "_voiced_text",
         "audio_done",
-        "base",
-        "cursor",
         "cut",
-        "failed",
         "feed",
-        "has_sound",
         "ledger",
-        "origin",
-        "pcm",
-        "progress",
-        "rate",
         "respells",
-        "rest",
-        "started",
-        "task",
+        "sound",
+        "told",
     )
 
     def __init__(
-        self, playout: Playout, segment_id: int, speech: int, agent: str, *, rate: int, pace: float, respells: bool
+        self,
+        playout: Playout,
+        segment_id: int,
+        speech: int,
+        agent: str,
+        when_cut: Callable[[float], None] | None = None,
+        *,
+        rate: int,
+        pace: float,
+        respells: bool,
     ) -> None:
-        super().__init__(playout, segment_id, speech, agent)
-        self.rate = rate
+        super().__init__(playout, segment_id, speech, agent, when_cut)
+        self.sound = Sound(rate)
         self.ledger = PlayoutLedger(rate, pace=pace)
         self.respells = respells
         """The agent has a `tts_node` of its own, which may speak other words than those written."""
@@ -160,27 +190,22 @@ class Voiced(Segment):
         self._voiced_text = 0
         """How many of `_spoken` are in the ledger, where nothing taps."""
         self._respelled: asyncio.Future[None] | None = None
-        self._resampler: Resampler | None = None
-        """Only for sound of another rate: loading what it needs takes a while."""
-        self._room: asyncio.Future[None] | None = None
-        self.pcm = bytearray()
-        """The sound from sample `base` on."""
-        self.base = 0
-        self.cursor = 0
-        """Samples given to the loudspeaker."""
-        self.origin: float | None = None
-        """Where on the loudspeaker's clock sample 0 would sound; None: the next write decides."""
-        self.rest = 0
-        """The position while `origin` is None."""
         self.audio_done = False
-        self.has_sound = False
-        """There is sound that was not played yet, as far as the core knows."""
         self.cut = False
         """It was ended early, at a word."""
-        self.failed = False
-        self.started = False
-        self.progress = 0
-        self.task: asyncio.Task[None] | None = None
+        self.told = Told()
+        """What the core was told of its sound."""
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self, work: Coroutine[Any, Any, None]) -> None:
+        """Have it voiced by a task."""
+        self._task = self._playout.spawn(work, f"voice {self.id}")
+
+    def close(self) -> None:
+        """Nothing more is wanted of it."""
+        self.feed.close()
+        if self._task is not None:
+            self._task.cancel()
 
     # -- text
 
@@ -196,11 +221,10 @@ class Voiced(Segment):
             self._note(text)
             self.feed.push(text)
 
-    def _note(self, words: str) -> None:
-        """These words are spoken."""
-        self._spoken.append(words)
-        if self.rewording is not None:
-            self.rewording.feed.push(words)
+    def _note(self, text: str) -> None:
+        """This is spoken."""
+        self._spoken.append(text)
+        self.caption.spoken(text)
 
     def end(self) -> str | None:
         if not self.complete:
@@ -225,12 +249,23 @@ class Voiced(Segment):
             await self._respelled
         return self.spoken
 
-    def all_respelled(self) -> None:
+    def _all_respelled(self) -> None:
         """The words that are spoken are all known."""
         if self._respelled is None:
+            if self.audio_done:
+                return
             self._respelled = asyncio.get_running_loop().create_future()
         if not self._respelled.done():
             self._respelled.set_result(None)
+
+    @property
+    def made(self) -> int:
+        return len(self._spoken) + self.sound.total + self.sound.cursor
+
+    def give_up(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        self.end_audio()
 
     # -- what the default `tts_node` reads and makes
 
@@ -245,20 +280,20 @@ class Voiced(Segment):
         feed = TextFeed()
         reading = self._playout.spawn(self._read(text, feed), f"tts_node text {self.id}")
         try:
-            async for words in feed:
-                yield words
+            async for piece in feed:
+                yield piece
             await reading
         finally:
             reading.cancel()
 
     async def _read(self, text: AsyncIterable[str], feed: TextFeed) -> None:
         try:
-            async for words in speakable(text):
-                self._note(words)
-                feed.push(words)
+            async for piece in speakable(text):
+                self._note(piece)
+                feed.push(piece)
         finally:
             feed.close()
-            self.all_respelled()
+            self._all_respelled()
 
     def tapped(self, audio: SynthesizedAudio) -> None:
         """A piece of sound comes out of the voice."""
@@ -266,22 +301,15 @@ class Voiced(Segment):
             self.ledger.add_text(audio.text)
         if audio.words:
             self.ledger.add_words(audio.words)
-        self.ledger.add_audio(round(audio.frame.duration * self.rate))
+        self.ledger.add_audio(round(audio.frame.duration * self.sound.rate))
 
     # -- sound
-
-    @property
-    def total(self) -> int:
-        """Samples made so far."""
-        return self.base + len(self.pcm) // 2
 
     def add(self, frame: AudioFrame) -> None:
         """The next piece of sound."""
         if not self._tapped:
             self._enter_untapped(frame)
-        if self._resampler is None and (frame.sample_rate != self.rate or frame.num_channels != 1):
-            self._resampler = Resampler(self.rate)
-        self.pcm += frame.data if self._resampler is None else self._resampler.push(frame).data
+        self.sound.add(frame)
 
     def _enter_untapped(self, frame: AudioFrame) -> None:
         if self.respells and self._voiced_text == 0:
@@ -290,81 +318,60 @@ class Voiced(Segment):
         if new:
             self._voiced_text += len(new)
             self.ledger.add_text("".join(new))
-        self.ledger.add_audio(round(frame.duration * self.rate))
+        self.ledger.add_audio(round(frame.duration * self.sound.rate))
 
     def cut_at(self, sample: int) -> None:
         """End there: what was to follow will not be heard."""
         self.cut = self.audio_done = True
-        del self.pcm[2 * max(0, sample - self.base) :]
-        self.cursor = min(self.cursor, sample)
-        self.feed.close()
-        if self.task is not None:
-            self.task.cancel()
+        self.sound.cut_at(sample)
+        self.close()
 
     def end_audio(self) -> None:
         """No more sound will come."""
-        if self.cut:
+        if self.cut or self.audio_done:
             return
         if not self._tapped:
             if self.respells:
                 self._spoken = list(self._pieces)
             if new := self._spoken[self._voiced_text :]:
                 self.ledger.add_text("".join(new))
-        if self._resampler is not None:
-            self.pcm += self._resampler.flush().data
+        self.sound.end()
         self.ledger.end()
         self.audio_done = True
-        self.all_respelled()
+        self._all_respelled()
 
-    async def wait_for_room(self) -> None:
-        """Until less than `MAX_AHEAD` seconds are made ahead."""
-        while self.total - self.cursor > MAX_AHEAD * self.rate:
-            self._room = asyncio.get_running_loop().create_future()
-            await self._room
-
-    def take(self, samples: int) -> AudioFrame:
-        """The next samples for the loudspeaker, at most so many."""
-        start = 2 * (self.cursor - self.base)
-        data = bytes(self.pcm[start : start + 2 * samples])
-        self.cursor += len(data) // 2
-        if self._room is not None and not self._room.done() and self.total - self.cursor < MAX_AHEAD * self.rate:
-            self._room.set_result(None)
-        return AudioFrame(data, self.rate)
-
-    def rewind(self, sample: int) -> None:
-        """Play on from `sample`, which was not heard, or not well enough."""
-        self.cursor = self.rest = max(sample, self.base)
-        self.origin = None
-
-    def position(self, played: float) -> int:
-        """Samples that were heard, when the loudspeaker's clock says `played`."""
-        if self.origin is None:
-            return self.rest
-        return min(self.cursor, max(0, round((played - self.origin) * self.rate)))
-
-    def drop_before(self, sample: int) -> None:
-        """Forget sound that is too old to go back to."""
-        samples = sample - self.base
-        if samples > 0:
-            del self.pcm[: 2 * samples]
-            self.base += samples
+    # -- what was heard
 
     def heard(self) -> str:
-        return self.ledger.heard(self._playout.position(self))
+        return self.ledger.heard(self.sound.position(self._playout.played))
 
     def heard_whole(self) -> str:
         """What was heard when it has been played to its end."""
-        return self.ledger.heard(self.total) if self.failed or self.cut else self.spoken
+        if self.unsaid:
+            return ""
+        return self.ledger.heard(self.sound.total) if self.failed or self.cut else self.spoken
+
+    @property
+    def unsaid(self) -> str:
+        if self.sound.total or self.cut or not self.audio_done:
+            return ""
+        raw = self.raw.strip()
+        return raw if words(raw) else ""
 
 
-current_segment: ContextVar[Voiced | None] = ContextVar("antiphon_segment", default=None)
-"""The segment that the running `tts_node` speaks."""
+current_segment: Scoped[Voiced | Reworded] = Scoped("antiphon_segment")
+"""The segment that the running `tts_node` speaks, or only words."""
 
 
 async def speak(tts: TTS, text: AsyncIterable[str]) -> AsyncIterator[AudioFrame]:
     """The default `tts_node`: markup out, text into the voice, and the ledger of the current segment kept."""
     segment = current_segment.get()
     spoken = speakable(text) if segment is None else segment.tap(text)
+    if segment is not None and not isinstance(segment, Voiced):  # nobody hears it
+        async with aclosing(spoken):
+            async for _ in spoken:
+                pass
+        return
     async with aclosing(spoken), closing(tts.stream(spoken)) as sound:
         async for audio in sound:
             if segment is not None:

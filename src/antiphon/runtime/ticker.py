@@ -12,6 +12,8 @@ import logging
 import weakref
 from collections.abc import Callable
 
+from antiphon.errors import pass_on
+
 logger = logging.getLogger("antiphon")
 
 PERIOD = 0.02
@@ -66,7 +68,8 @@ class Ticker:
         for listener in tuple(self._listeners):
             try:
                 listener()
-            except Exception:
+            except BaseException as error:
+                pass_on(error)
                 logger.exception("a listener of the ticker raised")
 
 

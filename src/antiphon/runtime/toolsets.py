@@ -1,7 +1,8 @@
 """The toolsets of a session: set up when their owner begins, closed when it ends, exchanged in between.
 
 An owner is an agent, by its id, or the session itself. Above: the application, which knows whose tools change. Below:
-toolsets, which may take long or fail: nobody else waits for one, and who has it works without one that failed.
+toolsets, which may take long or fail. Nobody waits long for one: its owner begins without it, and has its tools when
+they are there. One that could not be reached is tried again, a few times.
 """
 
 from __future__ import annotations
@@ -9,73 +10,122 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable
-from contextvars import ContextVar
-from typing import Any
+from typing import Any, Final
 
+from antiphon.errors import ProviderError, ProviderTimeout, as_exception, pass_on
+from antiphon.protocols import closing_session
 from antiphon.tools.toolset import Toolset
 
 logger = logging.getLogger("antiphon")
 
 Spawn = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
 
+PATIENCE: Final = 5.0
+"""Seconds that an owner waits for its toolsets before it begins without them."""
+PATIENCE_BY_VOICE: Final = 1.5
+"""The same where a caller waits for the first word."""
+SETUP_LIMIT: Final = 60.0
+"""Seconds that one attempt to set a toolset up may take. Toolsets with limits of their own have shorter ones."""
+RETRY_DELAYS: Final = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
+"""Seconds before each further attempt, where an attempt may end better than the one before it."""
 
-class _Owned:
-    """What one owner has."""
 
-    __slots__ = ("starting", "toolsets")
+class _Opening:
+    """A toolset that an owner has, from the beginning of its setup on."""
 
-    def __init__(self) -> None:
-        self.toolsets: list[Toolset] = []
-        self.starting: set[asyncio.Future[None]] = set()
-        """Done when the toolsets of one addition are ready, or have failed."""
+    __slots__ = ("is_late", "task", "toolset", "tried")
+
+    def __init__(self, toolset: Toolset) -> None:
+        self.toolset = toolset
+        self.tried: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when it is ready, or has failed once, or will not be set up any more."""
+        self.is_late = False
+        """Its owner has begun without it."""
+        self.task: asyncio.Task[None] | None = None
+
+    def was_tried(self, _: object = None) -> None:
+        """The first attempt is over."""
+        if not self.tried.done():
+            self.tried.set_result(None)
 
 
 class OpenToolsets:
-    """Every toolset that was set up and is not closed yet. `failed` hears of each that could not be."""
+    """Every toolset that was set up and is not closed yet.
 
-    def __init__(self, failed: Callable[[BaseException, Any], None]) -> None:
+    `failed` hears of each that could not be set up, or is late; `joined` of each that became ready after its owner had
+    begun, with the owner. `spawn` runs what sets them up, as a task of `session()`.
+    """
+
+    def __init__(
+        self,
+        failed: Callable[[BaseException, Any], None],
+        joined: Callable[[str, Toolset], None],
+        spawn: Spawn,
+        session: Callable[[], object],
+    ) -> None:
+        self._session = session
         self._failed = failed
-        self._owners: dict[str, _Owned] = {}
-        self._closings: dict[asyncio.Task[None], list[Toolset]] = {}
+        self._joined = joined
+        self._spawn = spawn
+        self._owners: dict[str, dict[Toolset, _Opening]] = {}
+        self._closings: dict[asyncio.Task[None], list[_Opening]] = {}
+        self._gates: set[asyncio.Future[None]] = set()
 
-    def open(self, owner: str, tools: Iterable[object], spawn: Spawn) -> asyncio.Future[None] | None:
-        """The owner begins: set up its toolsets in a task. The result is done when they are; None: there are none."""
-        owned = self._owners[owner] = _Owned()
-        added, ready = _add(owned, tools)
+    def open(self, owner: str, tools: Iterable[object], patience: float) -> asyncio.Future[None] | None:
+        """The owner begins: set up its toolsets, side by side. None: there are none.
+
+        The result is done when they are ready or have failed, or after `patience` seconds.
+        """
+        owned = self._owners[owner] = {}
+        added = self._begin(owner, owned, tools)
         if not added:
             return None
-        task = spawn(self._set_up(owned, added, ready), f"toolsets of {owner or 'the session'}")
-        # The session may end before the task has begun: then none of its own code runs.
-        task.add_done_callback(lambda _: _started(owned, ready))
-        return ready
+        loop = asyncio.get_running_loop()
+        gate: asyncio.Future[None] = loop.create_future()
+        self._gates.add(gate)
+        gate.add_done_callback(self._gates.discard)
+        timer = loop.call_later(patience, self._late, gate, added, patience)
+        gate.add_done_callback(lambda _: timer.cancel())
+
+        def look(_: object) -> None:
+            if not gate.done() and all(opening.tried.done() for opening in added):
+                gate.set_result(None)
+
+        for opening in added:
+            opening.tried.add_done_callback(look)
+        return gate
 
     async def add(self, owner: str, tools: Iterable[object]) -> None:
         """Set up those toolsets that the owner did not have. An owner that is not at work gets them when it begins."""
         owned = self._owners.get(owner)
-        if owned is not None:
-            added, ready = _add(owned, tools)
-            await self._set_up(owned, added, ready)
+        if owned is not None and (added := self._begin(owner, owned, tools)):
+            await asyncio.wait([opening.tried for opening in added])
 
     def retain(self, owner: str, tools: Iterable[object]) -> None:
         """Close those that are not among `tools`."""
         owned = self._owners.get(owner)
         if owned is None:
             return
-        kept = [tool for tool in tools if isinstance(tool, Toolset)]
-        gone = [toolset for toolset in owned.toolsets if toolset not in kept]
-        owned.toolsets = [toolset for toolset in owned.toolsets if toolset in kept]
-        self._close(owner, gone, owned.starting)
+        kept = {tool for tool in tools if isinstance(tool, Toolset)}
+        self._close(owner, [owned.pop(toolset) for toolset in list(owned) if toolset not in kept])
 
     def close(self, owner: str) -> None:
         """The owner has ended: its toolsets close, while the conversation goes on."""
         owned = self._owners.pop(owner, None)
         if owned is not None:
-            self._close(owner, owned.toolsets, owned.starting)
+            self._close(owner, list(owned.values()))
 
     async def close_all(self, timeout: float) -> None:
-        """Close every one that is still open, and wait for those that are closing, at most `timeout` seconds."""
+        """Close every one that is still open, and wait for those that are closing, at most `timeout` seconds.
+
+        What is not ready by now will not be: its setup is cancelled.
+        """
         for owner in list(self._owners):
             self.close(owner)
+        for openings in self._closings.values():
+            for opening in openings:
+                if opening.task is not None:
+                    opening.task.cancel()
         if not self._closings:
             return
         _, deaf = await asyncio.wait(set(self._closings), timeout=timeout)
@@ -83,62 +133,107 @@ class OpenToolsets:
             logger.warning("%s: the toolsets did not close within %s s and were abandoned", task.get_name(), timeout)
             task.cancel()
 
-    async def wait_ready(self, timeout: float) -> None:
-        """Until those that are starting are ready, or `timeout` seconds."""
-        starting = {future for owned in self._owners.values() for future in owned.starting}
-        if starting:
-            await asyncio.wait(starting, timeout=timeout)
+    async def wait_ready(self) -> None:
+        """Until those that owners wait for are ready, or late."""
+        if self._gates:
+            await asyncio.wait(set(self._gates))
 
-    async def _set_up(self, owned: _Owned, toolsets: list[Toolset], ready: asyncio.Future[None]) -> None:
-        try:
-            # An agent may come back while what it had is still closing.
-            if closing := [task for task, going in self._closings.items() if not set(toolsets).isdisjoint(going)]:
-                await asyncio.wait(closing)
-            for toolset in toolsets:
-                try:
-                    await toolset.setup()
-                except Exception as error:
-                    logger.exception("toolset %r could not be set up; the agent runs without it", toolset.id)
-                    self._failed(error, toolset)
-        finally:
-            _started(owned, ready)
+    # -- setting up
 
-    def _close(self, owner: str, toolsets: list[Toolset], starting: set[asyncio.Future[None]]) -> None:
-        if toolsets:
-            task = asyncio.get_running_loop().create_task(
-                self._close_each(toolsets, set(starting)), name=f"closing {owner}"
-            )
-            self._closings[task] = toolsets
+    def _begin(self, owner: str, owned: dict[Toolset, _Opening], tools: Iterable[object]) -> list[_Opening]:
+        """Start to set up the toolsets that are new."""
+        new = dict.fromkeys(tool for tool in tools if isinstance(tool, Toolset) and tool not in owned)
+        added = [_Opening(toolset) for toolset in new]
+        for opening in added:
+            owned[opening.toolset] = opening
+            name = f"toolset {opening.toolset.id!r} of {owner or 'the session'}"
+            opening.task = self._spawn(self._set_up(owner, opening), name)
+            # The session may end before the task has begun: then none of its own code runs.
+            opening.task.add_done_callback(opening.was_tried)
+        return added
+
+    def _late(self, gate: asyncio.Future[None], openings: list[_Opening], patience: float) -> None:
+        for opening in openings:
+            if not opening.tried.done():
+                opening.is_late = True
+                late = ProviderTimeout(
+                    f"toolset {opening.toolset.id!r} is not ready after {patience:g} s: the conversation begins without"
+                    " it, and has its tools when they are there. Look at why it takes so long, or do without it.",
+                    provider=opening.toolset.id,
+                )
+                logger.warning("%s", late)
+                self._failed(late, opening.toolset)
+        if not gate.done():
+            gate.set_result(None)
+
+    async def _set_up(self, owner: str, opening: _Opening) -> None:
+        """Set a toolset up, more than once if need be."""
+        # An agent may come back while what it had is still closing.
+        if closing := [task for task, going in self._closings.items() if opening.toolset in _toolsets(going)]:
+            await asyncio.wait(closing)
+        for delay in (*RETRY_DELAYS, None):
+            error = await _attempt(opening.toolset)
+            is_first = not opening.tried.done()
+            opening.was_tried()
+            if error is None:
+                if opening.is_late or not is_first:
+                    logger.info("toolset %r is ready, its tools join", opening.toolset.id)
+                    self._joined(owner, opening.toolset)
+                return
+            is_last = delay is None or not _may_pass(error)
+            if is_first or is_last:
+                consequence = "the agent runs without it" if is_last else "it is tried again"
+                logger.error("toolset %r could not be set up; %s", opening.toolset.id, consequence, exc_info=error)
+                self._failed(error, opening.toolset)
+            if is_last or delay is None:
+                return
+            await asyncio.sleep(delay)
+
+    # -- closing
+
+    def _close(self, owner: str, openings: list[_Opening]) -> None:
+        if openings:
+            task = asyncio.get_running_loop().create_task(self._close_each(openings), name=f"closing {owner}")
+            self._closings[task] = openings
             task.add_done_callback(self._closings.pop)
 
-    async def _close_each(self, toolsets: list[Toolset], starting: set[asyncio.Future[None]]) -> None:
-        closing_of.set(self)
-        if starting:
-            await asyncio.wait(starting)  # what connects only after it was closed would stay open
-        for toolset in reversed(toolsets):
-            try:
-                await toolset.aclose()
-            except Exception as error:
-                logger.exception("toolset %r could not be closed", toolset.id)
-                self._failed(error, toolset)
+    async def _close_each(self, openings: list[_Opening]) -> None:
+        closing_session.set(self._session())
+        await asyncio.gather(*(self._close_one(opening) for opening in openings))
+
+    async def _close_one(self, opening: _Opening) -> None:
+        if opening.task is not None:
+            await asyncio.wait([opening.tried])  # what connects only after it was closed would stay open
+            opening.task.cancel()  # it is not tried again
+            await asyncio.wait([opening.task])
+        try:
+            await opening.toolset.aclose()
+        except BaseException as error:
+            pass_on(error)
+            logger.exception("toolset %r could not be closed", opening.toolset.id)
+            self._failed(error, opening.toolset)
 
 
-closing_of: ContextVar[OpenToolsets | None] = ContextVar("antiphon_closing", default=None)
-"""The session that closes a toolset: what the toolset does for other sessions goes on."""
+async def _attempt(toolset: Toolset) -> Exception | None:
+    """Set it up; the result is what kept it from being ready."""
+    limit = asyncio.timeout(SETUP_LIMIT)
+    try:
+        async with limit:
+            await toolset.setup()
+    except BaseException as error:
+        pass_on(error)
+        if not limit.expired():
+            return as_exception(error)
+        return ProviderTimeout(f"toolset {toolset.id!r} was not ready within {SETUP_LIMIT:g} s.", provider=toolset.id)
+    return None
 
 
-def _add(owned: _Owned, tools: Iterable[object]) -> tuple[list[Toolset], asyncio.Future[None]]:
-    """Note the toolsets that are new, as starting."""
-    added = [tool for tool in tools if isinstance(tool, Toolset) and tool not in owned.toolsets]
-    ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    if added:
-        owned.toolsets += added
-        owned.starting.add(ready)
-    return added, ready
+def _may_pass(error: BaseException) -> bool:
+    """Whether the next attempt may succeed where this one failed."""
+    if isinstance(error, BaseExceptionGroup):
+        return any(map(_may_pass, error.exceptions))
+    return error.retryable if isinstance(error, ProviderError) else isinstance(error, OSError)
 
 
-def _started(owned: _Owned, ready: asyncio.Future[None]) -> None:
-    """The toolsets of one addition are ready, or have failed, or will not be started any more."""
-    owned.starting.discard(ready)
-    if not ready.done():
-        ready.set_result(None)
+def _toolsets(openings: Iterable[_Opening]) -> list[Toolset]:
+    return [opening.toolset for opening in openings]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon.chat import ChatContext
-from antiphon.errors import UsageError
+from antiphon.errors import UsageError, pass_on
 from antiphon.server.memory import settle_memory
 from antiphon.server.room import Room
 from antiphon.session import AgentSession
@@ -67,7 +67,7 @@ class JobContext:
         self._started = asyncio.Event()
         self._ended = asyncio.Event()
         self._reason = ""
-        self._error: Exception | None = None
+        self._error: BaseException | None = None
         room.on("disconnected", self.shutdown)
 
     @property
@@ -86,7 +86,7 @@ class JobContext:
         return self._reason
 
     @property
-    def error(self) -> Exception | None:
+    def error(self) -> BaseException | None:
         """What the entrypoint raised, if it did; the job has then ended."""
         return self._error
 
@@ -127,7 +127,7 @@ class JobContext:
             self._reason = reason
             self._ended.set()
 
-    def fail(self, error: Exception) -> None:
+    def fail(self, error: BaseException) -> None:
         """End the job because its entrypoint raised `error`."""
         self._error = self._error or error
         self.shutdown("error")
@@ -174,13 +174,25 @@ class JobContext:
 
         What one raises, or leaves undone when time is up, is logged. Callbacks may add further ones.
         """
+        if not self._callbacks:
+            return
+        calling = asyncio.create_task(self._call_back_each(), name=f"{self.job.id} shutdown callbacks")
         try:
-            async with asyncio.timeout(timeout):
-                while self._callbacks:
-                    await self._call_back(self._callbacks.pop(0))
-        except TimeoutError:
+            _, late = await asyncio.wait([calling], timeout=timeout)
+        finally:
+            calling.cancel()
+        if late:
             logger.warning("%s: shutdown callbacks did not end within %g s", self.job.id, timeout)
             self._callbacks.clear()
+
+    def release(self) -> None:
+        """It is over: let go of those who watched it."""
+        self._observers.clear()
+        self._room.off("disconnected", self.shutdown)
+
+    async def _call_back_each(self) -> None:
+        while self._callbacks:
+            await self._call_back(self._callbacks.pop(0))
 
     async def _call_back(self, callback: Callable[..., Awaitable[None] | None]) -> None:
         arguments = (self._reason,) if inspect.signature(callback).parameters else ()
@@ -188,5 +200,6 @@ class JobContext:
             result = callback(*arguments)
             if result is not None:
                 await result
-        except Exception:
+        except BaseException as error:
+            pass_on(error)
             logger.exception("%s: a shutdown callback raised", self.job.id)

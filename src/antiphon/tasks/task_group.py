@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from antiphon.errors import UsageError
+from antiphon.errors import UsageError, as_exception, pass_on
 from antiphon.tasks.agent_task import AgentTask
 from antiphon.tools.function import AnyFunctionTool, ToolError, ToolFlag, function_tool
 
@@ -101,15 +101,17 @@ class TaskGroup(AgentTask[TaskGroupResult]):
                 again = [e for e in self._entries if e.id in back.task_ids]
                 waiting.extendleft(reversed([*again, entry]))
                 continue
-            except Exception as error:
+            except BaseException as error:
+                pass_on(error)
                 if not self._return_exceptions:
-                    self.complete(error)
+                    self.complete(as_exception(error))
                     return
-                results[entry.id] = error
+                results[entry.id] = as_exception(error)
             try:
                 await self._tell(TaskCompletedEvent(entry.id, results[entry.id]))
-            except Exception as error:  # nobody would end the group any more
-                self.complete(error)
+            except BaseException as error:  # nobody would end the group any more
+                pass_on(error)
+                self.complete(as_exception(error))
                 return
         ordered = {entry.id: results[entry.id] for entry in self._entries}
         self.complete(TaskGroupResult(ordered))

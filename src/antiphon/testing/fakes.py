@@ -124,7 +124,7 @@ class FakeLLM(LLM):
     async def aclose(self) -> None:
         self.closed = True
 
-    async def _generate(self, request: ChatRequest) -> AsyncGenerator[ChatChunk, None]:
+    async def generate(self, request: ChatRequest) -> AsyncGenerator[ChatChunk, None]:
         request = replace(request, chat_ctx=request.chat_ctx.copy())
         self.requests.append(request)
         number = len(self.requests)
@@ -237,6 +237,8 @@ class FakeSTT(STT):
         words_per_second: float = 3.0,
         timeline: Iterable[tuple[float, SpeechEvent]] = (),
     ) -> None:
+        self.options: dict[str, Any] = {}
+        """What `update_options` told it, and has no effect."""
         self.streams: list[FakeSTTStream] = []
         self.closed = False
         self._script = iter(list(transcripts))
@@ -244,6 +246,10 @@ class FakeSTT(STT):
         self._interims = interims
         self._words_per_second = words_per_second
         self._timeline = sorted(timeline, key=lambda entry: entry[0])
+
+    def update_options(self, **options: Any) -> None:
+        """Keep them in `options`."""
+        self.options |= options
 
     def stream(self) -> FakeSTTStream:
         stream = FakeSTTStream(
@@ -448,6 +454,8 @@ class FakeTTS(TTS):
         error: Exception | None = None,
     ) -> None:
         self.sample_rate = sample_rate
+        self.options: dict[str, Any] = {}
+        """What `update_options` told it, and has no effect."""
         self.said: list[str] = []
         """The texts it was asked to speak, in order, without the white space around them."""
         self.stopped = 0
@@ -461,6 +469,10 @@ class FakeTTS(TTS):
         self._fail_on = fail_on
         self._fail_after = fail_after
         self._error = error or ProviderError(f"FakeTTS: told to fail on {fail_on!r}", provider="fakes.FakeTTS")
+
+    def update_options(self, **options: Any) -> None:
+        """Keep them in `options`."""
+        self.options |= options
 
     def duration(self, text: str) -> float:
         """Seconds of audio that `text` becomes."""

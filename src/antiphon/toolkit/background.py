@@ -4,34 +4,33 @@ Any tool becomes one with its first `ctx.update()`. An `AsyncToolset` says so be
 by the model, and a second call while the first runs needs the caller's word (`on_duplicate_call`). What they report
 is in the history at once; telling it waits until the line is free, and that is the core's business.
 
-Above: agents and sessions that are given a toolset. Below: the runs of the tool runner.
+Above: agents and sessions that are given a toolset. Below: the tools at work, as sessions show them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import Any, TypeAlias, get_args
+
+from typing_extensions import TypeVar
 
 from antiphon import options
-from antiphon.core.facts import RunCancelRequested
 from antiphon.errors import ToolDefinitionError
 from antiphon.options import is_given
-from antiphon.run_context import RunContext, Userdata
-from antiphon.runtime.tool_runner import Run
-from antiphon.runtime.toolsets import closing_of
+from antiphon.protocols import closing_session
+from antiphon.run_context import RunContext
+from antiphon.running_tool import RunningTool
 from antiphon.tools.function import (
     AnyFunctionTool,
     FunctionTool,
     RawFunctionTool,
-    ToolError,
     ToolFlag,
     function_tool,
 )
 from antiphon.tools.toolset import ToolLike, Toolset
 
-if TYPE_CHECKING:
-    from antiphon.application import Application
+Userdata = TypeVar("Userdata", default=Any)
 
 
 class AsyncRunContext(RunContext[Userdata]):
@@ -78,16 +77,15 @@ class AsyncToolset(Toolset):
                 f"AsyncToolset {id!r}: on_duplicate_call= must be one of {', '.join(modes)}, got {on_duplicate_call!r}."
             )
         self._on_duplicate_call = on_duplicate_call
-        self._running: list[Run] = []
+        self._running: list[RunContext[Any]] = []
         """The calls of its tools that run, in every session that has it."""
         self._tools = [self._in_background(tool) for tool in self._tools]
 
     async def cancel(self, call_id: str) -> bool:
         """Stop the running call with this id. False if there is none. Raises `ToolError` if it must not be stopped."""
-        for run in self._running:
-            if run.call.call_id == call_id and not run.released:
-                stop(run)
-                self._running.remove(run)
+        for ctx in self._running:
+            if ctx.function_call.call_id == call_id and not ctx.run.dropped:
+                self._stop(ctx)
                 return True
         return False
 
@@ -97,12 +95,14 @@ class AsyncToolset(Toolset):
         Where a session closes it, because its agent or itself has ended, calls of other sessions are left alone.
         """
         await super().aclose()
-        closing = closing_of.get()
-        for run in list(self._running):
-            application: Application = run.driver.host  # type: ignore[assignment]  # the host of a session's driver
-            if may_stop(run) and closing in (None, application.toolsets):
-                stop(run)
-                self._running.remove(run)
+        closing = closing_session.get()
+        for ctx in list(self._running):
+            if ctx.run.may_be_cancelled and closing in (None, ctx.session):
+                self._stop(ctx)
+
+    def _stop(self, ctx: RunContext[Any]) -> None:
+        ctx.run.cancel()
+        self._running.remove(ctx)
 
     def _in_background(self, tool: ToolLike) -> ToolLike:
         if not isinstance(tool, (FunctionTool, RawFunctionTool)):
@@ -118,44 +118,32 @@ class AsyncToolset(Toolset):
         async def call(run_ctx: RunContext[Any], **kwargs: Any) -> Any:
             if isinstance(tool, RawFunctionTool):
                 kwargs = {"raw_arguments": kwargs["raw_arguments"]}
-            with self._counted(run_ctx.run):
+            with self._counted(run_ctx):
                 return await tool.call(kwargs, AsyncRunContext(run_ctx=run_ctx, toolset=self))
 
         return tool.with_function(call)
 
     @contextmanager
-    def _counted(self, run: Run) -> Iterator[None]:
-        self._running.append(run)
+    def _counted(self, ctx: RunContext[Any]) -> Iterator[None]:
+        self._running.append(ctx)
         try:
             yield
         finally:
-            if run in self._running:
-                self._running.remove(run)
+            if ctx in self._running:
+                self._running.remove(ctx)
 
 
-def may_stop(run: Run) -> bool:
-    """Whether a running call may be cancelled: it changes nothing in the world, and did not ask to be left alone."""
-    return not run.protected and run.tool.options.effect != "writes"
-
-
-def stop(run: Run) -> None:
-    """Cancel a running call. Raises `ToolError` if it must not be."""
-    if not may_stop(run):
-        raise ToolError(f"Task {run.call.call_id} cannot be cancelled.")
-    run.driver.report(RunCancelRequested(run.id))
-
-
-def _cancellable(ctx: RunContext[Any]) -> list[Run]:
-    runs = ctx.run.driver.tools.running()
-    return [run for run in runs if ToolFlag.CANCELLABLE in run.tool.flags and not run.released and run is not ctx.run]
+def _cancellable(ctx: RunContext[Any]) -> list[RunningTool]:
+    runs = ctx.session.running_tools
+    return [run for run in runs if ToolFlag.CANCELLABLE in run.tool.flags and not run.dropped and run != ctx.run]
 
 
 @function_tool
 async def get_running_tasks(ctx: RunContext[Any]) -> list[dict[str, Any]]:
     """Get the list of running async tool calls."""
     return [
-        {"call_id": run.call.call_id, "name": run.call.name, "arguments": run.call.arguments}
-        for run in _cancellable(ctx)
+        {"call_id": call.call_id, "name": call.name, "arguments": call.arguments}
+        for call in (run.function_call for run in _cancellable(ctx))
     ]
 
 
@@ -163,8 +151,8 @@ async def get_running_tasks(ctx: RunContext[Any]) -> list[dict[str, Any]]:
 async def cancel_task(ctx: RunContext[Any], call_id: str) -> str:
     """Cancel a running async tool call by call_id."""
     for run in _cancellable(ctx):
-        if run.call.call_id == call_id:
-            stop(run)
+        if run.function_call.call_id == call_id:
+            run.cancel()
             return f"Task {call_id} cancelled successfully."
     return f"Task {call_id} not found or already completed."
 

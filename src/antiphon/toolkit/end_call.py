@@ -9,20 +9,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
+from typing import Any
+from weakref import WeakSet, ref
 
-from antiphon.core.facts import EndRequested
 from antiphon.events import CloseEvent
 from antiphon.protocols import get_job_context
 from antiphon.run_context import RunContext
-from antiphon.runtime.tool_runner import Run
+from antiphon.session_api import Session
 from antiphon.tools.function import Tool, ToolError, function_tool
 from antiphon.tools.toolset import Toolset
-
-if TYPE_CHECKING:
-    from antiphon.runtime.driver import Driver
-    from antiphon.session import AgentSession
 
 logger = logging.getLogger("antiphon")
 
@@ -31,9 +26,6 @@ END_CALL_DESCRIPTION = """Ends the call and disconnects from the caller.
 Call this when the caller says goodbye, asks to hang up, or has nothing more to ask after you offered further help.
 Do not call it while anything the caller asked for is unfinished, nor only because the caller thanks you."""
 """What the model reads, before `extra_description`."""
-
-LINGER = 2.0
-"""Seconds after a spoken goodbye in which the caller may still add something."""
 
 
 class EndCallTool(Toolset):
@@ -65,7 +57,7 @@ class EndCallTool(Toolset):
         self._end_call_tool = function_tool(
             self._end_call, name="end_call", description=f"{END_CALL_DESCRIPTION}\n{extra_description}"
         )
-        self._sessions: WeakSet[AgentSession[Any]] = WeakSet()
+        self._sessions: WeakSet[Session[Any]] = WeakSet()
         """Those in which it was called."""
 
     @property
@@ -74,38 +66,32 @@ class EndCallTool(Toolset):
         return [self._end_call_tool]
 
     async def _end_call(self, ctx: RunContext[Any]) -> Any:
-        run = ctx.run
         if ctx.session not in self._sessions:
             self._sessions.add(ctx.session)
-            ctx.session.once("close", partial(self._leave_job, run.driver))
+            ctx.session.once("close", partial(self._leave_job, ref(ctx.session)))
         if self._on_tool_called is not None:
             await self._on_tool_called(Toolset.ToolCalledEvent(ctx=ctx, arguments={}))
-            _give_way(run)
+            _give_way(ctx)
         completed = Toolset.ToolCompletedEvent(ctx=ctx, output=self._end_instructions)
         if self._on_tool_completed is not None:
             await self._on_tool_completed(completed)
-            _give_way(run)
-        run.driver.report(EndRequested(run.speech, LINGER if run.driver.has_audio_output else 0.0))
+        ctx.session.end_call()
         return completed.output
 
-    def _leave_job(self, driver: Driver, event: CloseEvent) -> None:
-        if not driver.said_goodbye:
+    def _leave_job(self, known: ref[Session[Any]], event: CloseEvent) -> None:
+        session = known()
+        if session is None or not session.said_goodbye:
             return  # the caller went on, and the session has ended for a reason of its own
         job = get_job_context(required=False)
         if job is None:
             logger.debug("the call was ended outside of a job: the session is closed, there is no room to leave")
             return
         if self._delete_room:
-
-            async def delete_room() -> None:
-                logger.info("deleting the room: the call was ended")
-                await job.delete_room()
-
-            job.add_shutdown_callback(delete_room)
+            job.add_shutdown_callback(job.delete_room)
         job.shutdown(reason=event.reason.value)
 
 
-def _give_way(run: Run) -> None:
+def _give_way(ctx: RunContext[Any]) -> None:
     """The caller spoke over the call and has called it off: nothing ends, and an equal call begins anew."""
-    if run.released:
+    if ctx.run.dropped:
         raise ToolError("The call was not ended: the caller went on.")

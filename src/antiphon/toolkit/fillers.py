@@ -10,14 +10,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from antiphon.errors import UsageError
-from antiphon.runtime.tool_runner import Run
+from antiphon.running_tool import RunningTool
+from antiphon.session_api import Session
 from antiphon.speech_handle import SpeechHandle
-
-if TYPE_CHECKING:
-    from antiphon.session import AgentSession
 
 FillerSource = str | Callable[[int], SpeechHandle | str | None]
 """What to say; or a function of the number of fillers so far, whose None says nothing this time."""
@@ -28,8 +26,8 @@ class FillerScope:
 
     def __init__(
         self,
-        session: AgentSession[Any],
-        run: Run,
+        session: Session[Any],
+        run: RunningTool,
         source: FillerSource,
         *,
         delay: float,
@@ -49,7 +47,7 @@ class FillerScope:
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> None:
-        self._task = asyncio.create_task(self._bridge(), name=f"filler of {self._run.call.name}")
+        self._task = asyncio.create_task(self._bridge(), name=f"filler of {self._run.tool.name}")
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -67,7 +65,7 @@ class FillerScope:
         step = 0
         while self._max_steps is None or step < self._max_steps:
             await self._quiet_for(self._delay if step == 0 else self._interval or 0.0)
-            if self._run.released:
+            if self._run.dropped:
                 return
             handle = self._say(step)
             step += 1

@@ -12,13 +12,19 @@ from __future__ import annotations
 import dataclasses
 import enum
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Final
 
-_REPAIRABLE_CHARS: Final = 50_000
-"""Longer broken text is refused: repairing it could hold up the loop."""
+MAX_CHARS: Final = 200_000
+"""Longer arguments are refused: looking at them would hold up the calls of others."""
+_REPAIRABLE_CHARS: Final = 10_000
+"""Longer broken text is refused: repairing it takes some ten times as long as reading it."""
+_REPAIRABLE_DEPTH: Final = 50
+"""Brackets in a row, for the same reason."""
 _WRAPPINGS: Final = 3
 """How many times a JSON text may be a JSON string itself."""
 
@@ -27,16 +33,44 @@ _TEMPLATE_TOKEN = re.compile(
     r"|</?(?:tool_calls?|function_calls?|function|parameters|arguments|s)>"
     r"|\[/?TOOL_CALLS?\]"
 )
-_FENCE = re.compile(r"```(?:json)?\s*(.*?)\s*(?:```)?", re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"' + r"|'(?:[^'\\]|\\.)*'(?=\s*[,:}\]]|$)", re.DOTALL)
+# A string without an end goes to the end of the text: looking for one at each quote in it would take for ever.
+_STRING = re.compile(r"""(["'])(?:(?!\1)[^\\]|\\(?:.|\Z))*+(\1?)""", re.DOTALL)
+_BEHIND_STRING = re.compile(r"\s*(?:[,:}\]]|\Z)")
 _MISSING_VALUE = re.compile(r":\s*(?:[,}\]]|$)")
 _MISSING_COLON = re.compile(r'[{,]\s*""\s*[^:\s,}\]]|\{\s*""\s*[,}]')
 _COMPLETE_END = re.compile(r"(?:[\"'}\]{\[,]|\b(?:true|false|null|True|False|None))\s*$")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_SUSPECT = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]|[eE]\+?\d{3}|\d{300}")
+"""What may stand for a character that no text can carry (a lone surrogate), or for a number beyond all bounds."""
+_DEEPEST: Final = 100
+"""Levels of nesting that are followed."""
+_TOO_DEEP: Final = "expected a JSON object, got one nested too deep. Call again with less nesting."
 
 
 class BadArguments(Exception):
     """The arguments cannot be used. The message is for the model."""
+
+
+class TooMuch(BadArguments):
+    """Looking at the arguments takes more steps than anybody has time for."""
+
+    def __init__(self) -> None:
+        super().__init__("there is too much in the arguments to check it. Call again with less, in several calls.")
+
+
+class Steps:
+    """What may still be done for one call. A step takes half a microsecond."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, allowed: int) -> None:
+        self._left = allowed
+
+    def spend(self, steps: int) -> None:
+        """Raises `TooMuch` when there is nothing left."""
+        self._left -= steps
+        if self._left < 0:
+            raise TooMuch
 
 
 @dataclass(slots=True)
@@ -49,11 +83,23 @@ class Given:
 
 
 def parse_arguments(arguments: str | Mapping[str, Any] | None) -> Given:
-    """The object that a model wrote. None and "" are no arguments. Raises `BadArguments`."""
+    """The object that a model wrote. None and "" are no arguments. Raises `BadArguments`, and nothing else."""
+    try:
+        given = _given(arguments)
+    except RecursionError:
+        raise BadArguments(_TOO_DEEP) from None
+    if given.text.count("{") + given.text.count("[") > _DEEPEST and _depth(given.arguments) > _DEEPEST:
+        raise BadArguments(_TOO_DEEP)
+    return given
+
+
+def _given(arguments: str | Mapping[str, Any] | None) -> Given:
     if arguments is None:
         return Given({}, "{}")
     if not isinstance(arguments, str):
         return _from_mapping(arguments)
+    if len(arguments) > MAX_CHARS:
+        raise TooMuch
     text = arguments.strip(" \t\r\n\ufeff")
     if not text:
         return Given({}, "{}")
@@ -63,9 +109,22 @@ def parse_arguments(arguments: str | Mapping[str, Any] | None) -> Given:
     if value is None:
         value = {}
     if not isinstance(value, dict):
-        raise BadArguments(f"expected a JSON object, got {shown(value)}. Call again with an object of named arguments.")
+        raise _no_object(value)
     value = _scrubbed(value)
     return Given(value, to_json(value))
+
+
+def _no_object(value: Any) -> BadArguments:
+    return BadArguments(f"expected a JSON object, got {shown(value)}. Call again with an object of named arguments.")
+
+
+def _depth(value: Any) -> int:
+    """How deep a value is nested: an object of plain values is 1 deep."""
+    level, depth = [value], 0
+    while level := [one for one in level if isinstance(one, (dict, list, tuple))]:
+        depth += 1
+        level = [inner for one in level for inner in (one.values() if isinstance(one, dict) else one)]
+    return depth
 
 
 def to_json(value: Any) -> str:
@@ -81,32 +140,41 @@ def canonical_text(arguments: Mapping[str, Any]) -> str:
     return _in_order({name: _canonical(value) for name, value in arguments.items()})
 
 
+def identity(value: Any) -> str:
+    """One text for equal JSON values, and for these only: 1 is 1.0, and not true."""
+    return _in_order(_canonical(value))
+
+
 def shown(value: Any) -> str:
     """A value as an error message quotes it: JSON, cut short."""
     try:
         text = to_json(value)
     except (TypeError, ValueError, RecursionError):
         text = repr(type(value).__name__)
+    text = _SURROGATE.sub("\ufffd", text)
     return text if len(text) <= 80 else f"{text[:80]}... ({len(text)} characters)"
 
 
 def _from_mapping(arguments: Mapping[str, Any]) -> Given:
+    if not isinstance(arguments, Mapping):
+        raise _no_object(arguments)
     try:
         value = _scrubbed({str(name): argument for name, argument in arguments.items()})
-        return Given(value, to_json(value))
-    except (TypeError, ValueError, RecursionError) as error:
+        text = to_json(value)
+    except (TypeError, ValueError) as error:
         raise BadArguments(f"expected JSON values, got something else ({error}). Pass plain values.") from error
+    if len(text) > MAX_CHARS:
+        raise TooMuch
+    return Given(value, text)
 
 
 def _strict_object(text: str) -> Any:
     """The value of text that can go into the history as it is, else None."""
-    # A JSON string can stand for a character that no text can carry (a lone surrogate): such text is rewritten.
-    if "\\ud" in text.lower() or _SURROGATE.search(text):
-        return None
     try:
-        return json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError):
+        value = json.loads(text, parse_constant=_no_constant)
+    except ValueError:
         return None
+    return None if _SUSPECT.search(text) and value != _scrubbed(value) else value
 
 
 def _no_constant(name: str) -> Any:
@@ -130,16 +198,16 @@ def _unwrapped(value: Any) -> Any:
 def _loads(text: str) -> Any:
     try:
         return json.loads(text)
-    except RecursionError:
-        raise BadArguments("expected a JSON object, got one nested too deep. Call again with less nesting.") from None
     except ValueError as error:
         return _repaired(text, error)
 
 
 def _repaired(text: str, error: ValueError) -> Any:
+    if len(text) > _REPAIRABLE_CHARS:
+        raise BadArguments(f"the JSON is malformed ({error}). Call again with a valid JSON object.") from error
     text = _TEMPLATE_TOKEN.sub("", text).strip()
-    if fenced := _FENCE.fullmatch(text):
-        text = fenced[1]
+    if text.startswith("```"):
+        text = text.removeprefix("```").removeprefix("json").removesuffix("```").strip()
     if not text:
         return None
     try:
@@ -190,14 +258,22 @@ def _object_before_prose(text: str) -> dict[str, Any] | None:
 
 def _has_one_meaning(text: str) -> bool:
     """False if a value is absent, or may have been longer before the text was cut off."""
-    if len(text) > _REPAIRABLE_CHARS:
-        return False
-    bare = _STRING.sub('""', text)
+    bare = _STRING.sub(_without_content, text)
     if set(bare.replace('""', "")) & {'"', "'"}:  # a string without an end, or with a quote inside
+        return False
+    depths = accumulate((char in "{[") - (char in "]}") for char in bare)
+    if max(depths, default=0) > _REPAIRABLE_DEPTH:
         return False
     if _MISSING_VALUE.search(bare) or _MISSING_COLON.search(bare):
         return False
     return bare.rstrip().endswith("}") or bool(_COMPLETE_END.search(bare))
+
+
+def _without_content(string: re.Match[str]) -> str:
+    """Empty quotes for a string; a lone quote for one without an end, or that ends inside a word."""
+    quote, end = string.groups()
+    closed = end and (quote == '"' or _BEHIND_STRING.match(string.string, string.end()))
+    return '""' if closed else quote
 
 
 def _repair(text: str, error: ValueError) -> Any:
@@ -211,13 +287,15 @@ def _repair(text: str, error: ValueError) -> Any:
 
 
 def _scrubbed(value: Any) -> Any:
-    """Without characters that cannot be sent as UTF-8."""
+    """Without characters that cannot be sent as UTF-8; numbers that JSON cannot say become their names."""
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, dict):
         return {_scrubbed(name): _scrubbed(item) for name, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [_scrubbed(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return json.dumps(value)
     return value
 
 

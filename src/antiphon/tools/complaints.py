@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from antiphon.tools.arguments import BadArguments, shown
+from antiphon.tools.checking import MAX_FAILURES, Failure
 
 _KINDS: Final = {
     "string": "a string",
@@ -67,31 +68,57 @@ _EXPECTED: Final = {
     "finite_number": "a finite number",
     "int_from_float": "an integer",
 }
+_MAX_COMPLAINT: Final = 600
+"""Characters: a complaint quotes what strangers wrote."""
+_MAX_CHOICES: Final = 20
+_MAX_ERRORS: Final = 200
+"""Of one check: several may stand for one complaint."""
+_MAX_NESTING: Final = 3
+_MAX_PATH: Final = 120
 _KIND_SUFFIXES: Final = ("_type", "_parsing", "_parsing_size", "_from_datetime_parsing", "_from_date_parsing")
 
 
 def bad_arguments(complaints: Iterable[str]) -> BadArguments:
-    """One error of several complaints, each said once."""
-    return BadArguments(f"{'; '.join(dict.fromkeys(complaints))}. Correct the arguments and call again.")
+    """One error of several complaints, each said once; of many the first, each cut short."""
+    said = list(dict.fromkeys(complaints))
+    words = [_cut(complaint, _MAX_COMPLAINT) for complaint in said[:MAX_FAILURES]]
+    if len(said) >= MAX_FAILURES:
+        words.append("there may be more")
+    return BadArguments(f"{'; '.join(words)}. Correct the arguments and call again.")
 
 
-def describe(schema: Mapping[str, Any]) -> str:
+def describe(schema: Any, depth: int = 0) -> str:
     """What a JSON schema asks for, in a few words: "a string", "lunch or dinner"."""
+    if not isinstance(schema, Mapping) or depth > _MAX_NESTING:
+        return ""
     if "enum" in schema:
-        return " or ".join(shown(value) for value in schema["enum"])
+        return _either(map(shown, schema["enum"][: _MAX_CHOICES + 1]))
     if "const" in schema:
         return shown(schema["const"])
     for combination in ("anyOf", "oneOf"):
         if combination in schema:
-            return " or ".join(dict.fromkeys(filter(None, map(describe, schema[combination]))))
+            return _either(describe(option, depth + 1) for option in schema[combination][: _MAX_CHOICES + 1])
     if (form := _FORMATS.get(schema.get("format", ""))) is not None:
         return form
     kinds = schema.get("type")
+    if depth and schema.get("required") and kinds in (None, "object"):
+        return f"an object with {' and '.join(f'`{name}`' for name in schema['required'][:_MAX_CHOICES])}"
     if isinstance(kinds, str):
         return _KINDS.get(kinds, kinds)
     if isinstance(kinds, list):
         return " or ".join(_KINDS.get(kind, str(kind)) for kind in kinds)
     return ""
+
+
+def _either(choices: Iterable[str]) -> str:
+    words = list(dict.fromkeys(filter(None, choices)))
+    if len(words) > _MAX_CHOICES:
+        words[_MAX_CHOICES:] = ["others"]
+    return " or ".join(words)
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[:length]}..."
 
 
 def _missing(where: str, schema: Mapping[str, Any]) -> str:
@@ -103,7 +130,7 @@ def from_pydantic(errors: Sequence[Mapping[str, Any]], given: Any, schema: Mappi
     """The complaints behind pydantic's list of errors about `given`."""
     missing: list[str] = []
     wrong: dict[str, tuple[list[str], Any]] = {}
-    for error in errors:
+    for error in errors[:_MAX_ERRORS]:
         path = _path(error["loc"], given, keep_last=error["type"] == "missing")
         where = _written(path)
         if error["type"] == "missing":
@@ -122,20 +149,19 @@ def from_pydantic(errors: Sequence[Mapping[str, Any]], given: Any, schema: Mappi
     return bad_arguments(complaints)
 
 
-def from_json_schema(errors: Iterable[Any]) -> BadArguments:
-    """The complaints behind the errors of `jsonschema`."""
+def from_failures(failures: Iterable[Failure]) -> BadArguments:
+    """The complaints behind what a check against a JSON schema found."""
     complaints: list[str] = []
-    for error in errors:
-        where = _written(list(error.absolute_path))
-        if error.validator == "required":
-            for name in error.validator_value:
-                if name not in error.instance:
-                    path = f"{where}.{name}" if where else name
-                    properties = error.schema.get("properties", {})
-                    complaints.append(_missing(path, properties.get(name, {})))
+    for failure in sorted(failures, key=lambda failure: list(map(str, failure.path))):
+        where = _written(failure.path)
+        if failure.rule == "required":
+            missing = [name for name in failure.expected if name not in failure.value]
+            for name in missing[:MAX_FAILURES]:
+                path = f"{where}.{name}" if where else name
+                complaints.append(_missing(path, failure.schema.get("properties", {}).get(name, {})))
             continue
         subject = f"`{where}`: " if where else ""
-        complaints.append(f"{subject}expected {_rule(error)}, got {shown(error.instance)}")
+        complaints.append(f"{subject}expected {_rule(failure)}, got {shown(failure.value)}")
     return bad_arguments(complaints)
 
 
@@ -155,10 +181,10 @@ def _expected(error: Mapping[str, Any]) -> str:
     return message.removeprefix("Input should be ").removeprefix("Input should ")
 
 
-def _rule(error: Any) -> str:
-    rule, value = error.validator, error.validator_value
-    if rule in ("type", "enum", "const", "anyOf", "oneOf"):
-        return describe({rule: value})
+def _rule(failure: Failure) -> str:
+    rule, value = failure.rule, failure.expected
+    if rule in ("type", "enum", "const", "anyOf", "oneOf") and (choice := describe({rule: value})):
+        return choice
     words = {
         "minimum": f"at least {value}",
         "maximum": f"at most {value}",
@@ -173,7 +199,7 @@ def _rule(error: Any) -> str:
         "additionalProperties": "no other properties than those described",
         "uniqueItems": "no item twice",
     }
-    return words.get(str(rule), f"what its schema says about {rule}")
+    return words.get(rule, f"what its schema says about {rule}")
 
 
 def _path(location: Sequence[Any], given: Any, *, keep_last: bool) -> list[str | int]:
@@ -198,6 +224,8 @@ def _written(path: Sequence[str | int]) -> str:
             text += f"[{part}]"
         else:
             text += f".{part}" if text else part
+        if len(text) > _MAX_PATH:
+            return _cut(text, _MAX_PATH)
     return text
 
 
@@ -205,19 +233,23 @@ def _schema_at(schema: Mapping[str, Any], path: Sequence[str | int]) -> Mapping[
     """The schema of what is at `path`; of several alternatives the first that has it. Empty if there is none."""
     candidates = [schema]
     for part in path:
-        alternatives = [option for candidate in candidates for option in _alternatives(candidate, schema)]
         found = [
             option.get("items") if isinstance(part, int) else option.get("properties", {}).get(part)
-            for option in alternatives
+            for option in _alternatives(candidates, schema)
         ]
         candidates = [item for item in found if isinstance(item, Mapping)]
     return candidates[0] if candidates else {}
 
 
-def _alternatives(schema: Mapping[str, Any], root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    if isinstance(reference := schema.get("$ref"), str):
-        schema = root.get("$defs", {}).get(reference.rpartition("/")[2], {})
-    found = [schema]
-    for option in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
-        found += _alternatives(option, root)
-    return found
+def _alternatives(schemas: Sequence[Mapping[str, Any]], root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The schemas and what they may stand for, each once."""
+    found: dict[int, Mapping[str, Any]] = {}
+    todo = list(reversed(schemas))
+    while todo:
+        schema = todo.pop()
+        if isinstance(reference := schema.get("$ref"), str):
+            schema = root.get("$defs", {}).get(reference.rpartition("/")[2], {})
+        if id(schema) not in found:
+            found[id(schema)] = schema
+            todo += reversed([*schema.get("anyOf", ()), *schema.get("oneOf", ())])
+    return list(found.values())

@@ -9,7 +9,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from antiphon.tools.signature import innermost
 
@@ -27,6 +27,37 @@ class Documentation:
 def read_documentation(function: Callable[..., Any]) -> Documentation:
     """The documentation of a callable. A docstring that follows no style is all description."""
     return _parsed(inspect.getdoc(innermost(function)) or _own_docstring(function))
+
+
+MAX_DESCRIPTION: Final = 4_000
+"""Characters of a description that somebody else wrote; what is longer is cut, and says so."""
+
+
+def documented(description: str, parameters: Any) -> tuple[str, Any]:
+    """A description that may be a docstring, and a JSON schema: `Args:` goes to the properties that say nothing.
+
+    For what others wrote: nothing is raised, and what is not understood stays as it is.
+    """
+    if len(description) > MAX_DESCRIPTION:
+        description = (
+            f"{description[:MAX_DESCRIPTION]}\n[cut: the first {MAX_DESCRIPTION} of {len(description)} characters]"
+        )
+    properties = parameters.get("properties") if isinstance(parameters, Mapping) else None
+    if not isinstance(properties, Mapping):
+        return description, parameters
+    try:
+        read = _parsed(inspect.cleandoc(description))
+    except Exception:  # a stranger's text, and a parser that was written for authors
+        return description, parameters
+    if not read.parameters.keys() & properties.keys():
+        return description, parameters
+    described = {
+        name: {**schema, "description": read.parameters[name]}
+        if name in read.parameters and isinstance(schema, Mapping) and not schema.get("description")
+        else schema
+        for name, schema in properties.items()
+    }
+    return read.description, {**parameters, "properties": described}
 
 
 @functools.lru_cache(maxsize=1024)

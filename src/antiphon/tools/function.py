@@ -27,7 +27,6 @@ from antiphon.errors import ToolDefinitionError, UsageError
 from antiphon.options import NOT_GIVEN, DuplicateMode, DuplicateScope, Effect, NotGivenOr, is_given
 from antiphon.tools.arguments import BadArguments, canonical_text, parse_arguments
 from antiphon.tools.docs import Documentation, read_documentation
-from antiphon.tools.schema import RawValidator, SignatureValidator, ToolSpec, strict_parameters, validator_for
 from antiphon.tools.signature import (
     CallContext,
     ContextParameter,
@@ -38,10 +37,15 @@ from antiphon.tools.signature import (
     resolve_local,
     takes_owner,
 )
+from antiphon.tools.spec import ToolSpec
 from antiphon.tools.threads import in_thread
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from antiphon.tools.one_object import OneObject
+    from antiphon.tools.raw import RawValidator
+    from antiphon.tools.schema import SignatureValidator
 
 __all__ = [
     "CONFIRM_DUPLICATE",
@@ -196,13 +200,20 @@ class RawFunctionToolInfo:
 class _Code:
     """The function of a tool and what can be read from it. Shared by renamed and bound forms of the tool."""
 
-    def __init__(self, function: Callable[..., Any], *, raw_schema: Mapping[str, Any] | None) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        raw_schema: Mapping[str, Any] | None,
+        checked: Mapping[str, Any] | None = None,
+    ) -> None:
         self.is_classmethod = isinstance(function, classmethod)
         static = isinstance(function, staticmethod)
         if isinstance(function, (classmethod, staticmethod)):
             function = function.__func__
         self.function = function
         self.raw_schema = raw_schema
+        self._checked = checked
         self.takes_owner = not static and takes_owner(function)
         self._known = resolve_local(function)
         if raw_schema is not None:
@@ -234,8 +245,13 @@ class _Code:
         return self._validator
 
     def _build_validator(self, name: str) -> SignatureValidator | RawValidator:
+        # Both are loaded with the first tool that a model is told of, not with the names.
         if self.raw_schema is not None:
-            return RawValidator(self.raw_schema["parameters"], name=name)
+            from antiphon.tools.raw import RawValidator
+
+            return RawValidator(self.raw_schema["parameters"], name=name, checked=self._checked)
+        from antiphon.tools.schema import validator_for
+
         return validator_for(self.signature(name).arguments, self.documentation.parameters, name=name)
 
 
@@ -273,6 +289,8 @@ class _Definition:
     def strict_spec(self) -> ToolSpec | None:
         if self.code.raw_schema is not None:
             return None
+        from antiphon.tools.schema import strict_parameters
+
         parameters = strict_parameters(self.spec.parameters)
         return None if parameters is None else ToolSpec(self.name, self.description, parameters)
 
@@ -542,6 +560,24 @@ class RawFunctionTool(_CallableTool[R]):
         return RawFunctionToolInfo(self.name, schema, options.flags, self.on_duplicate, options.duplicate_scope)
 
 
+def foreign_tool(
+    function: Callable[..., Any], *, name: str, description: str, parameters: OneObject, options: ToolOptions
+) -> RawFunctionTool[Any]:
+    """A tool of a server, ready to be offered. Raises `ToolDefinitionError` if no model can be told of it."""
+    _check_options(options)
+    described = f"{description} {parameters.note}".strip()
+    raw_schema = {"name": name, "description": described, "parameters": parameters.parameters}
+    from antiphon.tools.raw import check_raw_schema
+
+    check_raw_schema(raw_schema)
+    code = _Code(function, raw_schema=raw_schema, checked=parameters.checked)
+    tool: RawFunctionTool[Any] = RawFunctionTool(
+        _Definition(code, name=_checked_name(name), description=None, options=options)
+    )
+    tool.check()
+    return tool
+
+
 AnyFunctionTool: TypeAlias = "FunctionTool[Any] | RawFunctionTool[Any]"
 
 
@@ -652,7 +688,9 @@ def function_tool(
     )
     _check_options(options)
     if raw_schema is not None:
-        _check_raw_schema(raw_schema)
+        from antiphon.tools.raw import check_raw_schema
+
+        check_raw_schema(raw_schema)
 
     def decorate(function: Any) -> FunctionTool[Any] | RawFunctionTool[Any]:
         if isinstance(function, (FunctionTool, RawFunctionTool)):
@@ -747,32 +785,6 @@ def _check_options(options: ToolOptions) -> None:
 def _one_of(option: str, value: object, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise ToolDefinitionError(f"function_tool({option}=) must be one of {', '.join(allowed)}, got {value!r}.")
-
-
-def _check_raw_schema(schema: Mapping[str, Any]) -> None:
-    if not isinstance(schema, Mapping):
-        raise ToolDefinitionError(
-            f'raw_schema: expected {{"name": ..., "description": ..., "parameters": {{...}}}}, got {schema!r}.'
-        )
-    if "parameters" not in schema and isinstance(inner := schema.get("function"), Mapping) and "parameters" in inner:
-        raise ToolDefinitionError(
-            f'raw_schema of {inner.get("name")!r} stands inside "function", as chat completions write it. '
-            'Pass what is inside: raw_schema=schema["function"].'
-        )
-    name = schema.get("name", "a raw schema")
-    if not name:
-        raise ToolDefinitionError(f"raw_schema has an empty name, got {name!r}. Give it the name that the model calls.")
-    parameters = schema.get("parameters")
-    if not isinstance(parameters, Mapping):
-        raise ToolDefinitionError(
-            f'raw_schema of {name!r} needs "parameters", a JSON schema of type object, got {parameters!r}. '
-            'Without arguments, that is {"type": "object", "properties": {}}.'
-        )
-    if parameters.get("type", "object") != "object":
-        raise ToolDefinitionError(
-            f'raw_schema of {name!r} must describe an object: expected parameters of type "object", '
-            f"got {parameters['type']!r}. Wrap the value in an object with one property."
-        )
 
 
 def _check_raw_signature(name: str, signature: Signature) -> None:

@@ -20,9 +20,13 @@ import asyncio
 import contextlib
 import contextvars
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from antiphon.errors import pass_on
+from antiphon.scope import is_cancelled
+from antiphon.tools.mcp_guard import Transport, guarded
+from antiphon.visible import guard_logs
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -42,13 +46,31 @@ LISTEN_PAUSE: Final = 1.0
 """Seconds before changes are listened for again, after the server ended that."""
 CALL_LIMIT: Final = 900.0
 """Seconds that a call may take here. The session's limits are shorter, and stop while the caller is asked."""
-CLOSE_PATIENCE: Final = 5.0
-"""Seconds that a server has to end once its connection closes."""
+CLOSE_PATIENCE: Final = 0.85
+"""Seconds that a connection has to close: a little less than the second that a session has."""
+FORGOTTEN_GRACE: Final = 0.5
+"""Seconds that calls under way have to hear what becomes of them, once the server has forgotten their session."""
+RELIST_PAUSE: Final = 1.0
+"""Seconds at least between two readings of the list of tools."""
+MAX_LISTED: Final = 10_000
+"""Tools that are read of a list."""
 MAX_PAGES: Final = 100
 """Pages of tools that are read; a server whose list never ends must not hold us."""
 
-Transport: TypeAlias = AbstractAsyncContextManager[tuple[Any, Any]]
-"""A pair of streams, as the SDK's transports give them."""
+SDK_LOGGERS: Final = (
+    "client",
+    "mcp.client.caching",
+    "mcp.client.client",
+    "mcp.client.sse",
+    "mcp.client.stdio",
+    "mcp.client.streamable_http",
+    "mcp.shared.direct_dispatcher",
+    "mcp.shared.dispatcher",
+    "mcp.shared.jsonrpc_dispatcher",
+    "mcp.shared.tool_name_validation",
+)
+"""Where the SDK tells of what a server sent that it cannot take: a line for each, in the server's words."""
+
 Ask: TypeAlias = "Callable[[ElicitRequestParams], Coroutine[Any, Any, ElicitResult]]"
 """Puts a question of the server to the caller."""
 
@@ -61,12 +83,18 @@ class InDoubt(Exception):
     """The connection broke, or nothing came back, after a call was sent."""
 
 
+class _Forgotten(Exception):
+    """The server no longer knows the session in which the call was sent: it has not done it."""
+
+
 class _Link:
     """One connection, from its beginning to its break."""
 
     def __init__(self) -> None:
         self.client: Client | None = None
         self.is_broken = False
+        self.is_forgotten = False
+        """The server no longer knows the session: no call is sent any more."""
         self.is_stale = False
         """The server said that its tools changed."""
         self._stirred = asyncio.Event()
@@ -75,6 +103,12 @@ class _Link:
         """It is of no use any more."""
         self.is_broken = True
         self._stirred.set()
+
+    def forgotten(self) -> None:
+        """The server no longer knows the session. Calls that were sent beside may hear the same, for a moment."""
+        if not self.is_forgotten:
+            self.is_forgotten = True
+            asyncio.get_running_loop().call_later(FORGOTTEN_GRACE, self.broke)
 
     def changed(self) -> None:
         """The tools shall be listed again."""
@@ -85,16 +119,21 @@ class _Link:
         """Whoever waits shall look again."""
         self._stirred.set()
 
-    async def stirred(self) -> None:
-        """Until something happened."""
-        await self._stirred.wait()
+    async def stirred(self, limit: float | None = None) -> None:
+        """Until something happened, or `limit` seconds."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limit):
+                await self._stirred.wait()
         self._stirred.clear()
 
 
 class _Call:
     """A call under way: where its questions go, and the context of the tool that made it."""
 
-    def __init__(self, ask: Ask | None) -> None:
+    def __init__(self, ask: Ask | None, link: _Link | None = None) -> None:
+        self.is_forgotten = False
+        """The server said that it does not know the session."""
+        self.link = link
         self._ask = ask
         self._context = contextvars.copy_context()
         self._asking: set[asyncio.Task[ElicitResult]] = set()
@@ -110,12 +149,18 @@ class _Call:
         try:
             return await task
         except asyncio.CancelledError:
-            if (current := asyncio.current_task()) is not None and current.cancelling():
+            if is_cancelled():
                 task.cancel()
                 raise
             return ElicitResult(action="cancel")
         finally:
             self._asking.discard(task)
+
+    def forgotten(self) -> None:
+        """The server no longer knows the session in which it was sent."""
+        self.is_forgotten = True
+        if self.link is not None:
+            self.link.forgotten()
 
     async def end(self) -> None:
         """Nobody waits for answers any more."""
@@ -126,6 +171,12 @@ class _Call:
 
 
 _current_call: contextvars.ContextVar[_Call | None] = contextvars.ContextVar("antiphon_mcp_call", default=None)
+
+
+def session_forgotten() -> None:
+    """The server answers that it does not know the session. Called where a request of a call is answered."""
+    if (call := _current_call.get()) is not None:
+        call.forgotten()
 
 
 class Connection:
@@ -165,6 +216,7 @@ class Connection:
 
     async def open(self) -> None:
         """Connect. Raises what the first attempt failed with; it is closed then."""
+        guard_logs(*SDK_LOGGERS)
         self._is_closing = False
         self._attempt = asyncio.get_running_loop().create_future()
         self._keeper = asyncio.create_task(self._keep(), name=f"MCP {self._name}")
@@ -179,10 +231,7 @@ class Connection:
 
     async def close(self) -> None:
         """End the connection and its server process, if it has one. May be called twice."""
-        self._is_closing = True
-        self._wanted.set()
-        if self._link is not None:
-            self._link.stir()
+        self.give_up()
         keeper, self._keeper = self._keeper, None
         if keeper is None:
             return
@@ -191,6 +240,15 @@ class Connection:
         finally:
             # Also when whoever closes is in a hurry: the keeper's end is the process's end.
             keeper.cancel()
+
+    def give_up(self) -> None:
+        """Begin to close. An `open` that still waits fails at once."""
+        self._is_closing = True
+        self._wanted.set()
+        if self._link is not None:
+            self._link.stir()
+        elif self._keeper is not None:
+            self._keeper.cancel()
 
     async def refresh(self) -> None:
         """Have the tools listed again, soon."""
@@ -211,10 +269,15 @@ class Connection:
         Raises `NotConnected`, `InDoubt`, `mcp.MCPError` for what the server refuses, and what the SDK raises for an
         answer that is no MCP.
         """
+        may_open_anew = True
         while True:
             link = await self._online_link()
             try:
                 return await self._exchange(link, name, arguments, on_progress, ask)
+            except _Forgotten as error:
+                if not may_open_anew:
+                    raise NotConnected(str(error)) from error
+                may_open_anew = False
             except InDoubt:
                 link.broke()
                 if not may_repeat:
@@ -228,27 +291,34 @@ class Connection:
         from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 
         assert link.client is not None  # set before the link is shown to calls
-        call = _Call(ask)
+        call = _Call(ask, link)
         self._calls.append(call)
         token = _current_call.set(call)
         try:
             return await link.client.call_tool(name, arguments, CALL_LIMIT, on_progress)
         except MCPError as error:
+            if call.is_forgotten:
+                raise _Forgotten("it forgets each session that is opened") from error
             if error.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT):
                 raise InDoubt(str(error)) from error
             raise
-        except Exception as error:
+        except BaseException as error:
+            pass_on(error)
             # Streams that were closed under the call, a client that ended: the SDK has no one class for these.
+            if call.is_forgotten:
+                raise _Forgotten("it forgets each session that is opened") from error
             if link is self._link and not link.is_broken and not isinstance(error, OSError):
                 raise
             raise InDoubt(_reason(error)) from error
         finally:
             _current_call.reset(token)
             self._calls.remove(call)
+            if link.is_forgotten and all(other.link is not link for other in self._calls):
+                link.broke()
             await call.end()
 
     async def _online_link(self) -> _Link:
-        if self._link is not None and not self._link.is_broken:
+        if self._link is not None and not (self._link.is_broken or self._link.is_forgotten):
             return self._link
         if self._keeper is None or self._attempt is None:
             raise NotConnected("it is not set up, or closed already")
@@ -297,9 +367,10 @@ class Connection:
         """One connection, from the attempt to its end. Returns what ended it; None: it was closed."""
         link = _Link()
         is_settled = False
+        limit = asyncio.timeout(self._connect_timeout)
         try:
             async with contextlib.AsyncExitStack() as stack:
-                async with asyncio.timeout(self._connect_timeout):
+                async with limit:
                     link.client = await stack.enter_async_context(self._client(link))
                     tools = await self._list(link)
                 self._on_tools(tools)
@@ -312,13 +383,14 @@ class Connection:
             return None if self._is_closing else ConnectionError("the server ended the connection")
         except asyncio.CancelledError:
             # The SDK cancels the task that holds a client when its transport breaks.
-            if (task := asyncio.current_task()) is not None and task.cancelling():
+            if is_cancelled():
                 raise
             failure: Exception = ConnectionError("the connection broke")
-        except TimeoutError:
-            failure = TimeoutError(f"no answer within {self._connect_timeout:g} s")
-        except Exception as error:
-            failure = ConnectionError(_reason(error))
+        except BaseException as error:
+            pass_on(error)
+            # The SDK wraps what it is told in groups, a time limit too.
+            late = f"no answer within {self._connect_timeout:g} s"
+            failure = ConnectionError(late if limit.expired() else _reason(error))
             failure.__cause__ = error
         if not is_settled:
             self._settle(failure)
@@ -329,9 +401,15 @@ class Connection:
 
     async def _serve(self, link: _Link) -> None:
         """Until the link breaks or is closed: list the tools again when they changed."""
+        loop = asyncio.get_running_loop()
+        listed = loop.time()
         while not self._is_closing and not link.is_broken:
+            if link.is_stale and (early := listed + RELIST_PAUSE - loop.time()) > 0:
+                await link.stirred(early)
+                continue
             if link.is_stale:
                 link.is_stale = False
+                listed = loop.time()
                 try:
                     async with asyncio.timeout(self._request_timeout):
                         tools = await self._list(link)
@@ -368,23 +446,21 @@ class Connection:
             page = await link.client.list_tools(cursor=cursor)
             tools += page.tools
             cursor = page.next_cursor
-            if not cursor:
+            if not cursor or len(tools) >= MAX_LISTED:
                 break
-        return tools
+        return tools[:MAX_LISTED]
 
     def _client(self, link: _Link) -> Client:
         from mcp import Client
-        from mcp_types import ToolListChangedNotification
 
         async def heard(message: object) -> None:
-            if isinstance(message, ToolListChangedNotification):
-                link.changed()
+            """The guard has heard it already; the SDK's own way is a checkpoint for each."""
 
         async def ask(context: object, params: ElicitRequestParams) -> ElicitResult:
             return await self._call_that_asks().ask(params)
 
         return Client(
-            _watched(self._transport(), link.broke),
+            guarded(self._transport(), name=self._name, on_change=link.changed, on_end=link.broke),
             read_timeout_seconds=self._request_timeout,
             message_handler=heard,
             elicitation_callback=ask,
@@ -397,48 +473,6 @@ class Connection:
         if call is not None:
             return call
         return self._calls[-1] if self._calls else _Call(None)
-
-
-@asynccontextmanager
-async def _watched(transport: Transport, on_end: Callable[[], None]) -> AsyncIterator[tuple[Any, Any]]:
-    """The transport; `on_end` is called when nothing more can be read from it, whether or not anybody calls."""
-    async with transport as (read, write):
-        yield _WatchedStream(read, on_end), write
-
-
-class _WatchedStream:
-    """A stream of received messages whose end is noticed."""
-
-    def __init__(self, stream: Any, on_end: Callable[[], None]) -> None:
-        self._stream = stream
-        self._on_end = on_end
-
-    async def receive(self) -> Any:
-        try:
-            return await self._stream.receive()
-        except BaseException:
-            self._on_end()
-            raise
-
-    async def __anext__(self) -> Any:
-        try:
-            return await self._stream.__anext__()
-        except BaseException:
-            self._on_end()
-            raise
-
-    def __aiter__(self) -> _WatchedStream:
-        return self
-
-    async def __aenter__(self) -> _WatchedStream:
-        await self._stream.__aenter__()
-        return self
-
-    async def __aexit__(self, *exc_info: Any) -> Any:
-        return await self._stream.__aexit__(*exc_info)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
 
 
 async def _end(task: asyncio.Task[None]) -> None:

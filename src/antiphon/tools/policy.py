@@ -26,7 +26,7 @@ def policy_of(tool: AnyFunctionTool, expected: float | None = None) -> ToolPolic
     return _policy(tool.options, expected)
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=128)  # what is expected changes with each call
 def _policy(options: ToolOptions, expected: float | None) -> ToolPolicy:
     return ToolPolicy(
         effect=options.effect,

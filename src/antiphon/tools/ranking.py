@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
-from antiphon.tools.schema import ToolSpec
+from antiphon.tools.spec import ToolSpec
 
 _WEIGHTS: Final = {"name": 2.5, "parameters": 1.5, "values": 1.5, "description": 1.0, "details": 0.5}
 """How much a word counts, by where it stands: `values` are those of enums, `details` describe parameters."""
@@ -34,6 +34,8 @@ _LENGTH: Final = 0.5
 
 _MAX_QUERY_WORDS: Final = 100
 """Words of a query beyond these are not looked at: what it is about has been said by then."""
+_MAX_WORD: Final = 60
+"""Characters of a word beyond these are not looked at: finding its stem would take seconds for a long one."""
 _MAX_DEPTH: Final = 6
 """Levels of nested objects whose parameters are read."""
 
@@ -83,7 +85,7 @@ class ToolIndex:
 
 def words(text: str) -> list[str]:
     """The stems of the words in `text`, those inside compound names included; words that say nothing are left out."""
-    parts = (part.lower() for chunk in _CHUNK.findall(text) for part in _SEAM.split(chunk) if part)
+    parts = (part[:_MAX_WORD].lower() for chunk in _CHUNK.findall(text) for part in _SEAM.split(chunk) if part)
     return [_stem(part) for part in parts if part not in _STOP_WORDS]
 
 

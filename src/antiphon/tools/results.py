@@ -16,6 +16,7 @@ from collections.abc import ItemsView, KeysView, Mapping, Sequence, Set, ValuesV
 from typing import Any
 
 from antiphon.tools.function import ToolError
+from antiphon.visible import finite
 
 _SCALARS = (str, bool, int, float)
 
@@ -35,7 +36,7 @@ def render_result(value: object, *, max_chars: int = 20_000) -> str:
 
 def _to_json(value: object) -> str:
     try:
-        return json.dumps(_plain(value), ensure_ascii=False)
+        return json.dumps(finite(_plain(value)), ensure_ascii=False)
     except RecursionError:
         raise ToolError("The tool has run, but its result cannot be shown: it contains itself.") from None
 

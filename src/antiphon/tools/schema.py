@@ -1,7 +1,8 @@
 """Parameters to JSON schema, and a dict of arguments to checked values.
 
-Above: `function`. Below: `signature` (parameters), `complaints` (error words). pydantic, and jsonschema for raw
-schemas, are imported on the first build: defining tools costs neither.
+Above: `function`. Below: `signature` (parameters), `meaning` (what models write for what they mean), `complaints`
+(error words). pydantic is imported on the first build: defining tools does not cost that. Tools that bring a schema of
+their own are the business of `raw`.
 
 A schema for a model is short: no titles, nothing by reference unless it is recursive, every allowed value in words.
 """
@@ -11,38 +12,25 @@ from __future__ import annotations
 import copy
 import functools
 import json
-import logging
 import re
 import sys
 import types
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from antiphon.errors import ToolDefinitionError
-from antiphon.tools.complaints import from_json_schema, from_pydantic
+from antiphon.errors import ToolDefinitionError, pass_on
+from antiphon.tools.arguments import MAX_CHARS
+from antiphon.tools.complaints import from_pydantic
+from antiphon.tools.meaning import Meaning, allows_null
 from antiphon.tools.signature import REQUIRED, Parameter
 
 if TYPE_CHECKING:
-    from jsonschema.protocols import Validator
     from pydantic import BaseModel
     from pydantic.json_schema import GenerateJsonSchema
 
-logger = logging.getLogger("antiphon.tools")
-
 Schema = dict[str, Any]
-
-
-@dataclass(slots=True, frozen=True)
-class ToolSpec:
-    """What a model is told about a tool. Shared and cached: do not change `parameters`."""
-
-    name: str
-    description: str
-    parameters: Schema
-    """A JSON schema of type object."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -73,10 +61,11 @@ class SignatureValidator:
             if p.default is REQUIRED or p.positional_only or _is_field_info(p.default)
         )
         self.parameters = _model_schema(self._model)
+        self._meaning = Meaning(self.parameters)
 
     def validate_text(self, text: str) -> Checked | None:
         """The arguments if `text` is well-formed JSON that fits as it is, else None: `validate` knows more."""
-        if "null" in text:
+        if "null" in text or len(text) > MAX_CHARS:
             return None
         try:
             instance = self._model.__pydantic_validator__.validate_json(text)
@@ -88,7 +77,7 @@ class SignatureValidator:
         """The arguments, converted. Raises `BadArguments`."""
         from pydantic import ValidationError
 
-        arguments = as_meant(given, self.parameters)
+        arguments = self._meaning.of(given)
         try:
             # As JSON, so that dates, enums and tuples are read from what JSON has for them.
             return self._checked(self._model.__pydantic_validator__.validate_json(json.dumps(arguments)))
@@ -110,7 +99,7 @@ class SignatureValidator:
 
 
 _shared: dict[Any, SignatureValidator] = {}
-_SHARED_LIMIT: Final = 1024
+_SHARED_LIMIT: Final = 256
 
 
 def validator_for(parameters: Sequence[Parameter], docs: Mapping[str, str], *, name: str) -> SignatureValidator:
@@ -121,168 +110,34 @@ def validator_for(parameters: Sequence[Parameter], docs: Mapping[str, str], *, n
     """
     try:
         # Defaults count with their type (1 == True == 1.0), annotations as written (int | str == str | int).
-        key = tuple((p, type(p.default), repr(p.annotation), docs.get(p.name)) for p in parameters)
+        key = (
+            tuple((p.name, p.positional_only, p.default, type(p.default), docs.get(p.name)) for p in parameters),
+            tuple((_by_value(p.annotation), repr(p.annotation)) for p in parameters),
+        )
         hash(key)
     except TypeError:  # a default or an extra of `Annotated` that cannot be hashed
         return SignatureValidator(parameters, docs, name=name)
-    validator = _shared.get(key)
+    validator = _shared.pop(key, None)
     if validator is None:
         validator = SignatureValidator(parameters, docs, name=name)
         if len(_shared) >= _SHARED_LIMIT:
             _shared.pop(next(iter(_shared)))
-        _shared[key] = validator
+    _shared[key] = validator  # the last: the first is that which was not asked for longest
     return validator
 
 
-class RawValidator:
-    """A schema that the author wrote, and the check of arguments against it."""
+def _by_value(annotation: Any) -> Any:
+    """What stands for an annotation in a key. A `Field` equals only itself, and a closure writes it anew each time."""
+    from pydantic.fields import FieldInfo
 
-    def __init__(self, parameters: Mapping[str, Any], *, name: str) -> None:
-        self._name = name
-        self._warned = False
-        self.parameters: Schema = {"type": "object", "properties": {}, **parameters}
-
-    def validate_text(self, text: str) -> Checked | None:
-        """Always None: raw arguments are checked as a dict."""
-        return None
-
-    def validate(self, given: Mapping[str, Any]) -> Checked:
-        """The arguments as one dict. Raises `BadArguments`."""
-        arguments = as_meant(given, self.parameters, keep_nullable=True)
-        if self.parameters.get("additionalProperties") is False and "patternProperties" not in self.parameters:
-            arguments = {k: v for k, v in arguments.items() if k in self.parameters["properties"]}
-        try:
-            errors = sorted(
-                self._validator.iter_errors(arguments), key=lambda error: list(map(str, error.absolute_path))
-            )
-        except Exception as error:
-            # A foreign schema may use a reference or pattern that Python cannot follow: the tool must stay callable.
-            if not self._warned:
-                logger.warning("tool %r: its schema cannot be checked: %s", self._name, error)
-                self._warned = True
-            errors = []
-        if errors:
-            raise from_json_schema(errors)
-        return Checked({"raw_arguments": arguments}, arguments)
-
-    @cached_property
-    def _validator(self) -> Validator:
-        import jsonschema
-        import referencing
-
-        cls = jsonschema.validators.validator_for(self.parameters, default=jsonschema.Draft202012Validator)
-        # An empty registry: no schema makes us fetch an address.
-        return cls(self.parameters, registry=referencing.Registry())
-
-
-def as_meant(value: Mapping[str, Any], schema: Schema, *, keep_nullable: bool = False) -> dict[str, Any]:
-    """`value` with what models write in the place of what they mean, put right at any depth. The original stays.
-
-    A null for a property that is not required goes: it has a default. With `keep_nullable` it stays where the schema
-    allows it. A list or an object that was written as a string is read, where the schema allows no string.
-    """
-    cleaned: dict[str, Any] = _as_meant(value, schema, schema, keep_nullable)
-    return cleaned
-
-
-def _as_meant(value: Any, schema: Any, root: Schema, keep_nullable: bool) -> Any:
-    if not isinstance(schema, dict):
-        return value
-    if isinstance(value, str):
-        value = _read(value, schema, root)
-    if isinstance(value, Mapping):
-        options = [option for option in _object_schemas(schema, root) if _may_be(value, option, root)]
-        if not options:
-            return dict(value)
-        cleaned = {}
-        for name, item in value.items():
-            if item is None and all(_has_default(name, option, keep_nullable) for option in options):
-                continue
-            properties = [
-                option.get("properties", {}).get(name, option.get("additionalProperties")) for option in options
-            ]
-            # Of several possible shapes, go on with the one there is; without one, leave the value alone.
-            cleaned[name] = _as_meant(item, properties[0], root, keep_nullable) if len(properties) == 1 else item
-        return cleaned
-    if isinstance(value, list):
-        items = [option["items"] for option in _options(schema, root) if isinstance(option.get("items"), dict)]
-        return [_as_meant(item, items[0], root, keep_nullable) for item in value] if len(items) == 1 else value
-    return value
-
-
-def _read(text: str, schema: Schema, root: Schema) -> Any:
-    """What `text` says if it is JSON, and the schema asks for that and for no text."""
-    kinds: set[Any] = set()
-    for option in _options(schema, root):
-        kind = option.get("type")
-        kinds.update(kind if isinstance(kind, list) else [kind])
-    if not kinds <= {"object", "array", "null"}:
-        return text
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    kind = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else None
-    return value if kind in kinds else text
-
-
-def _has_default(name: str, schema: Schema, keep_nullable: bool) -> bool:
-    properties = schema.get("properties", {})
-    if name not in properties or name in schema.get("required", ()):
-        return False
-    return not (keep_nullable and _allows_null(properties[name]))
-
-
-def _allows_null(schema: Any) -> bool:
-    if not isinstance(schema, dict):
-        return True
-    kinds = schema.get("type")
-    if kinds is None and not ({"anyOf", "oneOf", "enum", "const", "$ref", "allOf"} & schema.keys()):
-        return True
-    return (
-        kinds == "null"
-        or (isinstance(kinds, list) and "null" in kinds)
-        or None in schema.get("enum", ())
-        or any(_allows_null(option) for option in [*schema.get("anyOf", ()), *schema.get("oneOf", ())])
-    )
-
-
-def _options(schema: Schema, root: Schema) -> Iterator[Schema]:
-    """The alternatives of a schema, references followed."""
-    for _ in range(20):  # a chain of references that leads nowhere ends
-        if not isinstance(reference := schema.get("$ref"), str):
-            break
-        schema = _referred(reference, root)
-    alternatives = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
-    if not alternatives:
-        yield schema
-    for alternative in alternatives:
-        if isinstance(alternative, dict):
-            yield from _options(alternative, root)
-
-
-def _object_schemas(schema: Schema, root: Schema) -> Iterator[Schema]:
-    return (option for option in _options(schema, root) if "properties" in option or option.get("type") == "object")
-
-
-def _may_be(value: Mapping[str, Any], schema: Schema, root: Schema) -> bool:
-    """True unless a required property is absent or a constant differs: tells the shapes of a union apart."""
-    if any(name not in value for name in schema.get("required", ())):
-        return False
-    for name, property_schema in schema.get("properties", {}).items():
-        if name in value and isinstance(property_schema, dict):
-            if "const" in property_schema and value[name] != property_schema["const"]:
-                return False
-            if "enum" in property_schema and value[name] is not None and value[name] not in property_schema["enum"]:
-                return False
-    return True
-
-
-def _referred(reference: str, root: Schema) -> Schema:
-    target: Any = root
-    for part in reference.removeprefix("#").strip("/").split("/"):
-        target = target.get(part, {}) if isinstance(target, dict) else {}
-    return target if isinstance(target, dict) else {}
+    if isinstance(annotation, FieldInfo):
+        said = ((name, getattr(annotation, name)) for name in FieldInfo.__slots__ if not name.startswith("_"))
+        return tuple(
+            tuple(value) if name == "metadata" else repr(value) if isinstance(value, (list, dict)) else value
+            for name, value in said
+        )
+    parts = typing.get_args(annotation)
+    return (typing.get_origin(annotation), *map(_by_value, parts)) if parts else annotation
 
 
 # -- building -------------------------------------------------------------------------------------------------------
@@ -305,7 +160,8 @@ def _build_model(parameters: Sequence[Parameter], docs: Mapping[str, str], *, na
         model: type[BaseModel] = types.new_class("Arguments", (BaseModel,), exec_body=lambda ns: ns.update(namespace))
         model.model_rebuild()
         return model
-    except Exception as error:
+    except BaseException as error:
+        pass_on(error)
         if len(parameters) == 1:
             only = parameters[0]
             raise ToolDefinitionError(
@@ -541,7 +397,7 @@ def _strict_object(schema: Schema) -> Schema:
 
 
 def _nullable(schema: Schema) -> Schema:
-    if "const" in schema or _allows_null(schema):
+    if "const" in schema or allows_null(schema):
         return schema
     if "enum" in schema:
         kinds = {"type": [schema["type"], "null"]} if isinstance(schema.get("type"), str) else {}

@@ -18,7 +18,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Self
 
-from antiphon.errors import ToolDefinitionError, UsageError
+from antiphon.errors import ToolDefinitionError, UsageError, as_exception, pass_on
 from antiphon.tools.function import AnyFunctionTool, ToolFlag, ToolSpec, function_tool
 from antiphon.tools.proxy import proxy_tool
 from antiphon.tools.ranking import ToolIndex
@@ -41,6 +41,7 @@ class _Library(Toolset):
         self._max_results = max_results
         self._context = ToolContext(tools)
         self._context.check()
+        self._ready: set[Toolset] = set()
 
     @property
     def context(self) -> ToolContext:
@@ -57,20 +58,29 @@ class _Library(Toolset):
         return self.context.function_tools
 
     async def setup(self) -> Self:
-        """Set up each toolset in it. What those that fail raise is raised at the end; the others can be used."""
+        """Set up each toolset in it. What those that fail raise is raised at the end; the others can be used.
+
+        May be called again: then only those that failed are set up.
+        """
         failures: list[Exception] = []
         for toolset in self.tools:
-            if isinstance(toolset, Toolset):
+            if isinstance(toolset, Toolset) and toolset not in self._ready:
                 try:
                     await toolset.setup()
-                except Exception as error:
-                    failures.append(error)
+                    self._ready.add(toolset)
+                except BaseException as error:
+                    pass_on(error)
+                    failures.append(as_exception(error))
         await _index_of(self.context.specs)
         if len(failures) > 1:
             raise ExceptionGroup(f"{len(failures)} toolsets of {self.id!r} could not be set up", failures)
         if failures:
             raise failures[0]
         return self
+
+    async def aclose(self) -> None:
+        self._ready.clear()
+        await super().aclose()
 
     async def search(self, query: str) -> list[AnyFunctionTool]:
         """The tools that `query` is about, best first."""
@@ -86,6 +96,10 @@ class _SearchingToolset(Toolset):
     def __init__(self, tools: Sequence[ToolLike], *, id: str, max_results: int) -> None:
         super().__init__(id=id)
         self._library = _Library(tools, id=id, max_results=max_results)
+
+    @property
+    def left_out(self) -> Sequence[ToolDefinitionError]:
+        return [error for _, error in self._library.context.left_out]
 
     async def setup(self) -> Self:
         await self._library.setup()

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from antiphon.errors import ToolDefinitionError
+from antiphon.errors import ToolDefinitionError, pass_on
 
 REQUIRED: Final = inspect.Parameter.empty
 """The default of a parameter that has none."""
@@ -144,7 +144,8 @@ def read_signature(function: Callable[..., Any], *, name: str, known: Mapping[st
         else:
             try:
                 annotation = resolve(parameter.annotation, namespace)
-            except Exception as error:
+            except BaseException as error:  # an annotation is code of the application
+                pass_on(error)
                 raise ToolDefinitionError(
                     f"{where} is annotated {parameter.annotation!r}, which cannot be resolved ({error}). "
                     "Define or import that name in the module of the function (not under TYPE_CHECKING)."
@@ -213,7 +214,8 @@ def resolve_local(function: Callable[..., Any]) -> dict[str, Any]:
     for parameter, text in texts.items():
         try:
             resolved[parameter] = resolve(text, namespace)
-        except Exception:
+        except BaseException as error:
+            pass_on(error)
             continue  # any failure means "not yet": it is tried again when the tool is used
     return resolved
 

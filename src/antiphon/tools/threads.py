@@ -28,12 +28,25 @@ class _ThreadPerCall(Executor):
             try:
                 result = fn(*args, **kwargs)
             except BaseException as error:  # it belongs to whoever waits
-                future.set_exception(error)
+                future.set_exception(_carried(error))
             else:
                 future.set_result(result)
 
         threading.Thread(target=run, name="antiphon tool", daemon=True).start()
         return future
+
+
+def _carried(error: BaseException) -> BaseException:
+    """What a future can carry out of a thread.
+
+    `StopIteration` would leave whoever waits waiting for ever, `GeneratorExit` would close them, and nobody presses
+    Ctrl-C in a thread.
+    """
+    if isinstance(error, (StopIteration, GeneratorExit, KeyboardInterrupt)):
+        carried = RuntimeError(f"the function raised {type(error).__name__}")
+        carried.__cause__ = error
+        return carried
+    return error
 
 
 _threads = _ThreadPerCall()

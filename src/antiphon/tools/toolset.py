@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self, TypeAlias
 
-from antiphon.errors import ToolDefinitionError
+from antiphon.errors import ToolDefinitionError, as_exception, pass_on
 from antiphon.tools.function import (
     AnyFunctionTool,
     CallContext,
@@ -26,6 +26,13 @@ from antiphon.tools.function import (
 )
 
 ToolLike: TypeAlias = "Tool | Toolset"
+
+
+class ServerFunction:
+    """The function of a tool that a server outside the program offers. The program's own tool of a name goes first."""
+
+    server: str
+    """What messages call the server: the name that the application gave it."""
 
 
 class Toolset:
@@ -59,6 +66,11 @@ class Toolset:
         """The tools in order: those given, then decorated methods. A subclass may compute it anew on each request."""
         return self._tools
 
+    @property
+    def left_out(self) -> Sequence[ToolDefinitionError]:
+        """Why some of its tools cannot be offered, each said once: for toolsets that get theirs from elsewhere."""
+        return ()
+
     async def setup(self) -> Self:
         """Make ready; called once before the first use. Nested toolsets are set up, in order.
 
@@ -81,8 +93,9 @@ class Toolset:
         for toolset in reversed(_nested(self)):
             try:
                 await toolset.aclose()
-            except Exception as error:
-                failure = failure or error
+            except BaseException as error:
+                pass_on(error)
+                failure = failure or as_exception(error)
         if failure is not None:
             raise failure
 
@@ -108,6 +121,10 @@ class _WrapperToolset(Toolset):
     def __init__(self, wrapped: Toolset, *, id: str) -> None:
         super().__init__(id=id)
         self._wrapped = wrapped
+
+    @property
+    def left_out(self) -> Sequence[ToolDefinitionError]:
+        return self._wrapped.left_out
 
     async def setup(self) -> Self:
         await self._wrapped.setup()
@@ -156,7 +173,7 @@ class ToolContext:
     """The tools of a request: a flat view of tools and toolsets, taken when it is made.
 
     Raises `ToolDefinitionError` for two different tools of one name, and for things that are no tools; the same tool
-    twice is one tool.
+    twice is one tool. A server's tool whose name is taken is no error: it is left out (`displaced`).
     """
 
     def __init__(self, tools: Iterable[ToolLike] = ()) -> None:
@@ -164,6 +181,8 @@ class ToolContext:
         self._toolsets: list[Toolset] = []
         self._by_name: dict[str, tuple[AnyFunctionTool, str]] = {}
         self._provider_tools: list[Tool] = []
+        self.displaced: list[tuple[ToolLike, ToolDefinitionError]] = []
+        """Tools of servers that are left out because their name is taken, with the reason."""
         self._add(self._tools, "the agent's tools")
 
     @classmethod
@@ -180,7 +199,8 @@ class ToolContext:
         """
         tools = list(tools)
         with suppress(ToolDefinitionError):
-            return cls._checked(tools), []
+            context = cls._checked(tools)
+            return context, context.displaced
         kept: list[ToolLike] = []
         left_out: list[tuple[ToolLike, ToolDefinitionError]] = []
         context = cls()
@@ -190,7 +210,7 @@ class ToolContext:
                 kept.append(tool)
             except ToolDefinitionError as error:
                 left_out.append((tool, error))
-        return context, left_out
+        return context, [*context.displaced, *left_out]
 
     @classmethod
     def _checked(cls, tools: Iterable[ToolLike]) -> Self:
@@ -222,6 +242,11 @@ class ToolContext:
     def specs(self) -> tuple[ToolSpec, ...]:
         """What a model is told about the function tools. The same tuple each time."""
         return tuple(tool.spec for tool, _ in self._by_name.values())
+
+    @property
+    def left_out(self) -> list[tuple[Toolset, ToolDefinitionError]]:
+        """What the toolsets could not offer."""
+        return [(toolset, error) for toolset in self._toolsets for error in toolset.left_out]
 
     def flatten(self) -> list[Tool]:
         """All tools, without toolsets."""
@@ -273,11 +298,29 @@ class ToolContext:
 
     def _add_function_tool(self, tool: AnyFunctionTool, where: str) -> None:
         earlier, there = self._by_name.setdefault(tool.name, (tool, where))
-        if earlier is not tool and earlier != tool:
+        if earlier is tool or earlier == tool:
+            return
+        if isinstance(tool.function, ServerFunction):
+            self.displaced.append((tool, _displaced(tool, where, tool.function.server, earlier, there)))
+        elif isinstance(earlier.function, ServerFunction):
+            del self._by_name[tool.name]
+            self._by_name[tool.name] = (tool, where)
+            self.displaced.append((earlier, _displaced(earlier, there, earlier.function.server, tool, where)))
+        else:
             raise ToolDefinitionError(
                 f"two different tools are named {tool.name!r}: {earlier.origin} in {there}, and {tool.origin} in "
                 f"{where}. Rename one with name=, or give its toolset a prefix: toolset.prefixed('...')."
             )
+
+
+def _displaced(
+    tool: AnyFunctionTool, where: str, server: str, kept: AnyFunctionTool, there: str
+) -> ToolDefinitionError:
+    owner = f"that of {kept.function.server}" if isinstance(kept.function, ServerFunction) else kept.origin
+    return ToolDefinitionError(
+        f"the tool {tool.name!r} of {server} (in {where}) is left out: {owner}, in {there}, has that name. "
+        "To have both, give the server's toolset a prefix: toolset.prefixed('...')."
+    )
 
 
 def dedupe_by_id(tools: Iterable[ToolLike]) -> list[ToolLike]:
@@ -308,4 +351,4 @@ def _nested(toolset: Toolset) -> list[Toolset]:
     return [tool for tool in toolset.tools if isinstance(tool, Toolset)]
 
 
-__all__ = ["ProviderTool", "ToolContext", "ToolLike", "Toolset", "dedupe_by_id", "unknown_tool_text"]
+__all__ = ["ProviderTool", "ServerFunction", "ToolContext", "ToolLike", "Toolset", "dedupe_by_id", "unknown_tool_text"]

@@ -435,7 +435,7 @@ def _library() -> ModuleType:
         return loaded
     finders = list(sys.meta_path)
     before = {name: sys.modules.pop(name) for name in list(sys.modules) if _is_livekit(name)}
-    sys.meta_path[:] = [f for f in finders if not type(f).__module__.startswith("antiphon.")]
+    sys.meta_path[:] = [f for f in finders if type(f).__module__.split(".")[0] != "antiphon_livekit"]
     try:
         library = importlib.import_module("livekit.rtc")
         library.AudioProcessingModule()  # what it loads late, it loads by name

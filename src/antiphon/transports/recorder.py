@@ -1,31 +1,30 @@
 """A recorded line: what caller and agent said, sample-accurate, on one time line.
 
-`StereoRecorder` is plain data: the caller's channel is one unbroken stream, the agent's channel is made of pieces
-placed where they sounded. `RecordingOutput` is a loudspeaker without a device: it plays by the event loop's clock and
+`StereoRecorder` has two tracks: the caller's is one unbroken stream, the agent's is made of pieces placed where they
+sounded. `RecordingOutput` is a loudspeaker without a device: it plays by the event loop's clock and
 records what sounded. Both know nothing of turns, sessions or files of agents.
 """
 
 from __future__ import annotations
 
 import asyncio
-import bisect
+import wave
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from antiphon import private
 from antiphon.audio import AudioFrame
 from antiphon.errors import UsageError
 from antiphon.transport import AudioOutput, check_frame
 from antiphon.transports.mixer import MixedFrame
+from antiphon.transports.track import Track
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-AUDIBLE = 10 ** (-45 / 20)
-"""Samples louder than this (-45 dBFS) count as sound."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -37,7 +36,7 @@ class Span:
 
 
 class StereoRecorder:
-    """Both directions of one call: caller left, agent right.
+    """Both directions of one call: caller left, agent right. The sound lies on disk, whatever the length of the call.
 
     Times are seconds since `begin`, which the first half of the line to start calls. A call longer than `max_duration`
     seconds is recorded up to there.
@@ -48,10 +47,8 @@ class StereoRecorder:
         self.agent_rate = agent_rate
         self._max_duration = max_duration
         self._began: float | None = None
-        self._caller = bytearray()
-        self._agent: list[tuple[int, bytes]] = []
-        self._speech: list[tuple[int, bytes]] = []
-        """The same without background sound: what is looked at to tell when the agent spoke."""
+        self._caller = Track(caller_rate)
+        self._agent = Track(agent_rate)
         self._agent_end = 0
 
     def begin(self) -> None:
@@ -71,8 +68,8 @@ class StereoRecorder:
     def hear_caller(self, frame: AudioFrame) -> None:
         """Append the caller's next frame, mono at `caller_rate`. Raises `UsageError` for another format."""
         check_frame(frame, self.caller_rate, "StereoRecorder.hear_caller")
-        if len(self._caller) < 2 * self._max_duration * self.caller_rate:
-            self._caller += frame.data
+        if self._caller.end < self._max_duration * self.caller_rate:
+            self._caller.write(self._caller.end, frame.data)
 
     def hear_agent(self, position: int, data: bytes, speech: bytes | None = None) -> None:
         """Place 16-bit mono samples of the agent, the first at sample `position`. Pieces come in order of time.
@@ -86,38 +83,24 @@ class StereoRecorder:
             )
         self._agent_end = position + len(data) // 2
         if self._agent_end <= self._max_duration * self.agent_rate:
-            self._agent.append((position, data))
-            if speech is None or speech:
-                self._speech.append((position, data if speech is None else speech))
+            self._agent.write(position, data, speech)
 
     def last_caller_sound(self, span: Span) -> float:
         """When the caller was last audible within `span`; its end if never."""
-        import numpy as np
-
         start, end = (round(t * self.caller_rate) for t in (span.start, span.end))
-        samples = np.frombuffer(bytes(self._caller[2 * start : 2 * end]), "<i2").astype(np.int32)
-        loud = np.flatnonzero(np.abs(samples) > AUDIBLE * 32768)
-        return (start + int(loud[-1]) + 1) / self.caller_rate if loud.size else span.end
+        last = self._caller.last_sound(start, end)
+        return span.end if last is None else (last + 1) / self.caller_rate
 
     def first_agent_sound(self, after: float) -> float | None:
         """When speech of the agent was first audible at or after that time, or None."""
-        import numpy as np
-
-        since = round(after * self.agent_rate)
-        first = max(bisect.bisect_right(self._speech, since, key=lambda piece: piece[0]) - 1, 0)
-        for position, data in self._speech[first:]:
-            samples = np.frombuffer(data, "<i2")
-            skipped = max(since - position, 0)
-            loud = np.flatnonzero(np.abs(samples[skipped:].astype(np.int32)) > AUDIBLE * 32768)
-            if loud.size:
-                return float(position + skipped + int(loud[0])) / self.agent_rate
-        return None
+        first = self._agent.first_sound(round(after * self.agent_rate))
+        return None if first is None else first / self.agent_rate
 
     def agent_spans(self, gap: float = 0.25) -> list[Span]:
         """When the agent's speech played. Pauses shorter than `gap` seconds do not divide a span."""
         spans: list[Span] = []
-        for position, data in self._speech:
-            start, end = position / self.agent_rate, (position + len(data) // 2) / self.agent_rate
+        for first, last in self._agent.speech:
+            start, end = first / self.agent_rate, last / self.agent_rate
             if spans and start - spans[-1].end < gap:
                 spans[-1] = Span(spans[-1].start, end)
             else:
@@ -127,35 +110,63 @@ class StereoRecorder:
     @property
     def duration(self) -> float:
         """Seconds recorded: to the end of the longer channel."""
-        return max(len(self._caller) / 2 / self.caller_rate, self._agent_end / self.agent_rate)
+        return max(self._caller.end / self.caller_rate, self._agent_end / self.agent_rate)
+
+    def peaks(self, buckets: int) -> tuple[list[int], list[int]]:
+        """The loudest sample (0 to 32768) of caller and agent in each `buckets` times 20 ms."""
+        return self._caller.peaks(buckets), self._agent.peaks(buckets)
 
     def channels(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Caller and agent as float32 of equal length at `agent_rate`, sample i of both at i / agent_rate seconds."""
-        import numpy as np
-        import soxr
+        """Caller and agent as float32 of equal length at `agent_rate`, sample i of both at i / agent_rate seconds.
 
-        caller = np.frombuffer(bytes(self._caller), "<i2").astype(np.float32) / 32768.0
-        if self.caller_rate != self.agent_rate and caller.size:
-            # The whole channel at once: the filter's delay is compensated, which it is not in a stream.
-            caller = soxr.resample(caller, self.caller_rate, self.agent_rate, quality="HQ")
-        length = max(caller.size, self._agent_end)
-        left = np.zeros(length, np.float32)
-        left[: caller.size] = caller
-        right = np.zeros(length, np.float32)
-        for position, data in self._agent:
-            samples = np.frombuffer(data, "<i2").astype(np.float32) / 32768.0
-            right[position : position + samples.size] = samples
-        return left, right
+        All of it at once: 192 kB for each second. Waits for the disk.
+        """
+        import numpy as np
+
+        left, right = zip(*self._blocks(), strict=True) if self.duration else ([], [])
+        return np.concatenate([np.zeros(0, np.float32), *left]), np.concatenate([np.zeros(0, np.float32), *right])
 
     def save(self, path: Path) -> None:
-        """Write a 16-bit stereo WAV file at `agent_rate`. Raises `OSError` if it cannot be written."""
-        import numpy as np
-        import soundfile
+        """Write a 16-bit stereo WAV file at `agent_rate`, block by block. Waits for the disk: call it in a thread.
 
-        path.parent.mkdir(parents=True, exist_ok=True)
-        stereo = np.stack(self.channels(), axis=1)
-        with path.open("wb") as file:
-            soundfile.write(file, stereo, self.agent_rate, subtype="PCM_16", format="WAV")
+        Raises `OSError` if it cannot be written.
+        """
+        import numpy as np
+
+        # Not by a library of another language: on a full disk it prints our own error and raises another.
+        with private.open_to_write(path) as file, wave.open(file, "wb") as wav:
+            wav.setparams((2, 2, self.agent_rate, round(self.duration * self.agent_rate), "NONE", ""))
+            for left, right in self._blocks():
+                both = np.rint(np.stack((left, right), axis=1) * 32767)
+                wav.writeframesraw(np.clip(both, -32768, 32767).astype("<i2").tobytes())
+
+    def _blocks(self) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+        """Both channels at `agent_rate`, in pieces of equal length."""
+        import numpy as np
+
+        length = round(self.duration * self.agent_rate)
+        caller = _resampled(self._caller.blocks(self._caller.end), self.caller_rate, self.agent_rate)
+        left = np.zeros(0, np.float32)
+        for right in self._agent.blocks(length):
+            while left.size < right.size and (more := next(caller, None)) is not None:
+                left = np.concatenate((left, more))
+            left = np.pad(left, (0, max(right.size - left.size, 0)))
+            yield left[: right.size], right
+            left = left[right.size :]
+
+
+def _resampled(blocks: Iterator[NDArray[np.float32]], rate: int, to: int) -> Iterator[NDArray[np.float32]]:
+    """The same sound at another rate, no sample shifted. soxr takes its filter's delay out, in a stream as well."""
+    import numpy as np
+    import soxr
+
+    if rate == to:
+        yield from blocks
+        return
+    stream = soxr.ResampleStream(rate, to, 1, dtype="float32", quality="HQ")
+    for block in blocks:
+        yield stream.resample_chunk(block)
+    yield stream.resample_chunk(np.zeros(0, np.float32), last=True)
 
 
 @dataclass(slots=True, frozen=True)

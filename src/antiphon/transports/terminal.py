@@ -523,26 +523,6 @@ class Microphone(AudioInput):
         self._listeners.clear()
 
 
-class SwitchedInput(AudioInput):
-    """A microphone with a switch: while it is `off`, frames keep coming, and are silent.
-
-    Put it behind what cleans the microphone, which must go on hearing the room to know its echo.
-    """
-
-    def __init__(self, input: AudioInput, *, off: bool = False) -> None:
-        self.off = off
-        self._input = input
-
-    def start(self, on_frame: Callable[[AudioFrame], None], on_end: Callable[[], None]) -> None:
-        def switched(frame: AudioFrame) -> None:
-            on_frame(AudioFrame(bytes(len(frame.data)), frame.sample_rate, frame.num_channels) if self.off else frame)
-
-        self._input.start(switched, on_end)
-
-    async def aclose(self) -> None:
-        await self._input.aclose()
-
-
 class Decimator:
     """Every `ratio`-th sample, once what would fold into the band is filtered out.
 

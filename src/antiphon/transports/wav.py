@@ -41,7 +41,7 @@ def read_recording(path: Path, sample_rate: int = 16_000) -> AudioFrame:
         raise UsageError(f"{path}: expected 8 to 48 kHz, got {rate} Hz. Convert it, for example to 16 kHz.")
     if not len(samples):
         raise UsageError(f"{path} holds no sound. Give a recording with at least one word in it.")
-    mono = np.nan_to_num(samples.mean(axis=1))
+    mono = np.clip(np.nan_to_num(samples), -1.0, 1.0).mean(axis=1)
     return AudioFrame.from_float32(soxr.resample(mono, rate, sample_rate, quality="HQ"), sample_rate)
 
 

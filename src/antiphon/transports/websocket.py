@@ -57,7 +57,7 @@ class WebSocketInput(AudioInput):
             on_end()
 
     async def aclose(self) -> None:
-        self._on_end = None
+        self._on_frame = self._on_end = None
 
 
 class WebSocketOutput(AudioOutput):

@@ -3,7 +3,7 @@
     python -m tests.core.fuzz --sessions 1000 --seed 1
     python -m tests.core.fuzz --facts 1000000
     python -m tests.core.fuzz --only 1/472            one session, its journal printed
-    python -m tests.core.fuzz --replay journal.json   a recorded journal
+    python -m tests.core.fuzz --replay journal.jsonl  a recorded journal
 
 A session is known by its seed and number. It goes on until the world is calm and everything has come to rest; then it
 is closed, unless that happened before. On a violation the seed and the end of the journal are printed, and the journal
@@ -20,7 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from types import FrameType
@@ -28,9 +28,13 @@ from types import FrameType
 from antiphon.core import commands as do
 from antiphon.core import facts as f
 from antiphon.core.conversation import Conversation
-from tests.core.fuzz.journal import Journal, bare, dump, load
+from antiphon.errors import JournalError
+from antiphon.replay.codec import to_data
+from antiphon.replay.journal import Entry, Head, Journal, read
+from antiphon.replay.replaying import steps
 from tests.core.fuzz.shadow import Shadow, Violation
 from tests.core.fuzz.world import Temper, World, draw_options, draw_temper, prompt_voice
+from tests.proofs import closing
 
 AGENT = "a1"
 CPU_LIMIT = 2.0
@@ -48,6 +52,11 @@ class Session:
 
     journal: Journal
     commands: list[list[do.Command]] = field(default_factory=list)
+
+    def note(self, about: str | None = None, **notes: bool) -> None:
+        """Have the journal's head say so."""
+        head = self.journal.head
+        self.journal.head = replace(head, about=head.about if about is None else about, notes={**head.notes, **notes})
 
 
 class Failed(Exception):
@@ -79,7 +88,10 @@ def run_session(seed: str, counters: Counter[str], *, replay: bool = False) -> S
     """Run one session. Raises `Failed`."""
     rng = Random(seed)
     options, temper = draw_options(rng), draw_temper(rng)
-    session = Session(Journal(options, about=f"session {seed}", prompt_voice=prompt_voice(options, temper)))
+    # At rest: the world had answered everything when it ended. Prompt voice: seconds after which a line that was made
+    # ahead could surely be heard; facts came in time, no sound was stuck.
+    notes = {"at_rest": False, "prompt_voice": prompt_voice(options, temper)}
+    session = Session(Journal(Head(options, AGENT, about=f"session {seed}", notes=notes)))
     try:
         with cpu_limit(CPU_LIMIT):
             _converse(rng, session, temper, _shadow_of(session.journal, counters))
@@ -92,19 +104,28 @@ def run_session(seed: str, counters: Counter[str], *, replay: bool = False) -> S
 
 
 def _shadow_of(journal: Journal, counters: Counter[str] | None = None) -> Shadow:
-    return Shadow(journal.options, journal.agent, counters, journal.prompt_voice)
+    return Shadow(journal.head.options, journal.head.agent, counters, journal.head.notes.get("prompt_voice"))
 
 
 def _converse(rng: Random, session: Session, temper: Temper, shadow: Shadow) -> None:
-    options = session.journal.options
+    options = session.journal.head.options
     conversation = Conversation(options, agent=AGENT)
-    world = World(rng, options, temper, conversation.new_id)
     entries, log = session.journal.entries, session.commands
     now = 0.0
+    drawn = 0
     lag = temper.lag
 
+    def new_id() -> int:
+        nonlocal drawn
+        drawn += 1
+        return conversation.new_id()
+
+    world = World(rng, options, temper, new_id)
+
     def enter(fact: f.Fact | None, commands: list[do.Command]) -> None:
-        entries.append((now, fact))
+        nonlocal drawn
+        entries.append(Entry(now, fact, drawn))
+        drawn = 0
         log.append(commands)
         shadow.observe(now, fact, commands, conversation.deadline, conversation.idle)
         if len(commands) > MAX_COMMANDS:
@@ -122,9 +143,9 @@ def _converse(rng: Random, session: Session, temper: Temper, shadow: Shadow) -> 
                 break
             at_rest = True
             if not shadow.closing:
-                session.journal.at_rest = True
+                session.note(at_rest=True)
                 shadow.at_rest(conversation.idle)
-                session.journal.at_rest = False
+                session.note(at_rest=False)
                 world.at(1.0, f.CloseRequested(drain=rng.random() < 0.3))
                 continue
             break
@@ -152,28 +173,22 @@ def _compare(session: Session) -> None:
     """The journal alone must bring forth the same commands, and so the same history."""
     for number, commands in enumerate(commands_of(session.journal)):
         expected = session.commands[number]
-        if len(commands) != len(expected) or any(bare(a) != bare(b) for a, b in zip(commands, expected, strict=True)):
+        if to_data(commands) != to_data(expected):
             raise Violation(f"replay: entry {number} brings {commands} instead of {expected}")
 
 
 def commands_of(journal: Journal, watch: Shadow | None = None) -> Iterator[list[do.Command]]:
     """Replay a journal; the commands of each entry. The first entry is `start`."""
-    conversation = Conversation(journal.options, agent=journal.agent)
-    for number, (now, fact) in enumerate(journal.entries):
-        for _ in range(journal.drawn_before(number)):
-            conversation.new_id()
-        if number == 0:
-            conversation.start(now)
-        elif fact is None:
-            conversation.advance(now)
-        else:
-            conversation.receive(fact, now)
-        commands = conversation.take_commands()
+    step = None
+    for step in steps(journal):
+        if step.error is not None:
+            raise step.error
+        commands = list(step.commands)
         if watch is not None:
-            watch.observe(now, fact, commands, conversation.deadline, conversation.idle)
+            watch.observe(step.entry.at, step.entry.fact, commands, step.deadline, step.idle)
         yield commands
-    if watch is not None and journal.at_rest and conversation.deadline is None:
-        watch.at_rest(conversation.idle)
+    if watch is not None and step is not None and journal.head.notes.get("at_rest") and step.deadline is None:
+        watch.at_rest(step.idle)
 
 
 def check_journal(journal: Journal) -> Shadow:
@@ -192,16 +207,10 @@ def tell(session: Session, last: int = 60) -> str:
     first = max(0, len(session.journal.entries) - last)
     commands = session.commands + [[]] * (len(session.journal.entries) - len(session.commands))
     for number in range(first, len(session.journal.entries)):
-        now, fact = session.journal.entries[number]
-        lines.append(f"{number:5} {now:9.3f}  {fact if fact is not None else 'tick'}")
-        lines += [f"                     -> {_short(command)}" for command in commands[number]]
+        entry = session.journal.entries[number]
+        lines.append(f"{number:5} {entry.at:9.3f}  {entry.fact if entry.fact is not None else 'tick'}")
+        lines += [f"                     -> {command}" for command in commands[number]]
     return "\n".join(lines)
-
-
-def _short(command: do.Command) -> str:
-    if isinstance(command, (do.Record, do.Generate)):
-        return " ".join(str(bare(command)).split())
-    return str(command)
 
 
 def fuzz(*, seed: str, sessions: int | None = None, facts: int | None = None, counters: Counter[str]) -> int:
@@ -241,6 +250,9 @@ def main(arguments: list[str] | None = None) -> int:
         else:
             sessions = given.sessions if given.sessions is not None or given.facts is not None else 1000
             entries = fuzz(seed=given.seed, sessions=sessions, facts=given.facts, counters=counters)
+    except JournalError as error:
+        print(error, file=sys.stderr)
+        return 1
     except Failed as failed:
         if not given.quiet:
             print(tell(failed.session))
@@ -248,14 +260,18 @@ def main(arguments: list[str] | None = None) -> int:
         if not isinstance(failed.__cause__, Violation):
             sys.excepthook(type(failed), failed, failed.__traceback__)
         if given.dump is not None:
-            failed.session.journal.about = str(failed)
-            dump(failed.session.journal, given.dump)
+            failed.session.note(about=str(failed))
+            failed.session.journal.save(given.dump)
+        if given.only is None and given.replay is None:
+            print(closing("fuzz", "facts up to the first that broke a promise", given.seed, 1, started))
         return 1
     took = time.perf_counter() - started
     if not given.quiet:
         for name, count in sorted(counters.items(), key=lambda item: -item[1]):
             print(f"{count:9}  {name}")
     print(f"{entries} entries in {took:.1f} s ({entries / took:,.0f} a second), no promise broken")
+    if given.only is None and given.replay is None:
+        print(closing("fuzz", f"{entries:,} facts in {counters['sessions']:,} sessions", given.seed, 0, started))
     return 0
 
 
@@ -278,8 +294,8 @@ def _survey(seed: str, sessions: int) -> int:
     return 1 if found else 0
 
 
-def _replayed(path: Path) -> list[tuple[float, f.Fact | None]]:
-    journal = load(path)
+def _replayed(path: Path) -> list[Entry]:
+    journal = read(path)
     session = Session(journal)
     shadow = _shadow_of(journal)
     try:
@@ -287,8 +303,7 @@ def _replayed(path: Path) -> list[tuple[float, f.Fact | None]]:
             session.commands.append(commands)
     except Violation as violation:
         session.commands.append([])
-        entries = journal.entries[: len(session.commands)]
-        shown = Session(Journal(journal.options, entries, prompt_voice=journal.prompt_voice), session.commands)
+        shown = Session(Journal(journal.head, journal.entries[: len(session.commands)]), session.commands)
         raise Failed(str(path), shown, violation) from violation
     print(tell(session, last=MAX_ENTRIES))
     return journal.entries

@@ -42,6 +42,7 @@ from typing import Any
 from antiphon.chat import AgentConfigUpdate, AgentHandoff, ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.core import commands as do
 from antiphon.core import facts as f
+from antiphon.core import notices as told
 from antiphon.options import SessionOptions
 
 STOP_BOUND = 0.5
@@ -112,7 +113,14 @@ class Speech:
     latest: Gen | None = None
     """What was last asked for it."""
     failed: bool = False
-    """One of its generations failed or took too long."""
+    """One of its generations failed or took too long, or its voice gave no sound for what it said."""
+    lost: str = ""
+    """A text that its voice gave no sound for, while nothing was heard since."""
+    again: bool = False
+    """Such a text was said once more."""
+    apologised: bool = False
+    """A line of the session's own was said in the place of what failed."""
+    says_goodbye: bool = False
     begun_for: list[Turn] = field(default_factory=list)
     """Turns that it had in its context from the beginning."""
     carries: set[str] = field(default_factory=set)
@@ -130,6 +138,8 @@ class Gen:
     open: bool = True
     stopped: bool = False
     begun: bool = False
+    paused: str | None = None
+    """It stands still, and this is spoken of it so far."""
     text: str | None = None
     """All of its text, once known."""
     failed: bool = False
@@ -138,6 +148,8 @@ class Gen:
     basis: Basis | None = None
     """For a request that was made ahead."""
     calls: list[CallMade] = field(default_factory=list)
+    is_asked: bool = True
+    """A model makes it."""
 
 
 @dataclass(slots=True)
@@ -410,7 +422,7 @@ class Hush:
         assert budget is not None and self._prompt is not None
         if self._quiet_since is None or self._pending_since is None or not self._is_complete:
             return None
-        if shadow.closing or shadow.may_end or shadow.paused or shadow.leaving:
+        if shadow.closing or shadow.may_end or shadow.paused or shadow.leaving or shadow.voice_lost:
             return None
         bridge = self._bridge
         if any(one.place is Place.STOPPING or one.stalled or shadow._gone_by_now(one) for one in shadow.sink):
@@ -567,8 +579,12 @@ class Shadow:
         self.answered: set[str] = set()
         self.half_answered: dict[str, Turn] = {}
         """Turns that a speech knew of which was not begun for them: the core may answer them once more."""
+        self.said_to: dict[str, int] = {}
+        """The frame in charge when a turn was taken."""
         self.frames: list[tuple[int, str]] = [(0, agent)]
         self.tasks: dict[int, f.AgentTaskStarted] = {}
+        self.asked_in: dict[int, int | None] = {}
+        """The frame that a tool's task takes the floor of."""
         self.leaving: set[str] = set()
         self.wanted: Counter[str] = Counter()
         """Agents that somebody entitled to it asked for."""
@@ -584,6 +600,10 @@ class Shadow:
         self.closed = False
         self.resumed_until = 0.0
         """A tool that comes back from the caller has a moment to end before it is spoken over."""
+        self.voice_lost = False
+        """Nothing was heard of what was last to be heard: the voice may be dead."""
+        self.lost_at = -1.0
+        """When words were last said to be lost."""
         self.responses: dict[int, f.ResponseBegan] = {}
         """Begun by the model, neither adopted nor declined."""
         self.heard_turns: dict[int, str] = {}
@@ -623,6 +643,8 @@ class Shadow:
             f.ResponseBegan: self._response_began,
             f.TextStarted: self._text_started,
             f.ToolCalled: self._tool_called,
+            f.StreamPaused: self._stream_paused,
+            f.StreamContinued: self._stream_continued,
             f.StepGenerated: self._step_generated,
             f.GenerationFailed: self._generation_failed,
             f.SoundReady: self._sound_ready,
@@ -667,7 +689,15 @@ class Shadow:
             do.ReleaseRun: self._release,
             do.RunHook: self._run_hook,
             do.Record: self._record,
-            do.Emit: self._emit,
+            told.TurnExceeded: self._turn_exceeded,
+            told.WordsLost: self._words_lost,
+            told.VoiceGivenUp: self._ends_for_silence,
+            told.UserStateChanged: self._user_state,
+            told.SpeechDone: lambda notice: self._speech_done(self._speech(notice.speech)),
+            told.SpeechInterrupted: lambda notice: self._speech_interrupted(self._speech(notice.speech)),
+            told.TaskBegan: self._task_began,
+            told.RoundClosed: lambda notice: self.hush.results_in(notice.speech),
+            told.ToolEnded: self._tool_ended,
             do.Close: self._closed,
         }
 
@@ -697,6 +727,8 @@ class Shadow:
         for command in commands:
             if self.closed and not self._is_refusal(command):
                 raise Violation(f"end: {command} after Close")
+            if told.is_notice(command):
+                self._notice(command)
             check = self._commands.get(type(command))
             if check is not None:
                 check(command)
@@ -708,8 +740,7 @@ class Shadow:
         """Whoever asks to speak after the end is told that it will not happen."""
         return (
             type(self.fact) is f.SpeechRequested
-            and type(command) is do.Emit
-            and command.kind in ("speech_interrupted", "speech_done")
+            and isinstance(command, (told.SpeechInterrupted, told.SpeechDone))
             and command.speech == self.fact.speech
         )
 
@@ -850,8 +881,35 @@ class Shadow:
         return gen
 
     def _progress(self, gen: Gen) -> None:
-        if not gen.begun and not gen.calls:
+        if (not gen.begun and not gen.calls) or gen.paused is not None:
             gen.expires = self.now + self.options.generation_limit
+        gen.paused = None
+
+    def _stream_paused(self, fact: f.StreamPaused) -> None:
+        gen = self._open_gen(fact.gen)
+        if gen is not None and gen.is_asked:
+            gen.paused = fact.text
+            gen.expires = self.now + self.options.stream_timeout - fact.seconds
+            self.counters["stream paused"] += 1
+
+    def _stream_continued(self, fact: f.StreamContinued) -> None:
+        gen = self._open_gen(fact.gen)
+        if gen is not None:
+            gen.paused = None
+            gen.expires = self.now + (self.options.generation_limit if fact.within is None else fact.within)
+
+    def _results_are_in(self, gen: Gen) -> bool:
+        """Nothing but the model, which stands still, keeps what came of its calls from being told."""
+        return bool(gen.calls) and all(made.run is not None and made.run.result is not None for made in gen.calls)
+
+    def _check_stream(self, gen: Gen) -> None:
+        speech = gen.speech
+        if gen.paused is not None and gen.open and self.now > gen.expires + EPSILON:
+            self._fail("loop", f"generation {gen.number} stands still for longer than it may")
+        if gen.paused is None or not gen.open or not gen.tools or speech.interrupted or speech.done:
+            return
+        if self._results_are_in(gen) and not self.closing and not self.may_end:
+            self._fail("loop", f"generation {gen.number} stands still, its results are in, and nobody tells them")
 
     def _text_started(self, fact: f.TextStarted) -> None:
         gen = self._open_gen(fact.gen)
@@ -933,6 +991,7 @@ class Shadow:
         if segment is not None:
             segment.progress = max(segment.progress, fact.heard, key=len)
             segment.speech.heard = segment.speech.heard or bool(fact.heard)
+            self.voice_lost = self.voice_lost and not fact.heard
             if segment.place is Place.PLAYING:
                 segment.since = self.now
 
@@ -940,6 +999,12 @@ class Shadow:
         segment = self._in_sink(fact.segment)
         if segment is None:
             return
+        if fact.failed:
+            self._voice_fell_silent(segment)
+        if fact.heard:
+            self.voice_lost = self.voice_lost and self._maybe_gone(segment)  # what comes too late is not heard of
+        elif (fact.failed or fact.unsaid) and not segment.speech.filler:
+            self.voice_lost = True
         if self._maybe_gone(segment):
             # The core may have assumed the end already, with what was reported so far.
             segment.progress = max(segment.progress, fact.heard, key=len)
@@ -947,9 +1012,21 @@ class Shadow:
             self._leave(segment)
             return
         segment.heard = fact.heard
+        speech = segment.speech
         if fact.heard:
-            segment.speech.heard = True
+            speech.heard = True
+            speech.lost = ""
+        elif fact.unsaid and not speech.filler:
+            speech.lost = fact.unsaid
+            speech.failed = speech.failed or speech.again or fact.unsaid[0] == "{"
+            self.counters["no sound"] += 1
         self._leave(segment)
+
+    def _voice_fell_silent(self, segment: Segment) -> None:
+        """What waited behind a filler waited for the same voice: it is not waited for any longer."""
+        behind = self.sink[self.sink.index(segment) + 1 :]
+        if segment.put_first and behind and behind[0].overtaken and not behind[0].ready:
+            behind[0].stalled = True
 
     def _leave(self, segment: Segment) -> None:
         before = self.sink[: self.sink.index(segment)]
@@ -1089,6 +1166,7 @@ class Shadow:
             self.vetoed.append(text)
         elif not self.closing:
             self.expected_turns.append(text)
+            self.said_to[text] = self.frames[-1][0]
 
     def _speech_requested(self, fact: f.SpeechRequested) -> None:
         speech = self._speech(fact.speech)
@@ -1119,6 +1197,9 @@ class Shadow:
 
     def _task_started(self, fact: f.AgentTaskStarted) -> None:
         self.tasks[fact.task] = fact
+        run = self.runs.get(fact.run or 0)
+        if run is not None:
+            self.asked_in[fact.task] = run.frame if any(task == run.frame for task, _ in self.frames) else 0
 
     def _task_finished(self, fact: f.AgentTaskFinished) -> None:
         self.tasks.pop(fact.task, None)
@@ -1130,10 +1211,19 @@ class Shadow:
                 del self.frames[n:]
                 return
 
-    def _end_requested(self, _: f.EndRequested) -> None:
+    def _end_requested(self, fact: f.EndRequested) -> None:
+        self._speech(fact.speech).says_goodbye = True
         if not self.closing:
             self.may_end = True
             self.counters["goodbye"] += 1
+
+    def _ends_for_silence(self, command: told.VoiceGivenUp) -> None:
+        """A call ends of which nothing is heard."""
+        if not self.voice_lost:
+            self._fail("end", f"{command}, and something was heard")
+        self.counters["dead voice"] += 1
+        self.forced = self.closing = True
+        self.close_at = self.now + self.options.close_grace
 
     def _close_requested(self, fact: f.CloseRequested) -> None:
         self.forced = True
@@ -1283,6 +1373,7 @@ class Shadow:
         segment = Segment(command.segment, command.gen, speech)
         self.segments[command.segment] = segment
         gen = Gen(command.gen, speech, segment, self.frames[-1][1], False, self.now + self.options.generation_limit)
+        gen.is_asked = False
         self.gens[command.gen] = gen
         if command.ahead:
             self._hold_line(gen, command.text or "")
@@ -1293,6 +1384,17 @@ class Shadow:
             return
         gen.begun = bool(command.text)
         speech.said = speech.said or gen.begun
+        if not command.directly:
+            self._fail("mute", f"{command} of the session's own is left to the agent's node")
+        if speech.lost and command.text == speech.lost:
+            if speech.again or command.text.startswith("{"):
+                self._fail("mute", f"{command} for the third time, or of what nobody can say")
+            speech.again, speech.lost = True, ""
+            self.counters["said once more"] += 1
+            return
+        speech.apologised, speech.lost = True, ""
+        if command.text and command.text == self.options.unheard_line and self.lost_at != self.now:
+            self._fail("turns", f"{command}, and nobody is told that a recogniser fell silent")
         if command.text == self.options.fallback_line:
             self.counters["fallback line"] += 1
         elif command.text == self.options.failure_line:
@@ -1380,6 +1482,11 @@ class Shadow:
         if gen is None:
             self._fail("cancelled", f"{command} of what was never begun")
             return
+        is_late = self.now >= gen.expires - EPSILON or type(self.fact) is f.AgentTaskFinished
+        if gen.paused is not None and not gen.speech.interrupted and not is_late:
+            self.counters["stream broken off for a result"] += 1
+            self._complete(gen, gen.paused)
+            return
         self._check_protected(gen.speech, command)
         gen.open = False
         self.asked.pop(gen.number, None)
@@ -1409,7 +1516,7 @@ class Shadow:
         if (
             segment.speech.filler
             and segment.speech.request is None
-            and any(not one.speech.filler and not one.sounding for one in ahead)
+            and any(not (one.speech.filler or one.sounding or one.ready) for one in ahead)
         ):
             self._fail("silence", f"{command} of a filler behind {ahead[0].number}, which does not sound")
         if len(ahead) >= 2:
@@ -1485,6 +1592,8 @@ class Shadow:
             if self._gone_by_now(segment):
                 segment.stalled = True  # The core may take what was heard last for all of it.
                 self.counters["stalled"] += 1
+                self.voice_lost = not segment.progress if not segment.speech.filler else self.voice_lost
+                self._voice_fell_silent(segment)
                 self._let_next_sound(self.now)
             segment.place = Place.STOPPING
             segment.since = self.now
@@ -1668,7 +1777,12 @@ class Shadow:
         run.released = False
         run.made = made
         run.speech = speech
-        run.frame = self._frame_of(made.gen.agent)
+        frame = self._frame_of(made.gen.agent)
+        if self._is_held_up_by(run, frame):
+            run.updated = True
+            self.counters["adopted by the task it waits for"] += 1
+        else:
+            run.frame = frame
         made.adopted = True
         made.run = run
         self.orphans.remove(run)
@@ -1676,6 +1790,17 @@ class Shadow:
         if run.result is not None and run.result.handoff is not None:
             self.wanted[run.result.handoff.agent] += 1
             self.counters["hand-off adopted"] += 1
+
+    def _is_held_up_by(self, run: Run, frame: int | None) -> bool:
+        """It awaits a task that is asked in this frame or beneath it, or that waits for the end of this frame."""
+        order = [task for task, _ in self.frames]
+        if frame not in order:
+            return False
+        beneath = order[: order.index(frame)]
+        awaited = [task for task, started in self.tasks.items() if started.run == run.number]
+        return any(
+            task in (*beneath, frame) or (task not in order and self.asked_in.get(task) in beneath) for task in awaited
+        )
 
     def _release(self, command: do.ReleaseRun) -> None:
         run = self.runs.get(command.run)
@@ -1888,31 +2013,29 @@ class Shadow:
 
     # -- commands: events and the end
 
-    def _emit(self, command: do.Emit) -> None:
-        kind = command.kind
-        if any(gen.speech.number == command.speech or gen.number == command.gen for gen in self.held.values()):
-            self._fail("ahead", f"{command} tells of what is held")
-        if kind == "turn_exceeded":
-            self._turn_exceeded(command)
-        elif kind == "user_state":
-            self._user_state(command)
-        elif kind == "speech_done":
-            self._speech_done(self._speech(command.speech or 0))
-        elif kind == "speech_interrupted":
-            self._speech_interrupted(self._speech(command.speech or 0))
-        elif kind == "task_began":
-            task = self.tasks.get(int(command.value))
-            if task is not None:
-                self.frames.append((task.task, task.agent))
-                self.counters["task"] += 1
-        elif kind == "tools_executed":
-            self.hush.results_in(command.speech or 0)
-        if kind in COUNTED:
-            self.counters[kind if kind != "tool_ended" else f"tool ended {command.value}"] += 1
+    def _notice(self, notice: told.Notice) -> None:
+        speech, gen = getattr(notice, "speech", None), getattr(notice, "gen", None)
+        if any(held.speech.number == speech or held.number == gen for held in self.held.values()):
+            self._fail("ahead", f"{notice} tells of what is held")
+        if type(notice) in COUNTED:
+            self.counters[COUNTED[type(notice)]] += 1
 
-    def _turn_exceeded(self, command: do.Emit) -> None:
+    def _words_lost(self, _: told.WordsLost) -> None:
+        self.lost_at = self.now
+        self.counters["words lost"] += 1
+
+    def _task_began(self, notice: told.TaskBegan) -> None:
+        task = self.tasks.get(notice.task)
+        if task is not None:
+            self.frames.append((task.task, task.agent))
+            self.counters["task"] += 1
+
+    def _tool_ended(self, notice: told.ToolEnded) -> None:
+        self.counters[f"tool ended {notice.outcome}"] += 1
+
+    def _turn_exceeded(self, command: told.TurnExceeded) -> None:
         limit = self.options.turns.user_turn_limit
-        wordy = limit.max_words is not None and len(command.value.split()) >= limit.max_words
+        wordy = limit.max_words is not None and len(command.text.split()) >= limit.max_words
         lasted = 0.0 if self.turn_began is None else self.now - self.turn_began
         if not wordy and (limit.max_duration is None or lasted < limit.max_duration - EPSILON):
             self._fail("limits", f"{command} after {lasted:.2f} s, with the limit {limit}")
@@ -1920,8 +2043,8 @@ class Shadow:
         self.overruled = self.speaking
         self.counters["turn too long"] += 1
 
-    def _user_state(self, command: do.Emit) -> None:
-        self.away = command.value == "away"
+    def _user_state(self, command: told.UserStateChanged) -> None:
+        self.away = command.state == "away"
         if not self.away:
             return
         timeout = self.options.user_away_timeout
@@ -1948,6 +2071,7 @@ class Shadow:
         for segment in self.sink:
             if segment.speech is speech and not self._gone_by_now(segment) and not (self.closing or self.may_end):
                 self._fail("handles", f"speech {speech.number} is done while segment {segment.number} sounds")
+        self._check_lost(speech)
         if speech.delivers and speech.heard and not speech.interrupted and not speech.failed:
             twice = self.told.intersection(speech.delivers)
             if twice:
@@ -1970,6 +2094,17 @@ class Shadow:
             if speech not in turn.begun:
                 self.half_answered[turn.text] = turn
             self.counters["turn answered"] += 1
+
+    def _check_lost(self, speech: Speech) -> None:
+        """What gave no sound is said once more; in the place of what cannot be said stands a line."""
+        if not speech.lost or speech.interrupted or speech.apologised or self.closing or self.may_end:
+            return
+        agents = {agent for _, agent in self.frames}
+        if any(gen.agent not in agents for gen in self.gens.values() if gen.speech is speech):
+            return  # its task is over
+        is_json = speech.lost[0] == "{"
+        if (is_json and not speech.says_goodbye) or not (is_json or speech.again):
+            self._fail("mute", f"speech {speech.number} is done, and nobody has heard {speech.lost!r}")
 
     @staticmethod
     def _answers(speech: Speech) -> bool:
@@ -2002,6 +2137,8 @@ class Shadow:
             unfinished = self._unfinished()
             if unfinished:
                 self._fail("liveness", f"nothing will happen any more, but unfinished is {unfinished}")
+        if deadline is None and self.tasks and not (self.speaking or self.may_end or self._holds_floor()):
+            self._check_deaf()
         if self.paused:
             if deadline is None and not self.speaking:
                 self._fail("liveness", "paused, without a deadline, and the caller is silent")
@@ -2009,6 +2146,8 @@ class Shadow:
                 self._fail("barge-in", "paused, but nothing plays")
         if idle and self.sink and not all(self._gone_by_now(s) for s in self.sink):
             self._fail("rest", f"idle while {self.sink[0].number} sounds")
+        for gen in self.asked.values():
+            self._check_stream(gen)
         if self.options.user_away_timeout is not None:
             self._check_away(idle, self.options.user_away_timeout)
         if self.committed_now:
@@ -2100,8 +2239,22 @@ class Shadow:
 
     def _somebody_else_acts(self) -> bool:
         """The world has something under way that the conversation rightly waits for without a bound."""
-        holds_floor = self.options.turns.detection == "manual" and self.said_last != ""
-        return bool(self.tasks) or holds_floor or any(run.suspended for run in self.live.values())
+        return bool(self.tasks) or self._holds_floor() or any(run.suspended for run in self.live.values())
+
+    def _holds_floor(self) -> bool:
+        """The caller said something, and only the application says when that is a turn."""
+        return self.options.turns.detection == "manual" and self.said_last != ""
+
+    def _check_deaf(self) -> None:
+        """Only the end of a task would change anything, and that is up to its agent, who answers the caller."""
+        is_asking = {task.run for task in self.tasks.values()}
+        if any(run.suspended and run.number not in is_asking for run in self.live.values()):
+            return  # it begins a task, or has just ended one, or waits for what it says
+        unheard = [text for text in self.expected_turns if self.said_to.get(text) == self.frames[-1][0]]
+        if self.options.turns.detection != "manual":
+            unheard += self.waiting_words
+        if unheard:
+            self._fail("liveness", f"{self.frames[-1][1]} is deaf to {unheard}: it waits for the end of its own task")
 
     def _unfinished(self) -> list[str]:
         found = [f"segment {s.number}" for s in self.sink if not self._gone_by_now(s)]
@@ -2178,9 +2331,8 @@ class Shadow:
                 self._fail("heard", f"{segment.heard!r} was heard and is not in the history")
 
 
-COUNTED = frozenset(
-    {
-        "speech_vetoed", "turn_committed", "turn_vetoed", "tool_updated", "tool_ended", "tool_dropped", "tool_adopted",
-        "tools_executed", "false_interruption", "handoff", "error",
-    }
-)  # fmt: skip
+COUNTED: dict[type[told.Notice], str] = {
+    told.TurnCommitted: "turn_committed", told.TurnVetoed: "turn_vetoed", told.ToolProgressed: "tool_updated",
+    told.ToolDropped: "tool_dropped", told.ToolAdopted: "tool_adopted", told.RoundClosed: "tools_executed",
+    told.FalseInterruption: "false_interruption", told.HandedOff: "handoff", told.SpeechFailed: "error",
+}  # fmt: skip

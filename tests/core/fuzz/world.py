@@ -24,6 +24,7 @@ from typing import Any, TypeAlias
 from antiphon.chat import AgentConfigUpdate
 from antiphon.core import commands as do
 from antiphon.core import facts as f
+from antiphon.core.notices import SpeechDone
 from antiphon.options import (
     Endpointing,
     Fillers,
@@ -91,6 +92,8 @@ class Voice:
     """The voice falls silent for a while after so many words."""
     broken: bool = False
     """No sound will come any more, and the loudspeaker knows."""
+    unsaid: str = ""
+    """It gives no sound for this text, which is all of it as it was written."""
     gone: bool = False
     """Nobody wants it any more."""
 
@@ -129,6 +132,8 @@ class Temper:
     fail: float = 0.04
     hang: float = 0.02
     """Whatever was started never ends."""
+    pause: float = 0.08
+    """A stream stands still for a while."""
     noise: float = 0.03
     """A fact comes twice, or from nowhere."""
     late: float = 0.2
@@ -160,6 +165,8 @@ class Temper:
     slow_voice: float = 0.1
     dry: float = 0.08
     """A voice falls silent in the middle."""
+    soundless: float = 0.04
+    """A voice takes the text, and gives no sound."""
     dumb: float = 0.02
     """A voice never begins, or breaks."""
     filler: float = 0.15
@@ -262,7 +269,7 @@ def draw_temper(rng: Random) -> Temper:
                 ("veto", 0.4), ("slow_hook", 0.8), ("update", 0.6), ("handoff", 0.5), ("task", 0.5), ("talk", 0.6),
                 ("protect", 0.5), ("app", 0.9), ("app", 0.0), ("lag", 0.1), ("closes", 0.6),
                 ("ends", 0.5), ("wordless", 0.0), ("wordless", 1.0), ("unasked", 0.3),
-                ("slow_voice", 0.5), ("dry", 0.5), ("dumb", 0.2), ("filler", 0.7),
+                ("slow_voice", 0.5), ("dry", 0.5), ("dumb", 0.2), ("filler", 0.7), ("soundless", 0.5),
             )
         )  # fmt: skip
         setattr(temper, name, value)
@@ -349,7 +356,7 @@ class World:
             do.ReleaseRun: self._release_run,
             do.RunHook: self._run_hook,
             do.PredictEndOfTurn: self._predict,
-            do.Emit: self._emitted,
+            SpeechDone: self._speech_done,
             do.Close: self._close,
         }
         self.start(self._caller())
@@ -663,6 +670,10 @@ class World:
         voice.ready = not self.voiced
         if self.voiced and len(voice.words) > 1 and not self.calm and self.chance(self.temper.dry):
             voice.dry = self.rng.randrange(1, len(voice.words))
+        if not (voice.is_filler or self.calm) and self.chance(self.temper.soundless):
+            text = " ".join(voice.words)
+            voice.unsaid = f'{{"response": "{text}"}}' if text and self.chance(0.3) else text
+            voice.ready = voice.ready and not text
         voice.running = self.start(process)
 
     def _wants_calls(self, command: do.Generate | do.Adopt) -> bool:
@@ -694,6 +705,9 @@ class World:
             voice.words = []
             yield f.GenerationFailed(voice.gen, "no connection")
             return
+        if not self.calm and self.chance(self.temper.pause):
+            yield f.StreamContinued(voice.gen, self.rng.choice((None, 15.0)))  # it thinks
+            yield from self._pauses(voice)
         if voice.words:
             self._text_begins(voice)
             yield f.TextStarted(voice.gen)
@@ -702,12 +716,22 @@ class World:
             yield self._called_fact(voice.gen, name, arguments)
             if self.chance(0.7):
                 yield self.some(0.0, 0.3)
+        if hangs or (not self.calm and self.chance(self.temper.pause)):
+            yield from self._pauses(voice)
         if hangs:
+            yield f.StreamPaused(voice.gen, 1.0, " ".join(voice.words) if voice.begun else "")
             return
         voice.complete = True
         self._speaker.text_known(voice)
-        text = " ".join(voice.words)
+        text = " ".join(voice.words) if not voice.unsaid or self.chance(0.5) else ""
         yield f.GenerationFailed(voice.gen, "stream broke", text) if fails else f.StepGenerated(voice.gen, text)
+
+    def _pauses(self, voice: Voice) -> Process:
+        """The stream stands still, and goes on."""
+        yield 1.0
+        yield f.StreamPaused(voice.gen, 1.0, " ".join(voice.words) if voice.begun else "")
+        yield self.some(0.0, 3.0)
+        yield f.StreamContinued(voice.gen)
 
     def _called_fact(self, gen: int, name: str, arguments: str) -> f.Fact:
         policy = self._policies[name]
@@ -745,6 +769,8 @@ class World:
 
     def more_sound(self, voice: Voice) -> None:
         """There will be sound (again): mostly soon."""
+        if voice.unsaid:
+            return
         if voice.is_filler and self._prompt is not None:
             voice.dry = None
             self.at(self.rng.uniform(0.0, self._prompt), self._sound_made, voice)
@@ -921,9 +947,12 @@ class World:
             return f.AgentTaskStarted(task, agent, run, parent)
 
         task = yield Open(started)
-        self.at(self.heavy() * 3 + 0.1, lambda _: self._finish(task))
+        asks_long = self.chance(0.3)  # as long as the caller has anything to say
+        self.at(self.heavy() * 3 + 0.1 + asks_long * max(self.calm_at - self.now, 0.0), lambda _: self._finish(task))
         if run is not None:
             self._tools[run].tasks.append(task)
+            if self.temper.app_interrupts and self.chance(0.4):
+                yield f.InterruptRequested(None, force=True)  # the agent of the task may want the same done again
         yield Finished(task)
         self.tasks[task].reported = True
         yield f.AgentTaskFinished(task)
@@ -1037,7 +1066,7 @@ class World:
                 f.PlayoutFinished(number, "never said"), f.ToolReturned(number, "never run"), f.HookReturned(number),
                 f.StepGenerated(number, "never asked"), f.TextStarted(number), f.ToolUpdated(number, "never run"),
                 f.AgentTaskFinished(number), f.RunSuspended(number), f.EndOfTurnPredicted(number, 0.99),
-                f.SoundReady(number), f.PlayoutStarved(number),
+                f.SoundReady(number), f.PlayoutStarved(number), f.StreamPaused(number, 1.0), f.StreamContinued(number),
                 f.UserSpeechEnded(), f.InterruptRequested(999_983) if self.temper.app_interrupts else f.RunResumed(7),
             )
         )  # fmt: skip
@@ -1049,9 +1078,8 @@ class World:
             yield self.some(0.0, 2.0)
             yield f.CloseRequested(drain=False)
 
-    def _emitted(self, event: do.Emit) -> None:
-        if event.kind == "speech_done" and event.speech is not None:
-            self.wake(Done(event.speech))
+    def _speech_done(self, notice: SpeechDone) -> None:
+        self.wake(Done(notice.speech))
 
     def _close(self, _: do.Close) -> None:
         self.closed = True
@@ -1060,7 +1088,7 @@ class World:
 KEYED = (
     f.TextStarted, f.StepGenerated, f.GenerationFailed, f.PlayoutStarted, f.PlayoutProgressed, f.PlayoutFinished,
     f.ToolReturned, f.InterruptionsDisallowed, f.HookReturned, f.AgentTaskFinished, f.TurnTranscribed, f.SoundReady,
-    f.PlayoutStarved,
+    f.PlayoutStarved, f.StreamPaused, f.StreamContinued,
 )  # fmt: skip
 """Facts that may come twice. A call or an update that comes twice is another call or update."""
 
@@ -1161,7 +1189,10 @@ class Loudspeaker:
         if self._paused or not self._queue or self._queue[0].since is not None:
             return
         sound = self._queue[0]
-        if sound.voice.complete and sound.position >= len(sound.voice.words) and not sound.stuck:
+        if sound.voice.unsaid:
+            if sound.voice.complete and not sound.stuck:
+                self._world.at(0.0, self._ended, (sound, sound.ticket))
+        elif sound.voice.complete and sound.position >= len(sound.voice.words) and not sound.stuck:
             self._world.at(0.0, self._ended, (sound, sound.ticket))
         elif sound.voice.ready:
             self._world.at(0.0, self._begins, sound)
@@ -1225,6 +1256,8 @@ class Loudspeaker:
         self._queue.remove(sound)
         self._go_on()
         words = sound.voice.words
+        if sound.voice.unsaid:
+            return f.PlayoutFinished(sound.voice.segment, "", self._world.chance(0.3), sound.voice.unsaid)
         return f.PlayoutFinished(sound.voice.segment, " ".join(words if sound.end is None else words[: sound.end]))
 
 

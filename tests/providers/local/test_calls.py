@@ -18,8 +18,8 @@ import soundfile
 from antiphon import Agent, AgentServer, AgentSession, RunContext, function_tool
 from antiphon.adapters.stream import StreamOptions
 from antiphon.audio import AudioFrame
+from antiphon.calls.models import ModelChoice
 from antiphon.cli.call import Call, voice_call
-from antiphon.cli.models import ModelChoice
 from antiphon.cli.screen import Screen
 from antiphon.providers.local import MoonshineSTT, SileroVAD, TextTurnDetector
 from antiphon.testing import FakeLLM, FakeTTS, Reply, run_virtual

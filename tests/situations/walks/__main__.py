@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from tests.proofs import closing
 from tests.situations.walks.checks import Findings, examine
 from tests.situations.walks.many import Stride, stroll
 from tests.situations.walks.walk import seeds, walk
@@ -56,6 +57,7 @@ def many(seed: str, calls: int, jobs: int) -> int:
             for problem in stride.found.problems:
                 progress.console.print(problem, style="red", markup=False, highlight=False)
     console.print(table(total, time.perf_counter() - began))
+    print(closing("walks", f"{calls:,} calls", seed, len(total.found.problems), began))
     return bool(total.found.problems)
 
 

@@ -11,6 +11,7 @@ from antiphon import CloseEvent, CloseReason
 from antiphon.adapters.fallback import FallbackLLM, FallbackSTT, FallbackTTS
 from antiphon.realtime import RealtimeCapabilities
 from antiphon.server.room import Room
+from antiphon.stt import STTStream
 from antiphon.testing import (
     Caller,
     CallerSTT,
@@ -30,7 +31,7 @@ from antiphon.testing import (
 from antiphon.testing.caller import RATE
 from tests.situations.walks.hands import Hands
 from tests.situations.walks.walked import KINDS, Kind, Said, Walk
-from tests.situations.walks.world import FAILURE, FALLBACK, FatedTTS, World
+from tests.situations.walks.world import FAILURE, FALLBACK, FatedTTS, FlakyVAD, World
 
 VOICE_PATIENCE = 1.0
 """Seconds after which a voice that gives nothing has stalled."""
@@ -40,6 +41,8 @@ DELAYED = 1.0
 """Seconds from words to their final transcript, at most."""
 UNHEARD = 4.0
 """Seconds around the end of a line to a model in which it may not have heard, or not have worded, what was said."""
+VAD_REOPENED = 1.1
+"""Seconds in which a voice detector that broke hears nothing."""
 INSTANT = 0.005
 """Seconds of silence that nobody hears."""
 LIMIT = 1800.0
@@ -51,15 +54,34 @@ MAX_SILENCE = 1.5
 
 def walk(seed: str) -> Walk:
     """The call of this seed, from its first sound to its last."""
-    return run_virtual(_Call(seed).run(), timeout=LIMIT)
+    return run_virtual(walking(seed), timeout=LIMIT)
+
+
+async def walking(seed: str) -> Walk:
+    """The same on a loop in virtual time that runs already, beside other calls perhaps."""
+    return await _Call(seed).run()
+
+
+class NotedSTT(CallerSTT):
+    """Remembers when it was opened."""
+
+    opened: list[float]
+
+    def stream(self) -> STTStream:
+        self.opened = [*getattr(self, "opened", ()), now()]
+        return super().stream()
 
 
 class _Call:
     def __init__(self, seed: str) -> None:
         self.rng = random.Random(seed)
         self.seed = seed
-        self.stt: CallerSTT | None = None
+        self.stt: NotedSTT | None = None
         self.model: FakeRealtimeModel | None = None
+        self.vad: FlakyVAD | None = None
+        self._stt_fate = "dies"
+        self._hung: list[float] = []
+        """When the recogniser fell silent for good: it is deaf until it is opened anew."""
 
     async def run(self) -> Walk:
         """Talk for some turns, wait until all is said and done, and measure."""
@@ -86,12 +108,17 @@ class _Call:
             if rng.random() < 0.4:
                 await self._goodbye()
                 await self._end()
+        opened = self.stt.opened if self.stt is not None else []
+        for begin in self._hung:
+            again = next((time for time in opened if time > begin + DELAYED), call.timeline.end)
+            self.walk.deaf.append(Sound(begin, again + DELAYED))
         self.walk.line = _whole(Timeline.from_audio(call.audio()))
         return self.walk
 
     def _three_models(self, world: World, caller: Caller) -> Walk:
         rng = self.rng
-        self.stt = CallerSTT(caller, lag=rng.uniform(0.05, 0.2), delay=rng.uniform(0.05, 0.3))
+        self.stt = NotedSTT(caller, lag=rng.uniform(0.05, 0.2), delay=rng.uniform(0.05, 0.3))
+        self.vad = FlakyVAD()
         substitutes = rng.random() < 0.6
         call = SimulatedCall(
             self._llm(world, substitutes),
@@ -104,6 +131,7 @@ class _Call:
             preemptive_generation=rng.random() < 0.5,
             turn_handling={"endpointing": {"mode": rng.choice(["fixed", "dynamic"])}},
             turn_detector=FakeTurnDetector(lambda _: rng.random()) if rng.random() < 0.3 else None,
+            vad=self.vad,
         )
         return Walk(self.seed, "three models", call, world, has_substitutes=substitutes)
 
@@ -196,8 +224,11 @@ class _Call:
                 fault.at = rng.uniform(utterance.start, utterance.end + 0.5)
                 if not walk.has_substitutes:
                     begin = fault.at - DELAYED  # words before it may not have been given yet
-                    lasts = DEAF if fault.kind == "dies" else fault.duration
-                    walk.deaf.append(Sound(begin, fault.at + lasts + DELAYED))
+                    if self._stt_fate == "hangs":
+                        self._hung.append(begin)
+                    else:
+                        lasts = DEAF if self._stt_fate == "dies" else fault.duration
+                        walk.deaf.append(Sound(begin, max(fault.at, utterance.end) + lasts + DELAYED))
         return utterance
 
     def _doom(self) -> None:
@@ -208,15 +239,20 @@ class _Call:
         if self.stt is None:
             self._doom_realtime(fate)
             return
-        match rng.choice(["llm", "tts", "stt"] if self.walk.has_substitutes else ["llm", "llm", "stt"]):
+        match rng.choice(["llm", "tts", "stt", "vad"] if self.walk.has_substitutes else ["llm", "llm", "stt", "vad"]):
+            case "vad":
+                assert self.vad is not None
+                self.vad.breaks_at = at = now() + rng.uniform(0.0, 3.0)
+                self.walk.deaf.append(Sound(at - DELAYED, at + VAD_REOPENED + DELAYED))
             case "llm":
                 world.llm_fate = fate
             case "tts":
                 world.tts_fate = fate
             case _:
-                # One that has a substitute stays silent on its stream; else the rest of the call would be deaf.
-                lasts = LIMIT if self.walk.has_substitutes else 6.0
-                self.stt.faults.append(Fault(0.0, fate, duration=lasts))
+                # One that hangs for good is opened anew by the session, or gives way to its substitute.
+                self._stt_fate = fate if self.walk.has_substitutes else rng.choice(["dies", "stalls", "hangs"])
+                lasts = LIMIT if self.walk.has_substitutes or self._stt_fate == "hangs" else 6.0
+                self.stt.faults.append(Fault(0.0, "dies" if self._stt_fate == "dies" else "stalls", duration=lasts))
 
     def _doom_realtime(self, fate: Any) -> None:
         assert self.model is not None

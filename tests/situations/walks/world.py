@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -26,15 +26,17 @@ from antiphon import (
     ToolError,
     function_tool,
 )
+from antiphon.audio import AudioFrame
 from antiphon.errors import ProviderError
 from antiphon.llm import ChatRequest
 from antiphon.options import NOT_GIVEN
 from antiphon.tasks import GetDtmfTask
-from antiphon.testing import Fail, FakeTTS, Hang, Reply, now
+from antiphon.testing import Fail, FakeTTS, FakeVAD, Hang, Reply, now
 from antiphon.testing.caller import RATE
 from antiphon.testing.fakes import Turn
 from antiphon.testing.realtime import RealtimeRequest, RealtimeTurn
 from antiphon.tts import SynthesizedAudio
+from antiphon.vad import VADEvent, VADStream
 
 Fate: TypeAlias = Literal["dies", "stalls"]
 
@@ -407,3 +409,28 @@ class FatedTTS(FakeTTS):
                 raise ProviderError("told to fail")
             given += audio.frame.duration
             yield audio
+
+
+class FlakyVAD(FakeVAD):
+    """A detector that raises once when the time comes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.breaks_at: float | None = None
+
+    def stream(self) -> VADStream:
+        return _FlakyStream(self, super().stream())
+
+
+class _FlakyStream(VADStream):
+    def __init__(self, vad: FlakyVAD, then: VADStream) -> None:
+        self._vad, self._then = vad, then
+
+    def push(self, frame: AudioFrame) -> Sequence[VADEvent]:
+        if self._vad.breaks_at is not None and now() >= self._vad.breaks_at:
+            self._vad.breaks_at = None
+            raise RuntimeError("told to break")
+        return self._then.push(frame)
+
+    def end(self) -> Sequence[VADEvent]:
+        return self._then.end()

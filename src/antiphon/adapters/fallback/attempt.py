@@ -12,6 +12,7 @@ import logging
 from collections.abc import AsyncIterator
 from typing import Any, Generic, TypeVar
 
+from antiphon.errors import as_exception, pass_on
 from antiphon.streams import closing
 
 logger = logging.getLogger("antiphon")
@@ -66,8 +67,9 @@ class Attempt(Generic[T]):
             async with closing(source):
                 async for item in source:
                     await self._items.put(item)
-        except Exception as error:
-            self._error = error
+        except BaseException as error:
+            pass_on(error)
+            self._error = as_exception(error)
         await self._items.put(None)
 
     async def next(self, timeout: float) -> T | None:

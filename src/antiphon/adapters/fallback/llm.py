@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from antiphon.adapters.fallback.attempt import Attempt, Retired
 from antiphon.adapters.fallback.roster import AllProvidersFailed, Backoff, Member, OnAvailabilityChanged, Roster
-from antiphon.errors import ProviderTimeout, UsageError
+from antiphon.errors import ProviderTimeout, ToolRefused, UsageError
 from antiphon.llm import LLM, ChatChunk, ChatRequest
 
 
@@ -21,13 +21,14 @@ class FallbackLLM(LLM):
 
     A model that raises, or gives neither text nor a call within `attempt_timeout`, is followed by the next one, which
     gets the same request; what the failed one may give later is not taken. Raises `AllProvidersFailed` when none is
-    left, and the model's own error when it fails within its response. Misuse (`UsageError`) is not retried.
+    left, and the model's own error when it fails within its response. Misuse (`UsageError`) is not retried, nor is a
+    request with a tool that a model refuses (`ToolRefused`): who asked leaves the tool out.
 
     Args:
         llms: The models. The first one's defaults (`model`, `parallel_tool_calls`) are shown to the session.
         attempt_timeout: Seconds to the first text or tool call of a model.
-        stall_timeout: Seconds between two chunks of a response that has begun. Calls come complete, so that writing a
-            long one is silent.
+        stall_timeout: Seconds between two chunks of a response that has begun. Less than the
+            session's own `stream_timeout` (6 s), so that the model is named that stood still.
         backoff: For how long a model that failed is left out.
         on_availability_changed: Called when a model fails and when it has recovered.
     """
@@ -37,7 +38,7 @@ class FallbackLLM(LLM):
         llms: Sequence[LLM],
         *,
         attempt_timeout: float = 4.0,
-        stall_timeout: float = 6.0,
+        stall_timeout: float = 5.5,
         backoff: Backoff | None = None,
         on_availability_changed: OnAvailabilityChanged | None = None,
     ) -> None:
@@ -45,6 +46,7 @@ class FallbackLLM(LLM):
         self._retired = Retired()
         self._attempt_timeout = attempt_timeout
         self._stall_timeout = stall_timeout
+        self.first_chunk_timeout = max(LLM.first_chunk_timeout, (attempt_timeout + 1.0) * len(llms))
         self.model = llms[0].model
         self.parallel_tool_calls = llms[0].parallel_tool_calls
 
@@ -55,7 +57,7 @@ class FallbackLLM(LLM):
         await self._retired.aclose()
         await self._roster.aclose()
 
-    async def _generate(self, request: ChatRequest) -> AsyncGenerator[ChatChunk, None]:
+    async def generate(self, request: ChatRequest) -> AsyncGenerator[ChatChunk, None]:
         tried: list[Member[LLM]] = []
         errors: list[Exception] = []
         while (member := self._roster.choose(tried)) is not None:
@@ -69,8 +71,8 @@ class FallbackLLM(LLM):
                         yield chunk
                 self._roster.succeeded(member)
                 return
-            except UsageError:
-                raise
+            except (UsageError, ToolRefused):
+                raise  # the session asks again, without the tool
             except Exception as error:
                 response.retire()
                 self._roster.failed(member, error)

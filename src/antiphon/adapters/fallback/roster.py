@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from antiphon.errors import MissingKey, ProviderError, ProviderStatusError, UsageError
+from antiphon.errors import MissingKey, ProviderError, ProviderStatusError, UsageError, pass_on
 from antiphon.model import Model
 
 logger = logging.getLogger("antiphon")
@@ -98,6 +98,11 @@ class Roster(Generic[P]):
         self._backoff = backoff or Backoff()
         self._on_change = on_change
 
+    def update_options(self, **options: Any) -> None:
+        """Have every provider work differently, each as far as it can."""
+        for member in self.members:
+            member.provider.update_options(**options)
+
     def choose(self, tried: Collection[Member[P]] = ()) -> Member[P] | None:
         """The provider to ask next; None when all were tried. One that was left out is on probation from here on."""
         left = [member for member in self.members if member not in tried]
@@ -170,7 +175,8 @@ class Roster(Generic[P]):
             return
         try:
             self._on_change(event)
-        except Exception:
+        except BaseException as error:
+            pass_on(error)
             logger.exception("%s: on_availability_changed raised", self.owner)
 
 

@@ -6,7 +6,8 @@ Theory of operation. Audio and marks go to one recogniser at a time, and onto a 
 transcript. A recogniser that raises is followed by the next one, which is given the tape. So is one that is silent
 when somebody has spoken and stopped; but what was spoken may have been a cough, in which no engine hears anything.
 Hence the next one is a second opinion: only if it understands something, the first is held to have stalled. If it
-hears nothing either, it was a noise, nobody is blamed, and an empty final transcript says so.
+hears nothing either, nobody is blamed: it was a noise, or nobody hears any more. Which of these, the session judges by
+how long the voice was: no transcript is made up.
 
 Each utterance begins with the best recogniser that may be asked: that is how one that recovered comes back.
 """
@@ -15,14 +16,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from antiphon.adapters.fallback.attempt import Retired
 from antiphon.adapters.fallback.roster import AllProvidersFailed, Backoff, Member, OnAvailabilityChanged, Roster
 from antiphon.adapters.fallback.utterance import Utterances
 from antiphon.audio import AudioFrame
-from antiphon.errors import ProviderError, ProviderTimeout
+from antiphon.errors import ProviderError, ProviderTimeout, as_exception, pass_on
 from antiphon.stt import STT, SpeechEvent, SpeechEventType, STTStream
 from antiphon.vad import SpeechStarted, VADEvent
 
@@ -71,6 +73,10 @@ class FallbackSTT(STT):
     def stream(self) -> STTStream:
         """Recognition for one call. Needs a running event loop."""
         return _Stream(self._roster, self._retired, self._transcript_timeout, self._max_replay)
+
+    def update_options(self, **options: Any) -> None:
+        """Have every one of them work differently, as far as it can."""
+        self._roster.update_options(**options)
 
     async def prewarm(self) -> None:
         await self._roster.prewarm()
@@ -134,8 +140,7 @@ class _Stream(STTStream):
         if self._over or self._ended or not frame.data:
             return
         self._utterances.push(frame)
-        if self._leg is not None:
-            self._leg.stream.push(frame)
+        self._tell(lambda leg: leg.stream.push(frame))
 
     def mark(self, event: VADEvent) -> None:
         if self._over or self._ended:
@@ -143,16 +148,14 @@ class _Stream(STTStream):
         if isinstance(event, SpeechStarted):
             self._prefer()
         event = self._utterances.mark(event)
-        if self._leg is not None:
-            self._leg.stream.mark(replace(event, at=max(0.0, event.at - self._leg.origin)))
+        self._tell(lambda leg: leg.stream.mark(replace(event, at=max(0.0, event.at - leg.origin))))
         self._expect()
 
     def flush(self) -> None:
         if self._over or self._ended:
             return
         self._utterances.flush()
-        if self._leg is not None:
-            self._leg.stream.flush()
+        self._tell(lambda leg: leg.stream.flush())
         self._expect()
 
     def end_input(self) -> None:
@@ -160,9 +163,19 @@ class _Stream(STTStream):
             return
         self._ended = True
         self._utterances.end()
-        if self._leg is not None:
-            self._leg.stream.end_input()
+        self._tell(lambda leg: leg.stream.end_input())
         self._expect()
+
+    def _tell(self, tell: Callable[[_Leg], None]) -> None:
+        """Tell the recogniser that listens. One that raises has failed, and the next one was told already."""
+        leg = self._leg
+        if leg is None:
+            return
+        try:
+            tell(leg)
+        except BaseException as error:
+            pass_on(error)
+            self._failed(leg, as_exception(error))
 
     async def aclose(self) -> None:
         self._events.clear()
@@ -204,7 +217,9 @@ class _Stream(STTStream):
         while (member := self._roster.choose(self._tried)) is not None:
             try:
                 return self._begin(member)
-            except Exception as error:
+            except BaseException as raised:
+                pass_on(raised)
+                error = as_exception(raised)
                 self._roster.failed(member, error)
                 self._tried.append(member)
                 self._errors.append(error)
@@ -249,8 +264,9 @@ class _Stream(STTStream):
             return
         try:
             self._begin(better)
-        except Exception as error:
-            self._roster.failed(better, error)
+        except BaseException as error:
+            pass_on(error)
+            self._roster.failed(better, as_exception(error))
 
     # -- what the recogniser does
 
@@ -262,8 +278,9 @@ class _Stream(STTStream):
                     if leg is not self._leg:
                         return
                     self._heard(leg, event)
-            except Exception as raised:
-                error = raised
+            except BaseException as raised:
+                pass_on(raised)
+                error = as_exception(raised)
             if leg is not self._leg:
                 return
             if error is None and self._ended:
@@ -271,7 +288,10 @@ class _Stream(STTStream):
             else:
                 self._failed(leg, error or _ended_early(leg))
         finally:
-            await leg.stream.aclose()
+            try:
+                await leg.stream.aclose()
+            except BaseException as raised:  # nobody hears it any more
+                pass_on(raised)
 
     def _heard(self, leg: _Leg, event: SpeechEvent) -> None:
         match event.type:
@@ -311,7 +331,6 @@ class _Stream(STTStream):
     def _settle_as_noise(self) -> None:
         self._utterances.dismiss()
         self._begin_anew()
-        self._give(SpeechEvent.final(""))
 
     def _begin_anew(self) -> None:
         """Nobody has been tried on what is said next."""

@@ -15,12 +15,13 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
 from antiphon.adapters.fallback.attempt import Attempt, Retired
 from antiphon.adapters.fallback.roster import AllProvidersFailed, Backoff, Member, OnAvailabilityChanged, Roster
 from antiphon.adapters.fallback.script import TYPICAL_PACE, Script, Stretch
 from antiphon.audio import AudioFrame, Resampler
-from antiphon.errors import ProviderError, ProviderTimeout, UsageError
+from antiphon.errors import ProviderError, ProviderTimeout, UsageError, as_exception, pass_on
 from antiphon.text import words
 from antiphon.tts import TTS, SynthesizedAudio, WordTiming
 
@@ -59,6 +60,10 @@ class FallbackTTS(TTS):
         self._roster = Roster("FallbackTTS", voices, backoff, on_availability_changed)
         self.sample_rate = voices[0].sample_rate if sample_rate is None else sample_rate
         self._stage = _Stage(self._roster, self.sample_rate, attempt_timeout, stall_timeout)
+
+    def update_options(self, **options: Any) -> None:
+        """Have every one of them work differently, as far as it can."""
+        self._roster.update_options(**options)
 
     async def prewarm(self) -> None:
         await self._roster.prewarm()
@@ -104,9 +109,11 @@ class FallbackTTS(TTS):
                     async for audio in sound:
                         yield audio
                 return
-            except UsageError:
+            except (UsageError, GeneratorExit):  # the latter closes this very generator
                 raise
-            except Exception as error:
+            except BaseException as raised:
+                pass_on(raised)
+                error = as_exception(raised)
                 self._roster.failed(member, error)
                 errors.append(error)
                 reader.broke_off(self._stage.pace(member))

@@ -62,6 +62,20 @@ function parsed(data) {
 }
 
 /**
+ * Why the server refused a socket, which a browser does not tell: it is asked again without one.
+ * @param {string} path of the socket @returns {Promise<{code: number, reason: string}>} 1006 where nobody answers
+ */
+async function whyRefused(path) {
+  try {
+    const answer = await fetch(withToken(path), { cache: "no-store" });
+    if (!answer.ok) return { code: 4000 + answer.status, reason: await answer.text() };
+  } catch {
+    // The server is not there.
+  }
+  return { code: 1006, reason: "" };
+}
+
+/**
  * @typedef {object} Ears
  * @property {() => void} opened
  * @property {(message: FromServer) => void} message
@@ -79,13 +93,20 @@ export class CallSocket {
   constructor(ears) {
     this.raw = new WebSocket(socketUrl("/call"));
     this.raw.binaryType = "arraybuffer";
-    this.raw.onopen = () => ears.opened();
+    let open = false;
+    this.raw.onopen = () => {
+      open = true;
+      ears.opened();
+    };
     this.raw.onmessage = ({ data }) => {
       if (data instanceof ArrayBuffer) return ears.sound(data);
       const message = parsed(data);
       if (message) ears.message(message);
     };
-    this.raw.onclose = ({ code, reason }) => ears.closed(code, reason);
+    this.raw.onclose = async (event) => {
+      const { code, reason } = open ? event : await whyRefused("/call");
+      if (this.raw.onclose) ears.closed(code, reason);
+    };
   }
 
   /** @param {FromPage} message dropped when the socket is not open */
@@ -120,7 +141,9 @@ export function watch(onNews, onServer) {
   let attempt = 0;
   const connect = () => {
     const socket = new WebSocket(socketUrl("/watch"));
+    let open = false;
     socket.onopen = () => {
+      open = true;
       attempt = 0;
       onServer(true);
     };
@@ -128,8 +151,9 @@ export function watch(onNews, onServer) {
       const news = parsed(data);
       if (news?.type === "agent_file") onNews(news);
     };
-    socket.onclose = ({ code }) => {
+    socket.onclose = async (event) => {
       onServer(false);
+      const { code } = open ? event : await whyRefused("/watch");
       // Refused for good: the page lacks its token, or is not the server's own.
       if (code === 4401 || code === 4403) return;
       attempt += 1;

@@ -44,10 +44,16 @@ class HibariTTS(TTS):
 
     sample_rate = _RATE
 
+    adjustable = ("speed",)
+
     def __init__(self, *, speed: float = 1.0) -> None:
         if not 0.5 <= speed <= 2.0:
             raise UsageError(f"HibariTTS: expected a speed from 0.5 to 2.0, got {speed}")
-        self._speed = speed
+        self.speed = speed
+
+    def _adjust(self, name: str, value: Any) -> bool:
+        fits = name != "speed" or (isinstance(value, (int, float)) and 0.5 <= value <= 2.0)
+        return fits and super()._adjust(name, value)
 
     async def synthesize(self, text: str) -> AsyncIterator[SynthesizedAudio]:
         sentences: list[str] = await _worker.run(lambda _: _load().split_sentences(text))
@@ -56,15 +62,15 @@ class HibariTTS(TTS):
                 yield SynthesizedAudio(frame, "" if index else sentence)
 
     async def _frames(self, sentence: str) -> list[AudioFrame]:
-        key = sentence, self._speed
+        key = sentence, self.speed
         frames = _said.get(key)
         if frames is None:
-            frames = await _worker.run(lambda ticket: _speak(sentence, self._speed, ticket))
+            frames = await _worker.run(lambda ticket: _speak(*key, ticket))
             _said.put(key, frames)
         return frames
 
     async def prewarm(self) -> None:
-        await _worker.run(lambda ticket: _speak("Ready, at 9:00 AM.", self._speed, ticket))
+        await _worker.run(lambda ticket: _speak("Ready, at 9:00 AM.", self.speed, ticket))
 
 
 class SpeechCache:

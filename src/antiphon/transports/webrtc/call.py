@@ -100,11 +100,7 @@ class WebRTCCall:
         return answer
 
     async def _negotiate(self, offer_sdp: str) -> str:
-        if len(offer_sdp) > MAX_SDP:
-            raise UsageError(
-                f"WebRTC offer: expected at most {MAX_SDP} characters, got {len(offer_sdp)}."
-                " Send the offer as the browser made it."
-            )
+        check_length(offer_sdp)
         try:
             # In a thread: the first import takes half a second, during which other calls go on.
             module = await asyncio.to_thread(importlib.import_module, "antiphon.transports.webrtc.peer")
@@ -176,3 +172,12 @@ class WebRTCCall:
     def _is_silent(self, peer: Peer) -> bool:
         now = asyncio.get_running_loop().time()
         return peer.last_packet is not None and now >= peer.last_packet + self._patience
+
+
+def check_length(offer_sdp: str) -> None:
+    """Raise `UsageError` for an offer of more than `MAX_SDP` characters, before anything looks into it."""
+    if len(offer_sdp) > MAX_SDP:
+        raise UsageError(
+            f"WebRTC offer: expected at most {MAX_SDP} characters, got {len(offer_sdp)}."
+            " Send the offer as the browser made it."
+        )

@@ -242,7 +242,7 @@ def check_offer(offer_sdp: str) -> None:
     """Raise `UsageError` unless this is an offer with one audio section that can be connected to."""
     try:
         description = SessionDescription.parse(offer_sdp)
-    except _MALFORMED:
+    except Exception:  # aiortc's parser raises whatever it trips over: a StopIteration, too
         raise _malformed() from None
     kinds = [media.kind for media in description.media]
     if kinds != ["audio"]:

@@ -1,0 +1,202 @@
+"""What the core tells, passed on: to the parts of the host that it concerns, and as events to those who listen.
+
+Above: the driver (the runtime's `Events`). Below: `session.on()`.
+"""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from antiphon.application.cast import Cast
+from antiphon.application.handles import Handles
+from antiphon.application.rest import Rest
+from antiphon.application.surroundings import Surroundings
+from antiphon.chat import FunctionCall
+from antiphon.core import notices
+from antiphon.core.commands import message_id
+from antiphon.core.facts import Call
+from antiphon.errors import AntiphonError, ProviderTimeout
+from antiphon.events import (
+    AgentFalseInterruptionEvent,
+    AgentOutputTranscribedEvent,
+    AgentState,
+    AgentStateChangedEvent,
+    FunctionToolsExecutedEvent,
+    ToolAdoptedEvent,
+    ToolCallEnded,
+    ToolCallStarted,
+    ToolCallUpdated,
+    ToolDroppedEvent,
+    ToolEndedEvent,
+    ToolExecutionUpdatedEvent,
+    TurnMetricsEvent,
+    UserInputTranscribedEvent,
+    UserState,
+    UserStateChangedEvent,
+    UserTurnExceededEvent,
+)
+from antiphon.metrics import CallMetrics, TurnMetrics
+from antiphon.model import Model
+from antiphon.runtime.journal import Journal
+
+logger = logging.getLogger("antiphon")
+
+
+class Announcer:
+    """Tells of one session."""
+
+    def __init__(self, here: Surroundings, cast: Cast, handles: Handles, rest: Rest) -> None:
+        self._here = here
+        self.cast = cast
+        self.handles = handles
+        self._rest = rest
+        self.agent_state: AgentState = "initializing"
+        self.user_state: UserState = "listening"
+        self.metrics: CallMetrics | None = None
+        """What the replies took so far, if they are measured."""
+
+    def notify(self, notice: notices.Notice) -> None:
+        """Tell whom it concerns, then those who listen. What is in neither table is for observers of other layers."""
+        react = _REACTIONS.get(type(notice))
+        if react is not None:
+            react(self, notice)
+        for name, event in _EVENTS.get(type(notice), ()):
+            if self.listened(name):
+                self._here.session.emit(name, event(notice))
+
+    def failed(self, error: BaseException, source: Any) -> None:
+        """Something failed and the session goes on."""
+        self._here.failed(error, source)
+
+    def listened(self, name: str) -> bool:
+        """Whether anybody listens to events of this name."""
+        return self._here.session.listened(name)
+
+    def transcribed(self, text: str, final: bool, language: str) -> None:
+        """The caller's words."""
+        self._here.tell(
+            "user_input_transcribed",
+            lambda: UserInputTranscribedEvent(transcript=text, is_final=final, language=language),
+        )
+
+    def spoken(self, segment: int, text: str, final: bool) -> None:
+        """The agent's words, as they are heard."""
+        segment_id = message_id(segment, self._here.running.port.mark)
+        self._here.tell(
+            "agent_output_transcribed",
+            lambda: AgentOutputTranscribedEvent(transcript=text, is_final=final, segment_id=segment_id),
+        )
+
+    # -- what the core tells
+
+    def agent_state_changed(self, notice: notices.AgentStateChanged) -> None:
+        """The agent began to listen, think or speak."""
+        old, self.agent_state = self.agent_state, notice.state
+        self._here.tell(
+            "agent_state_changed", lambda: AgentStateChangedEvent(old_state=old, new_state=self.agent_state)
+        )
+
+    def user_state_changed(self, notice: notices.UserStateChanged) -> None:
+        """The caller began or stopped to speak, or is away."""
+        old, self.user_state = self.user_state, notice.state
+        self._here.tell("user_state_changed", lambda: UserStateChangedEvent(old_state=old, new_state=self.user_state))
+
+    def speech_failed(self, notice: notices.SpeechFailed) -> None:
+        """The model failed in a response."""
+        agent = self.cast.agent(self.cast.current_agent_id)
+        source = agent.llm or agent
+        error = self._here.running.error_of(notice.gen)
+        if error is None:
+            label = source.label if isinstance(source, Model) else "the model"
+            remedy = "If it stays so, ask another model, or let a FallbackLLM choose."
+            error = ProviderTimeout(f"{label}: {notice.error}. {remedy}", provider=label)
+            logger.warning("%s", error)
+        self.failed(error, source)
+
+    def voice_given_up(self, notice: notices.VoiceGivenUp) -> None:
+        """Nothing is heard of what the agent says."""
+        self.failed(AntiphonError(notice.error), self._here.session)
+
+    def became_idle(self, notice: notices.BecameIdle) -> None:
+        """Nothing is owed, said or done."""
+        if not self.cast.goes_on:
+            self._rest.came()
+
+    # -- what is only told to those who asked before the session began
+
+    def keep_journal(self, agent: str) -> None:
+        """Tell what the core is told, and what it wants done, if anybody listens. It begins with `agent`."""
+        if self.listened("journal"):
+            driver, near = self._here.running, weakref.proxy(self._here)
+            driver.observe(Journal(lambda event: near.session.emit("journal", event), agent, driver.port))
+
+    def measure(self) -> None:
+        """Somebody wants to know what replies take."""
+        from antiphon.runtime.meter import Meter
+
+        driver, near, agents = self._here.running, weakref.proxy(self._here), self.cast.agents
+
+        def measured(metrics: TurnMetrics, call: CallMetrics) -> None:
+            near.session.emit("turn_metrics", TurnMetricsEvent(metrics=metrics, call=call))
+
+        def has_hook(agent: str) -> bool:
+            return "on_user_turn_completed" in agents[agent].overridden
+
+        meter = Meter(driver.began, measured, voiced=driver.port.has_audio_output, has_hook=has_hook)
+        self.metrics = meter.call
+        driver.observe(meter)
+
+
+def _function_call(call: Call) -> FunctionCall:
+    return FunctionCall(call_id=call.call_id, name=call.name, arguments=call.arguments)
+
+
+_REACTIONS: dict[type[notices.Notice], Callable[[Announcer, Any], None]] = {
+    notices.AgentStateChanged: Announcer.agent_state_changed,
+    notices.UserStateChanged: Announcer.user_state_changed,
+    notices.SpeechInterrupted: lambda announcer, notice: announcer.handles.interrupted(notice),
+    notices.StepEnded: lambda announcer, notice: announcer.handles.step_ended(notice),
+    notices.SpeechDone: lambda announcer, notice: announcer.handles.speech_done(notice),
+    notices.SpeechFailed: Announcer.speech_failed,
+    notices.VoiceGivenUp: Announcer.voice_given_up,
+    notices.HandedOff: lambda announcer, notice: announcer.cast.handed_off(notice),
+    notices.TaskBegan: lambda announcer, notice: announcer.cast.task_began(notice),
+    notices.TaskDropped: lambda announcer, notice: announcer.cast.task_dropped(notice),
+    notices.BecameIdle: Announcer.became_idle,
+}
+"""Whom a notice concerns."""
+
+
+def _tools_executed(notice: notices.RoundClosed) -> FunctionToolsExecutedEvent:
+    calls, outputs = zip(*notice.pairs, strict=True)
+    return FunctionToolsExecutedEvent(function_calls=list(calls), function_call_outputs=list(outputs))
+
+
+def _updated(update: ToolCallStarted | ToolCallUpdated | ToolCallEnded) -> ToolExecutionUpdatedEvent:
+    return ToolExecutionUpdatedEvent(update=update)
+
+
+_EVENTS: dict[type[notices.Notice], tuple[tuple[str, Callable[[Any], object]], ...]] = {
+    notices.FalseInterruption: (("agent_false_interruption", lambda _: AgentFalseInterruptionEvent(resumed=True)),),
+    notices.TurnExceeded: (("user_turn_exceeded", lambda n: UserTurnExceededEvent(transcript=n.text)),),
+    notices.RoundClosed: (("function_tools_executed", _tools_executed),),
+    notices.ToolStarted: (
+        ("tool_execution_updated", lambda n: _updated(ToolCallStarted(function_call=_function_call(n.call)))),
+    ),
+    notices.ToolProgressed: (
+        ("tool_execution_updated", lambda n: _updated(ToolCallUpdated(call_id=n.call.call_id, message=n.text))),
+    ),
+    notices.ToolEnded: (
+        ("tool_ended", lambda n: ToolEndedEvent(function_call=_function_call(n.call), status=n.outcome)),
+        (
+            "tool_execution_updated",
+            lambda n: _updated(ToolCallEnded(call_id=n.call.call_id, message="", status=n.outcome)),
+        ),
+    ),
+    notices.ToolDropped: (("tool_dropped", lambda n: ToolDroppedEvent(function_call=_function_call(n.call))),),
+    notices.ToolAdopted: (("tool_adopted", lambda n: ToolAdoptedEvent(function_call=_function_call(n.call))),),
+}
+"""Events that a notice alone makes, by name."""

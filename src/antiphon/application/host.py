@@ -1,0 +1,93 @@
+"""A session's host: the parts that keep its objects, put together, and the driver that works for them.
+
+Above: `AgentSession`. Below: each part, which knows one thing, and the runtime, which is given them as `Host`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from antiphon.agent import Agent
+from antiphon.application.announcer import Announcer
+from antiphon.application.cast import Cast
+from antiphon.application.handles import Handles
+from antiphon.application.models import Models
+from antiphon.application.rest import Rest
+from antiphon.application.speeches import Speeches
+from antiphon.application.surroundings import Surroundings
+from antiphon.application.tool_tables import ToolTables
+from antiphon.application.transcript import Transcript
+from antiphon.options import NotGivenOr, SessionOptions
+from antiphon.protocols import ModelKind
+from antiphon.runtime.driver import Driver
+from antiphon.runtime.host import Host
+from antiphon.runtime.synthesis import prepare
+from antiphon.runtime.tool_log import log_tools
+from antiphon.session_api import Session
+from antiphon.session_options import options_for
+from antiphon.tools.toolset import ToolLike
+from antiphon.transport import AudioInput, AudioOutput
+
+
+class SessionHost:
+    """The host of one session."""
+
+    def __init__(
+        self,
+        session: Session[Any],
+        *,
+        models: Mapping[ModelKind, Any],
+        tools: Sequence[ToolLike],
+        parallel_tool_calls: NotGivenOr[bool],
+        max_result_chars: int,
+        max_tools: int | None,
+    ) -> None:
+        here, agents = Surroundings(session), dict[str, Agent]()
+        self._here = here
+        self.models = Models(models, parallel_tool_calls)
+        self.rest = Rest(here)
+        self.handles = Handles(here)
+        self.tables = ToolTables(
+            here, agents, self.handles, shared=tools, max_tools=max_tools, max_result_chars=max_result_chars
+        )
+        self.cast = Cast(here, agents, self.models, self.tables, self.rest)
+        self.transcript = Transcript(here, self.cast, self.rest)
+        self.speeches = Speeches(here, self.cast, self.handles, self.transcript)
+        self.announcer = Announcer(here, self.cast, self.handles, self.rest)
+
+    async def begin(
+        self, options: SessionOptions, agent_id: str, audio_input: AudioInput | None, audio_output: AudioOutput | None
+    ) -> Driver:
+        """Make the driver, with what it needs loaded."""
+        agent = self.cast.agent(agent_id)
+        has_detector = self.models.get("turn_detector") is not None
+        options = options_for(options, agent, has_detector=has_detector, is_heard=audio_output is not None)
+        await prepare(agent.tts, audio_output)
+        driver = self._here.begin(
+            lambda: Driver(
+                # It knows the parts, and does not keep them: what is over goes without the garbage collector.
+                Host(
+                    weakref.proxy(self.cast),
+                    weakref.proxy(self.tables),
+                    weakref.proxy(self.speeches),
+                    weakref.proxy(self.announcer),
+                ),
+                options,
+                agent_id,
+                audio_input=audio_input,
+                audio_output=audio_output,
+                vad=agent.vad,
+                turn_detector=self.models.get("turn_detector"),
+            )
+        )
+        self.announcer.keep_journal(agent_id)
+        log_tools(driver.observe)
+        self._here.session.when_listened("turn_metrics", self.announcer.measure)
+        return driver
+
+    def end(self) -> None:
+        """The session is over: nobody waits for speech, or for it to rest, any more."""
+        self.handles.end()
+        self.rest.came()

@@ -1,0 +1,57 @@
+"""Where the parts of a session's host find the session and its driver.
+
+Above: each part of the host. Below: the session, which keeps the host, and the driver, which is given proxies of its
+parts: so a call that is over is free at once.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from antiphon.errors import SessionClosed
+from antiphon.events import ErrorEvent
+from antiphon.runtime.driver import Driver
+from antiphon.session_api import Session, current_session
+
+
+class Surroundings:
+    """The session, and its driver once there is one."""
+
+    def __init__(self, session: Session[Any]) -> None:
+        self._session = weakref.ref(session)
+        self.driver: Driver | None = None
+
+    @property
+    def session(self) -> Session[Any]:
+        """The session. It keeps its host, and is kept by its own task while it runs."""
+        session = self._session()
+        if session is None:
+            raise SessionClosed("the session has ended, and nobody kept it; keep the AgentSession you want to ask")
+        return session
+
+    @property
+    def running(self) -> Driver:
+        """The driver. Only asked while there is one."""
+        assert self.driver is not None
+        return self.driver
+
+    def begin(self, make: Callable[[], Driver]) -> Driver:
+        """Make the driver. All that it starts belongs to the session."""
+        token = current_session.set(self.session)
+        try:
+            self.driver = make()
+        finally:
+            current_session.reset(token)
+        return self.driver
+
+    def tell(self, name: str, event: Callable[[], object]) -> None:
+        """Tell those who listen to events of this name, if anybody does."""
+        session = self.session
+        if session.listened(name):
+            session.emit(name, event())
+
+    def failed(self, error: BaseException, source: Any) -> None:
+        """Something failed and the session goes on."""
+        self.tell("error", lambda: ErrorEvent(error=error, source=source))

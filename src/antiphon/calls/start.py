@@ -1,0 +1,74 @@
+"""From a job to a session that runs, or to what kept it from running, in words fit to be shown.
+
+Above: every shell that holds a call. Below: the job, of which no more is asked than whether its session runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from typing import Any, Protocol
+
+from antiphon.errors import AgentFileError, AntiphonError
+from antiphon.protocols import ModelKind
+from antiphon.session import AgentSession
+
+AGENT_MODULE = "_agent_file_"
+"""How the names of the modules begin that agent files become."""
+START_LIMIT = 60.0
+"""Seconds in which an entrypoint must have started its session."""
+
+
+class StartedJob(Protocol):
+    """A job whose entrypoint was called: `JobContext` is one."""
+
+    @property
+    def error(self) -> BaseException | None:
+        """What the entrypoint raised, if it did."""
+
+    async def wait_for_session(self) -> AgentSession[Any] | None:
+        """Wait until the session runs. None: the job ended before."""
+
+
+def describe_models(session: AgentSession[Any], *kinds: ModelKind) -> str:
+    """What the agent in charge runs with, for example "openai.LLM, deepgram.STT, tts.HibariTTS"."""
+    models = [getattr(session.current_agent, kind) for kind in kinds]
+    return ", ".join(model.label for model in models if model is not None)
+
+
+async def start_session(job: StartedJob) -> AgentSession[Any]:
+    """Wait until the entrypoint has started its session. Raises `AntiphonError` if it does not."""
+    try:
+        async with asyncio.timeout(START_LIMIT):
+            session = await job.wait_for_session()
+    except TimeoutError:
+        raise AgentFileError(f"the entrypoint started no session within {START_LIMIT:g} s.") from None
+    raise_error(job)
+    if session is None:
+        raise AgentFileError("the job ended before its session had started. Call shutdown() later.")
+    return session
+
+
+def raise_error(job: StartedJob) -> None:
+    """Raise what the entrypoint raised, if it did, as an `AntiphonError` fit to be shown."""
+    error = job.error
+    if isinstance(error, AntiphonError):
+        raise error
+    if error is not None:
+        raise AgentFileError(f"{line_in_agent_file(error)}the entrypoint raised {describe(error)}") from error
+
+
+def describe(error: BaseException) -> str:
+    """What an exception says, in one line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def line_in_agent_file(error: BaseException) -> str:
+    """The last line of an agent file on the way to an error, as "/path/to/agent.py:12: "; "" if there is none."""
+    here = [
+        f"{frame.f_code.co_filename}:{line}: "
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if str(frame.f_globals.get("__name__")).startswith(AGENT_MODULE)
+    ]
+    return here[-1] if here else ""

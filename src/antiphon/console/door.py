@@ -1,0 +1,192 @@
+"""The door of the page server: who comes in, how many at a time, and how long they may stand in it.
+
+Connections are taken one at a time, so that a crowd does not keep calls from their turn. Whoever waits for nothing that
+comes (half a request, an answer that is never read) is shown out, and where places run short, whoever has waited
+longest to say what it wants, or to be gone, goes first: that is never somebody who speaks.
+
+Above: `serve`. Below: the listening socket, and `wires`, which say what each connection waits for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+import ssl
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from antiphon.console.access import ClientAllowances, client_key
+from antiphon.console.wires import HttpConnection, SocketConnection, Wait, Waiting, cut
+from antiphon.visible import SPARING
+
+logger = logging.getLogger("antiphon")
+
+CONNECTIONS_PER_SECOND = 50.0
+"""New connections of a client. A page opens eight when it is loaded."""
+CONNECTIONS_BURST = 300.0
+"""New connections of a client at once. Beyond, they are closed before a byte is read."""
+MAX_WAITING = 64
+"""Connections of a client that have not said what they want, or are closed and not gone. With one more, the one that
+has waited longest is cut."""
+MAX_CONNECTIONS = 512
+"""Connections in all, and no more than half of the descriptors that the process may have. With one more, the one that
+has waited longest to say what it wants, or to be gone, is cut; if there is none, the new one is."""
+LOOK = 1.0
+"""Seconds between two looks at who waits."""
+OUT_OF_DESCRIPTORS = 0.5
+"""Seconds in which nobody is let in after the system had no descriptor for it."""
+
+_SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+Connection = HttpConnection | SocketConnection
+
+
+@dataclass(slots=True, frozen=True)
+class _Since:
+    waiting: Waiting
+    at: float
+
+
+class Door:
+    """Lets connections in to `make`'s protocol. `connections` are those that are in; protocols keep it true."""
+
+    def __init__(
+        self,
+        listening: socket.socket,
+        make: Callable[[], asyncio.Protocol],
+        connections: Collection[object],
+        *,
+        tls: ssl.SSLContext | None = None,
+        most: int | None = None,
+    ) -> None:
+        self._listening = listening
+        self._make = make
+        self._connections = connections
+        self._tls = tls
+        self._most = most if most is not None else most_connections()
+        self._rates = ClientAllowances(CONNECTIONS_PER_SECOND, CONNECTIONS_BURST)
+        self._since: dict[Connection, _Since] = {}
+        self._greeted: dict[asyncio.Task[None], str] = {}
+        """Connections on their way in (TLS takes a while), and whose they are."""
+        self._told = float("-inf")
+        self._loop = asyncio.get_running_loop()
+
+    async def run(self) -> None:
+        """Let people in until this is cancelled. Those who are in stay; those on their way are turned away."""
+        self._listening.setblocking(False)
+        looking = asyncio.create_task(self._keep_looking(), name="page server: who waits")
+        try:
+            while True:
+                await self._next()
+                await asyncio.sleep(0)  # after each one, everybody who is in has a turn
+        finally:
+            going = [looking, *self._greeted]
+            for task in going:
+                task.cancel()
+            await asyncio.gather(*going, return_exceptions=True)
+
+    async def _next(self) -> None:
+        try:
+            connected, address = await self._loop.sock_accept(self._listening)
+        except OSError as error:
+            if error.errno in _SHORT:
+                self._tell(f"the system has no room for another connection: {error.strerror}. Raise `ulimit -n`.")
+                self._look()
+                self._show_out(self._longest())
+                await asyncio.sleep(OUT_OF_DESCRIPTORS)
+            return  # whoever has gone before being let in is no trouble
+        client = client_key(str(address[0])) if address else ""
+        if not self._rates.of(client).take(1, self._loop.time()) or not self._make_room(client):
+            connected.close()
+            return
+        greeting = asyncio.create_task(self._greet(connected), name="page server: a connection")
+        self._greeted[greeting] = client
+        greeting.add_done_callback(self._greeted.pop)
+
+    async def _greet(self, connected: socket.socket) -> None:
+        try:
+            async with asyncio.timeout(Wait.REQUEST.value):
+                await self._loop.connect_accepted_socket(self._make, connected, ssl=self._tls)
+        except (OSError, TimeoutError):  # ssl's errors are such; the other side is gone, or speaks no TLS
+            connected.close()
+        except asyncio.CancelledError:
+            connected.close()
+            raise
+
+    def _make_room(self, client: str) -> bool:
+        """Have a place for one more of this client. False: there is none."""
+        greeted = list(self._greeted.values())
+        if greeted.count(client) >= MAX_WAITING:
+            return False
+        if len(self._connections) + len(greeted) >= MAX_WAITING:  # else none of the bounds can be reached
+            self._look()
+            if len(self._idle(client)) + greeted.count(client) >= MAX_WAITING:
+                self._show_out(self._longest(client))
+            elif len(self._connections) + len(greeted) >= self._most:
+                longest = self._longest()
+                if longest is None:
+                    self._tell(f"{self._most} connections are open; others are turned away. Raise `ulimit -n`.")
+                    return False
+                self._show_out(longest)
+        return True
+
+    # -- who waits
+
+    async def _keep_looking(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK)
+            self._look()
+            now = self._loop.time()
+            for connection, since in list(self._since.items()):
+                if now - since.at > since.waiting.what.value:
+                    cut(connection)
+
+    def _look(self) -> None:
+        """See who waits, and for what."""
+        now, before, self._since = self._loop.time(), self._since, {}
+        for connection in self._connections:
+            if isinstance(connection, Connection) and (waiting := connection.waiting) is not None:
+                known = before.get(connection)
+                same = known is not None and known.waiting == waiting
+                self._since[connection] = known if same and known is not None else _Since(waiting, now)
+
+    def _idle(self, client: str | None) -> list[tuple[float, Connection]]:
+        """Connections, of this client or of all, that nobody would miss, and since when."""
+        return [
+            (since.at, connection)
+            for connection, since in self._since.items()
+            if since.waiting.what in (Wait.REQUEST, Wait.CLOSE) and (client is None or _client_of(connection) == client)
+        ]
+
+    def _longest(self, client: str | None = None) -> Connection | None:
+        """Who of these has waited longest."""
+        idle = self._idle(client)
+        return min(idle, key=lambda one: one[0])[1] if idle else None
+
+    def _show_out(self, connection: Connection | None) -> None:
+        if connection is not None:
+            self._since.pop(connection, None)
+            cut(connection)
+
+    def _tell(self, trouble: str) -> None:
+        """Log it, if nothing was logged for a while."""
+        now = self._loop.time()
+        if now - self._told > SPARING:
+            self._told = now
+            logger.warning("%s", trouble)
+
+
+def _client_of(connection: Connection) -> str:
+    return client_key(connection.client[0]) if connection.client is not None else ""
+
+
+def most_connections() -> int:
+    """As many connections as this process has descriptors for: the other half is for files, models and sound."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return MAX_CONNECTIONS
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return MAX_CONNECTIONS if allowed == resource.RLIM_INFINITY else min(MAX_CONNECTIONS, max(allowed // 2, 8))

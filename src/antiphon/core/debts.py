@@ -1,0 +1,305 @@
+"""What the caller is owed: answers to their turns (`turns`), and results that they have not heard yet.
+
+    BORNE (a speech tells it) --heard whole--> SETTLED    --heard in part--> PARTLY    --the speech was cut--> OWED
+    OWED --a reply made for it was heard, or had nothing to add--> SETTLED
+    PARTLY --a whole reply of its frame was heard--> SETTLED    --another agent takes the frame--> OWED (covered)
+
+A round of tools asks its own speech to tell what came of it: that result is borne. What a background tool reports is
+in the history at once; *telling* it waits until the line is free: that result is owed. An update is moot as soon as a
+reply built with it was heard. A final result is told exactly once: by a heard reply made for it, or the model, asked to
+tell it after a reply built with it was heard (it is *covered*), has nothing to add.
+
+Above: the floor and the rules, which say what happened. Below: the history. Nobody else knows what was told.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from antiphon.core.facts import Handoff
+from antiphon.core.history import History, Note
+from antiphon.core.promises import Outbox
+from antiphon.core.state import Frame, Kind, OpenCall, Segment, Speech, Turn
+from antiphon.core.turns import Turns
+from antiphon.options import SessionOptions
+
+TRIES = 3
+"""How often a delivery is made that comes to nothing, or that the application stops.
+
+One that the caller speaks over does not count: it is made until they have heard it.
+"""
+
+
+class Due(enum.Enum):
+    """How far a result is on its way to the caller."""
+
+    BORNE = enum.auto()
+    """The speech that made the call tells it, behind the round that closed it."""
+    PARTLY = enum.auto()
+    """The reply that told it was cut: its agent knows how much was heard, and goes on as it sees fit."""
+    OWED = enum.auto()
+    """Some reply has to tell it."""
+    SETTLED = enum.auto()
+    """Told, or given up."""
+
+
+_BORNE, _PARTLY, _OWED, _SETTLED = Due.BORNE, Due.PARTLY, Due.OWED, Due.SETTLED
+
+
+@dataclass(slots=True, eq=False)
+class PendingResult:
+    """Something to tell."""
+
+    call_id: str
+    frame: Frame
+    due: Due
+    notes: list[Note]
+    """What there is to tell, and what was heard of replies built with it: perhaps it was told there."""
+    speech: Speech | None = None
+    """The speech that bears it, or told it in part and is not over."""
+    round: int = 0
+    """The round of that speech that closed the call."""
+    final: bool = True
+    """The end of the tool's work, not an update on the way."""
+    handoff: Handoff | None = None
+    """Made once the result was told."""
+    tries: int = 0
+    covered: bool = False
+    """A reply built with it was heard; perhaps it told it."""
+    turns: list[Turn] = field(default_factory=list)
+    """The caller's turns that it belongs to, if they are to be answered once more: that reply is made for it, too."""
+
+    def attempted(self, *, heard: bool, cut: bool, interrupted: bool, made_for_it: bool) -> None:
+        """A reply built with it is over."""
+        if not self.final:
+            told = heard or (made_for_it and not cut)
+        elif made_for_it:
+            told = heard or (self.covered and not cut)
+            if not told and not interrupted:
+                self.tries += 1
+            told = told or self.tries >= TRIES
+        else:
+            told = False
+            self.covered = self.covered or heard
+        if told:
+            self.due = _SETTLED
+
+
+@dataclass(slots=True)
+class _Account:
+    """What one speech has to do with results."""
+
+    carried: list[PendingResult] = field(default_factory=list)
+    """Owed when its requests were made: these knew them."""
+    made_for: list[PendingResult] = field(default_factory=list)
+    """What it was made to tell: all that it carries if it is a delivery, else what belongs to its turns."""
+    said: list[Note] = field(default_factory=list)
+    """Its messages in the history: what was heard of it."""
+    heard: bool = False
+    """Anything was heard of it that may have told results: not only a line of the session's own."""
+
+    def took(self, segment: Segment) -> None:
+        """A segment is over."""
+        if segment.slot is not None and segment.slot.item is not None:
+            self.said.append(Note((segment.slot.item,), {segment.slot.agent}))
+        if segment.heard and segment.tells:
+            self.heard = True
+
+
+class Debts:
+    """All that is still to be told."""
+
+    __slots__ = ("_accounts", "_history", "_results", "turns")
+
+    def __init__(self, out: Outbox, history: History, options: SessionOptions) -> None:
+        self._history = history
+        self.turns = Turns(out, history, options)
+        self._results: list[PendingResult] = []
+        self._accounts: dict[Speech, _Account] = {}
+
+    # -- what there is to tell
+
+    def result(self, done: OpenCall, frame: Frame, *, final: bool, handoff: Handoff | None = None) -> None:
+        """A tool in the background has something to tell: the agent in charge of the frame is to say it."""
+        notes = self._made_known(done, frame)
+        self._results.append(PendingResult(done.call.call_id, frame, _OWED, notes, final=final, handoff=handoff))
+
+    def borne(self, speech: Speech, calls: Sequence[OpenCall]) -> None:
+        """A round of the speech is closed. What of it must not be lost is told behind it, or is owed."""
+        for done in calls:
+            if (done.policy.effect == "writes" or done.was_protected) and done.reply and not done.update:
+                notes = [done.note] if done.note is not None else []
+                self._results.append(
+                    PendingResult(done.call.call_id, speech.frame, _BORNE, notes, speech, speech.rounds)
+                )
+
+    def _made_known(self, done: OpenCall, frame: Frame) -> list[Note]:
+        if done.note is None:
+            return []
+        self._history.let_know(done.note, frame.agent)
+        return [done.note]
+
+    def owed_in(self, frame: Frame) -> list[PendingResult]:
+        """What the agent of a frame has to tell, oldest first."""
+        if not self._results:
+            return []
+        return [result for result in self._results if result.due is _OWED and result.frame is frame]
+
+    @property
+    def owes_results(self) -> bool:
+        """Some reply has to tell something."""
+        return bool(self._results) and any(result.due is _OWED for result in self._results)
+
+    # -- who tells it
+
+    def _account(self, speech: Speech) -> _Account:
+        account = self._accounts.get(speech)
+        if account is None:
+            account = self._accounts[speech] = _Account()
+        return account
+
+    def news_for(self, speech: Speech) -> list[PendingResult]:
+        """What came up since the speech's latest request."""
+        if not self._results:
+            return []
+        carried = self._account(speech).carried
+        return [result for result in self.owed_in(speech.frame) if result not in carried]
+
+    def told_by(self, speech: Speech) -> bool:
+        """The speech is made to tell what is new to it. True if anything of it is final."""
+        news = self.news_for(speech)
+        self._account(speech).made_for += news
+        return any(result.final for result in news)
+
+    def carried_by(self, speech: Speech, *, unasked: bool = False) -> tuple[str, ...]:
+        """A request of the speech knows all that is owed now. Returns the ids of the calls.
+
+        `unasked`: a model began it by itself. It knows the results that are in; of updates nobody can say.
+        """
+        if not self._results:
+            return ()
+        owed = self.owed_in(speech.frame)
+        account = self._account(speech)
+        account.carried += [one for one in owed if one not in account.carried and (one.final or not unasked)]
+        return tuple(result.call_id for result in owed)
+
+    def answered_by(self, speech: Speech) -> None:
+        """The speech answers every turn that is owed, and tells what belongs to them."""
+        turns = self.turns.answered_by(speech)
+        if self._results:
+            belonging = [one for one in self.owed_in(speech.frame) if any(turn in turns for turn in one.turns)]
+            self._account(speech).made_for += belonging
+
+    # -- what was heard
+
+    def heard(self, segment: Segment) -> None:
+        """A segment is over: what was heard of it was told. A line of the session's own tells nothing."""
+        speech = segment.speech
+        self._account(speech).took(segment)
+        if not segment.heard or not segment.tells:
+            return
+        for result in self._results:
+            if result.speech is speech and result.due is _BORNE and result.round <= segment.rounds:
+                result.due = _PARTLY if segment.was_cut else _SETTLED
+        self._forget_settled()
+
+    def silenced(self, speech: Speech) -> None:
+        """The application stops a speech: what it was made to tell may not be wanted, nor the same answer again."""
+        self.turns.silenced(speech)
+        if speech in self._accounts:
+            for result in self._accounts[speech].made_for:
+                result.tries += 1
+
+    def speech_ended(self, speech: Speech) -> list[Handoff]:
+        """A speech is over: what it did not answer or tell is owed again. Returns the hand-offs that are due now."""
+        unanswered = self.turns.speech_ended(speech)
+        account = self._accounts.pop(speech, None)
+        if not self._results:
+            return []
+        account = account or _Account()
+        cut = speech.interrupted or speech.failed or speech.fallback
+        heard = account.heard and not cut
+        due: list[Handoff] = []
+        for result in account.carried:
+            if result.due is not _OWED:
+                continue
+            result.notes += account.said
+            is_made_for = result in account.made_for
+            result.attempted(heard=heard, cut=cut, interrupted=speech.interrupted, made_for_it=is_made_for)
+            if result.due is _SETTLED and result.handoff is not None:
+                due.append(result.handoff)
+        if cut:
+            self._make_good(speech, account, unanswered)
+        else:
+            self._told_whole(speech, heard=heard and speech.kind in (Kind.REPLY, Kind.DELIVERY))
+        self._forget_settled()
+        return due
+
+    def _told_whole(self, speech: Speech, *, heard: bool) -> None:
+        """A speech was not cut: it told what it bore, and, if it is a reply, what its frame had told in part."""
+        for result in self._results:
+            in_part = result.due is _PARTLY and result.speech is None and result.frame is speech.frame
+            if result.speech is speech or (heard and in_part):
+                result.due = _SETTLED
+
+    def _make_good(self, speech: Speech, account: _Account, turns: list[Turn]) -> None:
+        """What a speech was to tell and did not is told later; what it began to, by the next agent.
+
+        The same agent has what it began to tell in its context, and goes on as it sees fit.
+        """
+        for result in self._results:
+            if result.due is _PARTLY and result.speech is None and result.frame is speech.frame:
+                result.notes += account.said  # it may have told more of these, before it was cut, too
+        is_leaving = speech.frame.pending is not None
+        owed = [one for one in self._results if one.speech is speech and one.due is _BORNE]
+        partly = [one for one in self._results if one.speech is speech and one.due is _PARTLY]
+        for result in partly:
+            result.frame, result.speech = speech.frame, None
+            if is_leaving:
+                owed.append(result)
+            else:
+                result.notes += account.said
+        for result in owed:
+            result.frame = speech.frame
+            self._fall_due(result, covered=account.heard)
+            result.notes += account.said
+            result.turns += turns
+
+    def _fall_due(self, result: PendingResult, *, covered: bool) -> None:
+        """Some reply has to tell it from now on, behind what is owed already."""
+        for note in result.notes[:1]:
+            self._history.let_know(note, result.frame.agent)
+        result.due, result.speech, result.covered = _OWED, None, covered
+        self._results.remove(result)
+        self._results.append(result)
+
+    def _forget_settled(self) -> None:
+        self._results = [result for result in self._results if result.due is not _SETTLED]
+
+    # -- agents come and go
+
+    def handed_over(self, frame: Frame) -> None:
+        """Another agent took the frame over: it answers what is owed, tells what is to be told, or was in part."""
+        self.turns.carry(frame.agent)
+        for result in [one for one in self._results if one.frame is frame and one.due is _PARTLY and not one.speech]:
+            self._fall_due(result, covered=True)
+        for result in self.owed_in(frame):
+            self._let_know(result, frame.agent)
+        self.turns.agent_left()
+
+    def frame_ended(self, frame: Frame, below: Frame) -> None:
+        """A frame ended: what it had to tell is told by the one below."""
+        for result in self._results:
+            if result.frame is frame and result.speech is None:
+                self._let_know(result, below.agent)
+                result.frame = below
+
+    def _let_know(self, result: PendingResult, agent: str) -> None:
+        for note in result.notes:
+            self._history.let_know(note, agent)
+
+    def clear(self) -> None:
+        """Nothing that is owed will be told any more."""
+        self._results = [result for result in self._results if result.due is not _OWED]

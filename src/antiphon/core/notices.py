@@ -1,0 +1,242 @@
+"""What came to pass, for those who watch. Nothing has to be done about a notice, and none changes the conversation.
+
+A notice carries what it is about: who reads it need not look anything up. They are commands in one respect: they leave
+in the order of what they tell.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, get_args
+
+from typing_extensions import TypeIs
+
+from antiphon.chat import FunctionCall, FunctionCallOutput
+from antiphon.core.facts import Call
+from antiphon.record import record
+
+AgentState: TypeAlias = Literal["initializing", "idle", "listening", "thinking", "speaking"]
+UserState: TypeAlias = Literal["listening", "speaking", "away"]
+ToolOutcome: TypeAlias = Literal["done", "error", "cancelled", "dropped", "unknown"]
+
+
+@record
+class AgentStateChanged:
+    """The agent speaks, thinks or listens now."""
+
+    state: AgentState
+
+
+@record
+class UserStateChanged:
+    """The caller speaks, listens, or is away now."""
+
+    state: UserState
+
+
+@record
+class SpeechStarted:
+    """The first sound (or text) of a speech."""
+
+    speech: int
+
+
+@record
+class SpeechInterrupted:
+    """The speech is cut: nothing more comes from it."""
+
+    speech: int
+
+
+@record
+class StepEnded:
+    """One response of a speech is written, and its sound is over."""
+
+    speech: int
+    gen: int
+
+
+@record
+class SpeechDone:
+    """Nothing is left to generate, run or play of the speech."""
+
+    speech: int
+
+
+@record
+class SpeechFailed:
+    """The model failed in a response of the speech."""
+
+    speech: int
+    gen: int
+    error: str
+
+
+@record
+class TurnCommitted:
+    """The caller's turn is in the history, and is owed an answer."""
+
+    text: str
+
+
+@record
+class TurnVetoed:
+    """The application said that the turn is not to be answered."""
+
+    text: str
+
+
+@record
+class TurnExceeded:
+    """The caller's turn is too long: the agent takes the word."""
+
+    text: str
+    """What the caller said so far."""
+
+
+@record
+class WordsLost:
+    """The caller spoke, and no recogniser gave their words."""
+
+
+@record
+class HookOverdue:
+    """Code of the application did not return in time: the call goes on without it."""
+
+    hook: int
+
+
+@record
+class VoiceGivenUp:
+    """Nothing is heard of what the agent says, and the call ends for it."""
+
+    error: str
+
+
+@record
+class FalseInterruption:
+    """The caller's voice over the agent meant nothing: the agent goes on."""
+
+
+@record
+class ToolStarted:
+    """A call is being run."""
+
+    run: int
+    speech: int
+    call: Call
+
+
+@record
+class ToolProgressed:
+    """A run reported progress."""
+
+    run: int
+    call: Call
+    text: str
+    """In the tool's own words."""
+
+
+@record
+class ToolEnded:
+    """A run is over."""
+
+    run: int
+    speech: int
+    call: Call
+    outcome: ToolOutcome
+
+
+@record
+class ToolDropped:
+    """A run lost its call: the caller spoke over it."""
+
+    run: int
+    speech: int
+    call: Call
+
+
+@record
+class ToolAdopted:
+    """A call is served by a run that had lost its own."""
+
+    run: int
+    speech: int
+    call: Call
+
+
+@record
+class RoundClosed:
+    """The calls of one response stand in the history, each beside its output, in call order."""
+
+    speech: int
+    gen: int
+    pairs: tuple[tuple[FunctionCall, FunctionCallOutput], ...]
+
+
+@record
+class HandedOff:
+    """Another agent is in charge of the top frame."""
+
+    agent: str
+
+
+@record
+class TaskBegan:
+    """An `AgentTask` took the floor."""
+
+    task: int
+
+
+@record
+class TaskDropped:
+    """Nobody will talk to a task: what it was for is over."""
+
+    task: int
+
+
+@record
+class BecameIdle:
+    """Nothing is owed, said, done or decided any more."""
+
+
+@record
+class Closed:
+    """The conversation is over."""
+
+    reason: str
+
+
+Notice: TypeAlias = (
+    AgentStateChanged
+    | UserStateChanged
+    | SpeechStarted
+    | SpeechInterrupted
+    | StepEnded
+    | SpeechDone
+    | SpeechFailed
+    | TurnCommitted
+    | TurnVetoed
+    | TurnExceeded
+    | WordsLost
+    | HookOverdue
+    | VoiceGivenUp
+    | FalseInterruption
+    | ToolStarted
+    | ToolProgressed
+    | ToolEnded
+    | ToolDropped
+    | ToolAdopted
+    | RoundClosed
+    | HandedOff
+    | TaskBegan
+    | TaskDropped
+    | BecameIdle
+    | Closed
+)
+
+_NOTICES: frozenset[type] = frozenset(get_args(Notice))
+
+
+def is_notice(command: object) -> TypeIs[Notice]:
+    """Whether this is only worth telling: nothing has to be done about it."""
+    return type(command) in _NOTICES

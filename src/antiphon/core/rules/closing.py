@@ -1,0 +1,117 @@
+"""The end of a session: what it takes to come to it.
+
+Above: the conversation. Below: `core.closing`, which knows how far it is.
+"""
+
+from __future__ import annotations
+
+from antiphon.core import facts as f
+from antiphon.core.closing import Phase
+from antiphon.core.commands import Close, RunHook
+from antiphon.core.floor import Floor
+from antiphon.core.notices import Closed
+
+# -- facts
+
+
+def end_requested(floor: Floor, fact: f.EndRequested) -> None:
+    """The call is to end with a goodbye."""
+    speech = floor.speech(fact.speech)
+    if speech is not None:
+        speech.is_goodbye()
+    floor.closing.end_after(fact.speech, fact.linger, fact.reason)
+
+
+def close_requested(floor: Floor, fact: f.CloseRequested) -> None:
+    """The session is to end."""
+    request(floor, drain=fact.drain, reason=fact.reason)
+
+
+def request(floor: Floor, *, drain: bool, reason: str) -> None:
+    """The session is to end. A second request can only hasten it."""
+    if floor.accepts_turns:
+        floor.closing.drain(reason, floor.out.now + floor.options.drain_timeout)
+    if floor.closing.phase is Phase.DRAINING and not drain:
+        _begin(floor)
+
+
+def agree(floor: Floor) -> None:
+    """The caller said goodbye, too."""
+    request(floor, drain=True, reason=floor.closing.reason)
+
+
+# -- rules
+
+
+def advance(floor: Floor) -> bool:
+    """Go to the next phase if it is time."""
+    closing = floor.closing
+    if closing.is_open:
+        return False
+    if closing.is_ending:
+        return _linger_on(floor)
+    overdue = closing.deadline is not None and floor.out.now >= closing.deadline
+    if closing.phase is Phase.DRAINING and (overdue or _is_drained(floor)):
+        _begin(floor)
+        return True
+    if closing.phase is Phase.CLOSING and (overdue or _is_quiet(floor)):
+        _end(floor)
+        return True
+    return False
+
+
+def _linger_on(floor: Floor) -> bool:
+    """The goodbye was said: a moment for the caller, then the end. Who speaks gets as long as they need."""
+    closing = floor.closing
+    if floor.speech(closing.goodbye) is not None or floor.turn.has_floor or floor.is_busy:
+        closing.lingers(None)
+    elif closing.deadline is None:
+        closing.lingers(floor.out.now + closing.linger)
+    if closing.deadline is not None and floor.out.now >= closing.deadline:
+        agree(floor)
+        return True
+    return False
+
+
+def _begin(floor: Floor) -> None:
+    grace, hook = floor.options.close_grace, floor.out.new_id()
+    floor.closing.close(hook, floor.out.now + grace)
+    floor.debts.clear()
+    for frame in reversed(floor.frames):
+        for speech in list(frame.speeches):
+            floor.interrupt(speech, force=True)
+        frame.stays()
+    for run in reversed(list(floor.runs)):  # whatever a run waits for was started later
+        if not run.active:
+            floor.runs.forget(run)
+        elif run.keeps:
+            floor.out.rearm(run.id, 0.9 * grace)
+        else:
+            floor.runs.cancel(run)
+    words = floor.debts.turns.give_up()  # what the caller said and nobody will answer is in the history all the same
+    if floor.turn.text:
+        words.append(floor.turn.take())
+    for text in words:
+        floor.history.say(text, floor.top.agent)
+    floor.out.promise(hook, f.HookReturned(hook), 0.9 * grace)
+    floor.out.send(RunHook(hook, "on_exit", floor.top.agent))
+
+
+def _is_drained(floor: Floor) -> bool:
+    turns = floor.debts.turns
+    return turns.judged is None and not turns.owed and not floor.line.segments and not floor.has_speeches
+
+
+def _is_quiet(floor: Floor) -> bool:
+    return not (floor.closing.awaits_hook or floor.line.segments or any(run.active for run in floor.runs))
+
+
+def _end(floor: Floor) -> None:
+    for segment in list(floor.line.segments):
+        floor.line.finished(segment.id, segment.heard)
+        floor.segment_gone(segment)
+        floor.finish_if_over(segment.speech)
+    floor.debts.turns.forget_words()
+    floor.closing.end()
+    floor.out.send(Closed(floor.closing.reason))
+    floor.out.send(Close(floor.closing.reason))

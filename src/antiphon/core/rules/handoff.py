@@ -1,0 +1,182 @@
+"""One agent to the next, and agents on top of one another.
+
+    STEADY --a tool returned an agent--> PENDING --the old agent has spoken--> LEAVING (on_exit) --> STEADY (on_enter)
+
+No turn of the caller is committed between PENDING and STEADY; one that completes meanwhile waits and belongs to the
+next agent. A turn that was committed before and not answered is carried over. The new agent's `on_enter` gates
+nothing: it may await an `AgentTask` that needs the caller.
+"""
+
+from __future__ import annotations
+
+from antiphon.chat import AgentHandoff
+from antiphon.core.commands import RunHook
+from antiphon.core.facts import (
+    AgentTaskFinished,
+    AgentTaskStarted,
+    ContextChanged,
+    Handoff,
+    HandOffRequested,
+    HookReturned,
+)
+from antiphon.core.floor import Floor
+from antiphon.core.notices import HandedOff, TaskBegan, TaskDropped
+from antiphon.core.state import Bond, Frame, Kind
+
+
+def requested(floor: Floor, fact: HandOffRequested) -> None:
+    """The application puts another agent in charge."""
+    floor.request_handoff(floor.top, Handoff(fact.agent, fact.agent))
+
+
+def context_changed(floor: Floor, fact: ContextChanged) -> None:
+    """What an agent knows, or may do, is another."""
+    floor.history.changed(fact.agent, fact.item)
+
+
+def enter(floor: Floor, frame: Frame, previous: str | None) -> None:
+    """The agent of a frame begins."""
+    hook = floor.out.new_id()
+    frame.entering = hook
+    floor.out.promise(hook, HookReturned(hook), floor.options.hook_timeout)
+    floor.out.send(RunHook(hook, "on_enter", frame.agent, previous=previous))
+
+
+def advance(floor: Floor) -> bool:
+    """Begin the hand-off of the top frame once its agent has finished. True if something moved."""
+    frame = floor.frames[-1]
+    if frame.pending is None or frame.leaving is not None:
+        return False
+    if floor.closing.ends_speech or floor.debts.turns.judged is not None:
+        return False
+    if any(speech.kind is not Kind.FILLER for speech in frame.speeches):
+        return False
+    frame.entering = None
+    frame.leaving = floor.out.new_id()
+    floor.out.promise(frame.leaving, HookReturned(frame.leaving), floor.options.hook_timeout)
+    floor.out.send(RunHook(frame.leaving, "on_exit", frame.agent))
+    return True
+
+
+def hook_returned(floor: Floor, hook: int) -> bool:
+    """`on_enter` or `on_exit` ran. True if the hook was one of these."""
+    for frame in [*floor.frames, *floor.waiting_frames]:
+        if frame.entering == hook:
+            frame.entering = None
+            return True
+        if frame.leaving == hook:
+            frame.leaving = None
+            _switch(floor, frame)
+            return True
+    return False
+
+
+def _switch(floor: Floor, frame: Frame) -> None:
+    if frame.pending is None:
+        return
+    old, new = frame.agent, frame.pending.agent
+    frame.agent, frame.pending = new, None
+    history = floor.history
+    item = AgentHandoff(old_agent_id=old, new_agent_id=new, id=history.item_id(), created_at=history.wall)
+    history.record(item, new)
+    floor.debts.handed_over(frame)
+    frame.carries_turn = bool(floor.debts.turns.owed) or floor.is_turn_waiting or bool(floor.turn.text)
+    floor.out.send(HandedOff(new))
+    enter(floor, frame, old)
+
+
+# -- agents on the stack
+
+
+def task_started(floor: Floor, fact: AgentTaskStarted) -> None:
+    """An `AgentTask` is awaited: its agent takes the floor, or waits for a sibling's end."""
+    run, hook = floor.runs.get(fact.run), None
+    if run is not None:
+        floor.runs.suspend(run)
+        parent = floor.home(run)
+    else:
+        parent = next((f for f in reversed(floor.frames) if f.agent == fact.parent), floor.top)
+        if parent.agent == fact.parent:
+            hook = parent.entering if parent.entering is not None else parent.leaving
+        if hook is not None:
+            floor.out.rearm(hook, None)
+    frame = Frame(fact.agent, fact.task, fact.run, parent, hook)
+    if parent is floor.top:
+        _push(floor, frame)
+    else:
+        floor.waiting_frames.append(frame)
+
+
+def _push(floor: Floor, frame: Frame) -> None:
+    floor.frames.append(frame)
+    if frame.task is not None:
+        floor.out.send(TaskBegan(frame.task))
+    enter(floor, frame, None)
+
+
+def task_finished(floor: Floor, fact: AgentTaskFinished) -> None:
+    """The task is over, wherever it stands: its frame goes, and whoever awaited it goes on."""
+    for frame in floor.waiting_frames:
+        if frame.task == fact.task:
+            floor.waiting_frames.remove(frame)
+            _resume(floor, frame)
+            return
+    for frame in floor.frames:
+        if frame.task == fact.task:
+            _pop(floor, frame)
+            return
+
+
+def _pop(floor: Floor, frame: Frame) -> None:
+    position = floor.frames.index(frame)
+    below, gone = floor.frames[position - 1], floor.frames[position:]
+    del floor.frames[position:]
+    for above in reversed(gone):
+        for speech in list(above.speeches):
+            floor.wind_down(speech)
+            if not speech.finished:
+                floor.move(speech, below)
+        floor.debts.frame_ended(above, below)
+        _resume(floor, above)  # nobody will talk to a task that stood above: the clock of its tool must run again
+    for above in gone[1:]:
+        _drop(floor, above)
+    for waiting in [w for w in floor.waiting_frames if w.parent in gone]:
+        _drop_or_move(floor, waiting, below)
+    siblings = [waiting for waiting in floor.waiting_frames if waiting.parent is floor.top]
+    if siblings:
+        first = min(siblings, key=_call_order)
+        floor.waiting_frames.remove(first)
+        _push(floor, first)
+
+
+def _call_order(frame: Frame) -> int:
+    """Runs are numbered as they start: in call order. Tasks of one run, and of hooks, keep their own order."""
+    return frame.run or 0
+
+
+def _drop_or_move(floor: Floor, waiting: Frame, below: Frame) -> None:
+    """The agent that a task waited for the floor of is gone: what works in the background asks the next one's caller.
+
+    Anything else was for the sake of what is over.
+    """
+    run = floor.runs.get(waiting.run)
+    if run is not None and run.bond is Bond.BACKGROUND:
+        waiting.parent = below
+        return
+    floor.waiting_frames.remove(waiting)
+    _resume(floor, waiting)
+    _drop(floor, waiting)
+
+
+def _drop(floor: Floor, frame: Frame) -> None:
+    if frame.task is not None:
+        floor.out.send(TaskDropped(frame.task))
+
+
+def _resume(floor: Floor, frame: Frame) -> None:
+    """Whoever awaits the task goes on, and so does the clock."""
+    run = floor.runs.get(frame.run)
+    if run is not None and floor.runs.resume(run):
+        floor.resumed(run)
+    if frame.hook is not None and all(f.hook != frame.hook for f in (*floor.frames, *floor.waiting_frames)):
+        floor.out.rearm(frame.hook, floor.options.hook_timeout)

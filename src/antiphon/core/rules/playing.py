@@ -1,0 +1,121 @@
+"""What sounds next, and what becomes of what sounded.
+
+Above: the conversation. Below: the line; `dead_voice`, which counts how long nothing is heard.
+"""
+
+from __future__ import annotations
+
+from antiphon.core import facts as f
+from antiphon.core import texts
+from antiphon.core.floor import Floor
+from antiphon.core.notices import SpeechStarted, VoiceGivenUp
+from antiphon.core.rules import closing, steps
+from antiphon.core.state import Kind, Segment, Sound, Speech, Stage, Voice
+
+# -- facts
+
+
+def progressed(floor: Floor, fact: f.PlayoutProgressed) -> None:
+    """A segment sounds on."""
+    floor.line.progressed(fact.segment, fact.heard)
+    if fact.heard:
+        floor.dead_voice.heard()
+
+
+def finished(floor: Floor, fact: f.PlayoutFinished) -> None:
+    """A segment sounds no more."""
+    gone = floor.line.finished(fact.segment, fact.heard, failed=fact.failed)
+    if gone is None:
+        return
+    floor.segment_gone(gone)
+    if fact.failed or fact.unsaid:
+        gone.speech.voice_failed(fact.unsaid)
+    if fact.heard:
+        floor.dead_voice.heard()
+    elif fact.failed or fact.unsaid:
+        _voice_failed(floor, gone)
+    steps.end_if_over(floor, gone.speech)
+
+
+def _voice_failed(floor: Floor, gone: Segment) -> None:
+    """A segment broke. If nothing was heard for long, however often it was tried, the call ends."""
+    if gone.speech.kind is Kind.FILLER or not floor.closing.is_open:
+        return
+    seconds = floor.dead_voice.lost(floor.out.now)
+    if seconds >= floor.options.dead_voice_timeout:
+        floor.out.send(VoiceGivenUp(texts.dead_voice(seconds)))
+        closing.request(floor, drain=False, reason="error")
+
+
+def ready(floor: Floor, fact: f.SoundReady) -> None:
+    """There is sound of a segment."""
+    floor.sound_ready(fact.segment)
+
+
+def started(floor: Floor, fact: f.PlayoutStarted) -> None:
+    """A segment is heard."""
+    floor.line.made_audible(fact.segment, Voice.SOUNDING)
+    floor.line.progressed(fact.segment, "")
+    for segment in floor.line.segments:
+        if segment.id == fact.segment:
+            floor.out.send(SpeechStarted(segment.speech.id))
+
+
+def starved(floor: Floor, fact: f.PlayoutStarved) -> None:
+    """A segment fell silent before its end."""
+    floor.line.made_audible(fact.segment, Voice.SILENT)
+
+
+# -- rules
+
+
+def try_voice(floor: Floor) -> bool:
+    """What was to be heard was lost, and nobody has anything else to say: the voice is tried with an apology."""
+    if floor.dead_voice.since is None:
+        return False
+    line = floor.options.failure_line
+    if floor.out.now < floor.dead_voice.retry_at or not line or not floor.accepts_turns or floor.is_busy:
+        return False
+    speech = Speech(floor.out.new_id(), Kind.SAY, floor.top, 1)
+    floor.add(speech)
+    floor.begin_step(speech, say=line)
+    return True
+
+
+def play(floor: Floor) -> bool:
+    """What is next on the line is given to the loudspeaker."""
+    if not floor.line.segments or floor.line.paused:
+        return False
+    floor.line.fade()
+    segment = floor.line.next_to_play()
+    if segment is None or floor.closing.ends_speech:
+        return False
+    if segment.speech.kind is Kind.FILLER:
+        if floor.turn.speaking:
+            return False
+    elif segment.speech.interruptible and floor.caller_has_floor and not _turn_must_wait(floor):
+        return False
+    if _is_preceded(segment):
+        return False
+    floor.line.play(segment)
+    return True
+
+
+def _turn_must_wait(floor: Floor) -> bool:
+    """A turn that is over belongs to the next agent: what this one must still say (protected) comes before it."""
+    return floor.top.is_handing_over and floor.turn.ready and not floor.turn.speaking
+
+
+def _is_preceded(segment: Segment) -> bool:
+    """An older speech of no lower right is about to begin to speak, and this one is not part of it."""
+    speech = segment.speech
+    for before in speech.frame.speeches:
+        if before is speech:
+            return False
+        if speech.parent is not None and speech.parent.speech is before:
+            continue
+        step = before.step
+        about_to = before.stage is Stage.GENERATING and step is not None and step.segment.sound is Sound.OPEN
+        if about_to and before.kind is not Kind.FILLER and before.rank <= speech.rank:
+            return True
+    return False

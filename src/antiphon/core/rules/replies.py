@@ -1,0 +1,99 @@
+"""When the agent begins to speak: answers to turns, what was asked for, results that nobody waits for.
+
+Above: the conversation. Below: the debts, which know what is owed; the floor, which opens and begins speeches.
+"""
+
+from __future__ import annotations
+
+from antiphon.core import facts as f
+from antiphon.core.floor import Floor
+from antiphon.core.rules import ahead
+from antiphon.core.state import Kind, Speech, Stage
+
+_WAITING = Stage.WAITING
+
+# -- facts
+
+
+def requested(floor: Floor, fact: f.SpeechRequested) -> None:
+    """The application asks for a speech."""
+    if floor.closing.ends_speech:
+        floor.refuse(fact)
+    else:
+        floor.open(fact)
+
+
+def interruptibility_changed(floor: Floor, fact: f.InterruptibilityChanged) -> None:
+    """The application says whether a speech may be interrupted."""
+    speech = floor.speech(fact.speech)
+    if speech is not None:
+        speech.may_be_cut(fact.interruptible)
+
+
+# -- rules
+
+
+def answer(floor: Floor) -> bool:
+    """Owed turns are answered, all by one reply, as soon as the caller lets the agent speak."""
+    turns = floor.debts.turns
+    if not turns.owed or floor.closing.ends_speech:
+        return False
+    if turns.judged is not None or floor.is_turn_waiting or floor.caller_has_floor or floor.line.is_stopping:
+        return False
+    if floor.top.is_handing_over or floor.shielding() is not None or turns.awaits_words(floor.top.agent):
+        return False
+    response = floor.unasked.answer_to(turns.owed, floor.top.agent)
+    if response is None and turns.answer_due is not None:
+        return False
+    speech = ahead.take(floor)
+    if speech is not None:
+        floor.release(speech)
+        floor.debts.answered_by(speech)
+        return True
+    speech = Speech(floor.out.new_id(), Kind.REPLY, floor.top, 1)
+    floor.add(speech)
+    floor.debts.answered_by(speech)
+    floor.begin_step(speech, tools=floor.options.max_tool_steps > 0, response=response)
+    return True
+
+
+def begin(floor: Floor) -> bool:
+    """Speeches that were asked for begin, behind the answer to a turn."""
+    moved = False
+    for speech in floor.frames[-1].speeches:
+        if speech.stage is _WAITING and _may_begin(floor, speech):
+            floor.begin_step(speech, tools=floor.options.max_tool_steps > 0)
+            moved = True
+    return moved
+
+
+def _may_begin(floor: Floor, speech: Speech) -> bool:
+    """Text to say is synthesized at once; replies are made one after another, so that each knows the one before."""
+    if speech.kind in (Kind.SAY, Kind.FILLER):
+        return True
+    if floor.line.is_stopping:  # How much was heard of what was cut is not known yet.
+        return False
+    if speech.rank == 1:
+        return True
+    for before in speech.frame.speeches:
+        if before is speech:
+            return True
+        if before.kind not in (Kind.SAY, Kind.FILLER) and before.stage in (
+            Stage.WAITING,
+            Stage.GENERATING,
+            Stage.TOOLS,
+        ):
+            return False
+    return True
+
+
+def deliver(floor: Floor) -> bool:
+    """Results from the background are told when the line is free, all in one speech."""
+    debts = floor.debts
+    if not debts.owes_results or not floor.accepts_turns or floor.is_busy or not debts.owed_in(floor.top):
+        return False
+    speech = Speech(floor.out.new_id(), Kind.DELIVERY, floor.top, 1)
+    floor.add(speech)
+    is_final = debts.told_by(speech)
+    floor.begin_step(speech, tools=is_final and floor.options.max_tool_steps > 0)
+    return True

@@ -1,0 +1,412 @@
+"""The tool loop: from calls to results to the next response, within bounds.
+
+A *round* is one model response with at least one call: failed, unknown and adopted calls included, parallel calls
+together. Calls run as soon as they are complete, unless their policy keeps them in order. When all of a round are
+closed they are written into the history in call order, and the model is asked again the same moment, also while
+what it said before still plays. After `max_tool_steps` rounds it must answer without tools; if it then says nothing
+it is asked once more, and if that fails the session's own line is said: a turn never ends in silence by accident.
+"""
+
+from __future__ import annotations
+
+from antiphon.core import texts
+from antiphon.core.commands import StopGenerating
+from antiphon.core.facts import (
+    Call,
+    GenerationFailed,
+    Handoff,
+    RunCancelRequested,
+    RunResumed,
+    RunSuspended,
+    StepGenerated,
+    StreamContinued,
+    StreamPaused,
+    TextStarted,
+    ToolCalled,
+    ToolReturned,
+    ToolUpdated,
+)
+from antiphon.core.floor import Floor
+from antiphon.core.notices import SpeechFailed, ToolEnded, ToolOutcome, ToolProgressed
+from antiphon.core.state import Bond, Gate, Kind, OpenCall, Run, Speech, Stage, Step
+from antiphon.text import is_sayable
+
+_GENERATING, _TOOLS = Stage.GENERATING, Stage.TOOLS
+
+# -- facts
+
+
+def text_started(floor: Floor, fact: TextStarted) -> None:
+    """The first text of a response."""
+    goes_on(floor, fact.gen)
+    speech = floor.by_gen(fact.gen)
+    if speech is not None:
+        floor.text_started(speech, fact.written)
+
+
+def generated(floor: Floor, fact: StepGenerated) -> None:
+    """A response is complete."""
+    speech = floor.by_gen(fact.gen)
+    if speech is not None:
+        floor.text_complete(speech, fact.text)
+
+
+def continued(floor: Floor, fact: StreamContinued) -> None:
+    """The model is at work."""
+    goes_on(floor, fact.gen, fact.within)
+
+
+def suspended(floor: Floor, fact: RunSuspended) -> None:
+    """A tool waits for the caller."""
+    run = floor.runs.get(fact.run)
+    if run is not None:
+        floor.runs.suspend(run)
+
+
+def resumed(floor: Floor, fact: RunResumed) -> None:
+    """A tool goes on."""
+    run = floor.runs.get(fact.run)
+    if run is not None and floor.runs.resume(run):
+        floor.resumed(run)
+
+
+def cancel_requested(floor: Floor, fact: RunCancelRequested) -> None:
+    """The application or the model cancels a tool."""
+    run = floor.runs.get(fact.run)
+    if run is not None:
+        cancel(floor, run)
+
+
+def called(floor: Floor, fact: ToolCalled) -> None:
+    """The model made a call. It joins its step, unless calls are not wanted there."""
+    speech = floor.by_gen(fact.gen)
+    if speech is None or speech.step is None or not speech.step.tools:
+        return
+    goes_on(floor, fact.gen)
+    open_call = OpenCall(fact.call, fact.policy)
+    if fact.rejected is not None:
+        open_call.close(fact.rejected, is_error=True)
+    speech.step.calls.append(open_call)
+
+
+def paused(floor: Floor, fact: StreamPaused) -> None:
+    """The model's stream stands still."""
+    speech = floor.by_gen(fact.gen)
+    if speech is None or speech.step is None or speech.kind not in (Kind.REPLY, Kind.DELIVERY):
+        return
+    speech.step.so_far = fact.text
+    limit = floor.options.stream_timeout
+    stalled = GenerationFailed(fact.gen, texts.stood_still(limit), fact.text)
+    floor.out.promise(fact.gen, stalled, max(0.0, limit - fact.seconds))
+
+
+def goes_on(floor: Floor, gen: int, within: float | None = None) -> None:
+    """The model is at work. `within`: seconds that it has from here on."""
+    limit = floor.options.generation_limit if within is None else within
+    speech = floor.by_gen(gen)
+    if speech is None or speech.step is None or speech.step.so_far is None:
+        floor.out.rearm(gen, limit)
+    else:
+        speech.step.so_far = None
+        floor.out.promise(gen, GenerationFailed(gen, texts.NO_ANSWER), limit)
+
+
+def updated(floor: Floor, fact: ToolUpdated) -> None:
+    """A tool reported progress: it works in the background from now on."""
+    run = floor.runs.get(fact.run)
+    if run is None or run.bond is Bond.ORPHAN:
+        return
+    floor.out.send(ToolProgressed(run.id, run.call, fact.message if fact.told is None else fact.told))
+    if run.bond is Bond.ATTACHED and run.open_call is not None:
+        _go_on_in_background(floor, run, run.open_call, fact.message, reply=not fact.silent)
+        return
+    run.updates += 1
+    done = OpenCall(run.call, run.policy)
+    done.close(fact.message, reply=not fact.silent)
+    floor.rounds.result(run, f"update_{run.updates}", done, floor.home(run).agent)
+    if not fact.silent:
+        floor.debts.result(done, floor.home(run), final=False)
+
+
+def _go_on_in_background(floor: Floor, run: Run, open_call: OpenCall, output: str, *, reply: bool = True) -> None:
+    open_call.close(output, reply=reply)
+    open_call.update = True
+    floor.runs.to_background(run)
+
+
+def returned(floor: Floor, fact: ToolReturned) -> None:
+    """A tool ended."""
+    run = floor.runs.get(fact.run)
+    if run is None:
+        return
+    if run.bond is Bond.ORPHAN:
+        floor.out.send(ToolEnded(run.id, run.speech.id, run.call, "dropped"))
+        floor.runs.keep_result(run, fact)
+        return
+    outcome: ToolOutcome = "unknown" if fact.unknown else "error" if fact.is_error else "done"
+    floor.out.send(ToolEnded(run.id, run.speech.id, run.call, outcome))
+    if run.bond is Bond.ATTACHED and run.open_call is not None:
+        _close_with(run.open_call, fact)
+    elif run.bond is Bond.BACKGROUND:
+        _deliver(floor, run, fact)
+    floor.runs.forget(run)
+
+
+def _close_with(open_call: OpenCall, fact: ToolReturned) -> None:
+    open_call.close(fact.output, is_error=fact.is_error, reply=fact.reply)
+    open_call.handoff = fact.handoff
+    open_call.images = fact.images
+
+
+def _deliver(floor: Floor, run: Run, fact: ToolReturned) -> None:
+    done = OpenCall(run.call, run.policy)
+    _close_with(done, fact)
+    floor.rounds.result(run, "finished", done, floor.home(run).agent)
+    frame = floor.home(run)
+    if fact.reply:
+        floor.debts.result(done, frame, final=True, handoff=fact.handoff)
+    elif fact.handoff is not None:
+        floor.request_handoff(frame, fact.handoff)
+
+
+# -- rules
+
+
+def advance(floor: Floor) -> bool:
+    """Speeches run their tools, and go from round to round: a round is written before a turn is answered."""
+    moved = False
+    if floor.has_speeches:
+        for speech in floor.speeches():
+            if speech.stage is _GENERATING or speech.stage is _TOOLS:
+                moved = _advance(floor, speech) or moved
+    return moved
+
+
+def _advance(floor: Floor, speech: Speech) -> bool:
+    """Move a speech's calls and steps as far as they go now. True if something moved."""
+    step = speech.step
+    if speech.interrupted or step is None:
+        return False
+    moved = _start_calls(floor, speech, step) if step.calls else False
+    if not step.generated:
+        return _break_off(floor, speech, step) or moved
+    if not step.calls:
+        _end(floor, speech, step)
+        return True
+    if any(c.gate is not Gate.CLOSED for c in step.calls):
+        if speech.stage is Stage.GENERATING:
+            speech.stage = Stage.TOOLS
+            return True
+        return moved
+    _close_round(floor, speech, step)
+    return True
+
+
+def _break_off(floor: Floor, speech: Speech, step: Step) -> bool:
+    """A result is in, and the response stands still: the next one tells it. True if this one was given up."""
+    if step.so_far is None or speech.stage is not Stage.GENERATING or speech.last_round:
+        return False
+    if any(call.gate is not Gate.CLOSED for call in step.calls):
+        return False
+    if not step.calls and (speech.ends_call or not floor.accepts_turns or not floor.debts.news_for(speech)):
+        return False
+    floor.out.withdraw(step.gen)
+    floor.out.send(StopGenerating(step.gen))
+    floor.text_complete(speech, step.so_far)
+    if not step.calls:  # else the round is closed, and what follows it carries the news
+        if speech.kind is Kind.DELIVERY:
+            floor.debts.told_by(speech)
+        floor.begin_step(speech, tools=step.tools)
+    return True
+
+
+def _start_calls(floor: Floor, speech: Speech, step: Step) -> bool:
+    moved = False
+    for position, open_call in enumerate(step.calls):
+        if open_call.gate is Gate.WAITING and _may_start(step, position):
+            _start(floor, speech, step, open_call)
+            moved = True
+    return moved
+
+
+def _may_start(step: Step, position: int) -> bool:
+    alone = not step.calls[position].policy.parallel
+    return all(
+        before.gate is Gate.CLOSED or not (alone or not before.policy.parallel) for before in step.calls[:position]
+    )
+
+
+def _start(floor: Floor, speech: Speech, step: Step, open_call: OpenCall) -> None:
+    orphan = floor.runs.adoptable(open_call.call)
+    if orphan is not None:
+        _adopt(floor, speech, step, open_call, orphan)
+        return
+    refusal = _duplicate_of(floor, open_call)
+    if refusal is not None:
+        open_call.close(refusal)
+        return
+    open_call.gate = Gate.RUNNING
+    open_call.run = floor.runs.start(open_call, speech, step.gen, speech.agent)
+
+
+def _adopt(floor: Floor, speech: Speech, step: Step, open_call: OpenCall, orphan: Run) -> None:
+    result, frame = orphan.returned, orphan.frame
+    open_call.gate = Gate.RUNNING
+    open_call.run = orphan
+    floor.runs.adopt(orphan, open_call, speech, step.gen)
+    if floor.is_held_up_by(orphan, speech.frame):  # the speech would wait for the run, and the run for the speech
+        orphan.frame = frame
+        output = texts.still_running(open_call.call.name, floor.out.now - orphan.started)
+        _go_on_in_background(floor, orphan, open_call, output)
+    elif result is not None:
+        _close_with(open_call, result)
+        floor.runs.forget(orphan)
+
+
+def _duplicate_of(floor: Floor, open_call: OpenCall) -> str | None:
+    """Why the call may not run beside others of its tool, or None. Replaces them where its policy says so."""
+    call, policy = open_call.call, open_call.policy
+    beside = floor.runs.duplicates(call, policy)
+    if not beside:
+        return None
+    if policy.effect == "writes" and any(run.call.canonical == call.canonical for run in beside):
+        return texts.already_running(call.name)
+    running: list[Call] = [run.call for run in beside]
+    match policy.on_duplicate:
+        case "allow":
+            return None
+        case "confirm":
+            return None if call.confirmed else texts.duplicate_unconfirmed(call.name, running)
+        case "reject":
+            return texts.duplicate_rejected(call.name, running)
+        case "replace":
+            if any(run.keeps for run in beside):
+                return texts.duplicate_rejected(call.name, running)
+            for run in beside:
+                cancel(floor, run)
+            return None
+
+
+def failed(floor: Floor, fact: GenerationFailed) -> None:
+    """The model failed. Calls it had made are finished; otherwise the caller is told, once."""
+    speech = floor.by_gen(fact.gen)
+    if speech is None or speech.step is None:
+        return
+    if speech.stage is Stage.HELD:  # nobody was promised anything: the reply, if one is due, is asked for anew
+        floor.discard(speech)
+        return
+    floor.out.send(SpeechFailed(speech.id, fact.gen, fact.error))
+    step = speech.step
+    floor.text_complete(speech, fact.text)
+    if step.calls or speech.interrupted:
+        return
+    if speech.kind is Kind.REPLY and not speech.failed and not speech.last_round and not speech.ends_call:
+        speech.failed = speech.fallback = True
+        floor.begin_step(speech, tools=False, say=floor.options.failure_line)
+        return
+    speech.failed = True
+    speech.stage = Stage.SPEAKING
+    end_if_over(floor, speech)
+
+
+def end_if_over(floor: Floor, speech: Speech) -> None:
+    """A speech with nothing left to generate, run or play is done, once what its voice lost is made up for."""
+    if speech.stage is Stage.SPEAKING and not speech.live and speech.lost is not None:
+        lost, speech.lost = speech.lost, None
+        if not (speech.interrupted or speech.fallback or speech.last_round) and _make_up_for(floor, speech, lost):
+            return
+        speech.failed = speech.failed or bool(lost)
+    floor.finish_if_over(speech)
+
+
+def _make_up_for(floor: Floor, speech: Speech, lost: str) -> bool:
+    """What gave no sound is said once more; what still does not, or cannot be said, gives way to a line. True if so."""
+    is_answer, may_be_said = speech.kind is Kind.REPLY, is_sayable(lost)
+    if may_be_said and not speech.again and speech.kind is not Kind.FILLER:
+        speech.again = True
+        floor.begin_step(speech, tools=False, say=lost, tells=True)
+        return True
+    line = floor.options.failure_line if may_be_said or not lost else floor.options.fallback_line
+    if not line or speech.ends_call or not (is_answer or (lost and not may_be_said)):
+        return False
+    speech.fallback = True
+    speech.failed = speech.failed or bool(lost)
+    floor.begin_step(speech, tools=False, say=line)
+    return True
+
+
+def cancel(floor: Floor, run: Run) -> None:
+    """Stop a run for good. A call that waits for it is closed."""
+    if run.bond is Bond.ATTACHED and run.open_call is not None:
+        run.open_call.close(f"`{run.call.name}` was cancelled.", reply=False)
+    elif run.bond is Bond.BACKGROUND:
+        done = OpenCall(run.call, run.policy)
+        done.close(f"`{run.call.name}` was cancelled.", reply=False)
+        floor.rounds.result(run, "finished", done, floor.home(run).agent)
+    floor.runs.cancel(run)
+
+
+def _close_round(floor: Floor, speech: Speech, step: Step) -> None:
+    """All calls of the step are closed: write them down and decide how the speech goes on."""
+    floor.results_at = floor.out.now
+    handoff = _first_handoff(step)
+    wants_reply = any(c.reply for c in step.calls)
+    only_updates = all(c.update for c in step.calls)
+    calls = list(step.calls)
+    floor.rounds.record(speech, step)
+    if handoff is not None:
+        floor.request_handoff(speech.frame, handoff)
+        speech.farewell = True
+    speech.owes = wants_reply or (speech.owes and not step.segment.text)
+    if (speech.owes or floor.debts.turns.owed) and not speech.last_round:
+        floor.debts.answered_by(speech)
+        floor.rounds.let_know(speech.frame.agent, calls)
+        may_call = speech.rounds < floor.options.max_tool_steps and not speech.farewell and not only_updates
+        floor.begin_step(speech, tools=may_call)
+    else:
+        speech.stage = Stage.SPEAKING
+        end_if_over(floor, speech)
+
+
+def _first_handoff(step: Step) -> Handoff | None:
+    """The hand-off that is made; the outputs of the others say that they are not."""
+    winner: Handoff | None = None
+    for open_call in step.calls:
+        handoff = open_call.handoff
+        if handoff is None:
+            continue
+        if winner is None:
+            winner = handoff
+        elif handoff.agent != winner.agent:
+            open_call.close(texts.handoff_lost(handoff.label, winner.label))
+    return winner
+
+
+def _end(floor: Floor, speech: Speech, step: Step) -> None:
+    """A response without calls is the last one, unless it leaves the caller without an answer."""
+    if _is_silent(floor, speech, step):
+        if not speech.retried:
+            speech.retried = True
+            floor.begin_step(speech, tools=step.tools, retry=True)
+            return
+        if not speech.fallback and not speech.farewell:  # else the next agent speaks
+            speech.fallback = True
+            floor.begin_step(speech, tools=False, say=floor.options.fallback_line)
+            return
+    speech.stage = Stage.SPEAKING
+    end_if_over(floor, speech)
+
+
+def _is_silent(floor: Floor, speech: Speech, step: Step) -> bool:
+    """The caller waits for this response and it says nothing; nor did a tool of the round before it."""
+    if (
+        speech.kind is not Kind.REPLY
+        or speech.last_round
+        or speech.ends_call
+        or speech.tool_choice == "none"
+        or step.segment in speech.live
+        or step.segment.text
+    ):
+        return False
+    told = 0 < speech.rounds == speech.told_in
+    return not told or speech.rounds >= floor.options.max_tool_steps

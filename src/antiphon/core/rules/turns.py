@@ -1,0 +1,211 @@
+"""The caller's turns: from voice, words and typing to a turn that the application allowed.
+
+Above: the conversation. Below: `user_turn`, which knows when a turn is over; `core.turns`, which keeps those that are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from antiphon.core import facts as f
+from antiphon.core.commands import CommitAudio, PredictEndOfTurn
+from antiphon.core.floor import Floor
+from antiphon.core.notices import TurnCommitted, TurnExceeded, TurnVetoed, WordsLost
+from antiphon.core.rules import ahead, barge_in, closing, handoff
+from antiphon.core.state import Kind, Speech, Turn
+
+# -- facts
+
+
+def silent(floor: Floor, fact: f.UserSpeechEnded) -> None:
+    """The caller's voice stopped."""
+    floor.turn.speech_ended(floor.out.now, fact.silence)
+    floor.line.doubt(fact.silence)
+
+
+def predicted(floor: Floor, fact: f.EndOfTurnPredicted) -> None:
+    """A detector judged the turn."""
+    floor.turn.predicted(fact.version, fact.probability)
+
+
+def ended(floor: Floor, _: f.UserTurnCommitRequested) -> None:
+    """The application ends the turn."""
+    floor.turn.commit(floor.out.now)
+
+
+def cleared(floor: Floor, _: f.UserTurnCleared) -> None:
+    """The application throws the turn away."""
+    floor.turn.clear()
+
+
+def submitted(floor: Floor, fact: f.UserTurnSubmitted) -> None:
+    """A whole turn was typed."""
+    floor.debts.turns.submitted(fact.text)
+
+
+def taken(floor: Floor, fact: f.TurnTaken) -> None:
+    """The model ended the caller's turn."""
+    over_agent = floor.turn.over_agent if floor.turn.has_floor else floor.line.sounding is not None
+    floor.turn.clear()
+    floor.debts.turns.taken_by_model(fact, floor.top.agent, over_agent=over_agent)
+
+
+def transcribed(floor: Floor, fact: f.TurnTranscribed) -> None:
+    """The words of a turn that the model heard."""
+    floor.debts.turns.transcribed(fact.turn, fact.text)
+
+
+def hook_returned(floor: Floor, fact: f.HookReturned) -> None:
+    """Application code ran: `on_user_turn_completed`, or a hook that somebody else waits for."""
+    turns = floor.debts.turns
+    turn = turns.judged
+    if turn is None or fact.hook != turn.hook:
+        if not floor.closing.hook_returned(fact.hook):
+            handoff.hook_returned(floor, fact.hook)
+        return
+    if fact.context_changed or fact.text is not None:
+        ahead.spoil(floor)
+    if fact.text is not None:
+        turn.reworded(fact.text)
+    emptied = not turn.text.strip() and (fact.text is not None or turn.heard_as is None)
+    if fact.veto or emptied:
+        if not emptied:
+            turns.record(turn, floor.top.agent)
+        turns.drop(turn)
+        floor.out.send(TurnVetoed(turn.text))
+        return
+    floor.out.send(TurnCommitted(turn.text))
+    shield = floor.shielding()
+    if shield is not None and shield.step is not None and shield.step.calls:
+        turns.hold(turn, shield)
+    elif turn.over is not None and not (turn.over.interrupted or turn.over.finished):
+        turns.hold(turn, turn.over)
+    else:
+        turns.commit(turn, floor.top.agent)
+
+
+# -- time
+
+
+def tick(floor: Floor) -> None:
+    """The turn may have become ready, or too long."""
+    if not floor.turn.is_blank and floor.turn.advance(floor.out.now):
+        floor.out.send(TurnExceeded(floor.turn.text))
+
+
+def predict(floor: Floor) -> None:
+    """The detector is asked about each version of the turn, once."""
+    if floor.turn.wants_prediction and floor.accepts_turns and floor.turn.is_news():
+        floor.out.send(PredictEndOfTurn(floor.turn.version, floor.turn.text))
+
+
+# -- rules
+
+
+def commit(floor: Floor) -> bool:
+    """A turn that is over is taken, by the first of `TAKERS` that it is for."""
+    turns = floor.debts.turns
+    if not (floor.turn.ready or turns.waiting) or not floor.accepts_turns or turns.judged is not None:
+        return False
+    if floor.top.is_handing_over:
+        return _make_way(floor)
+    if turns.waiting and floor.closing.is_ending and turns.are_words_due(turns.waiting[0]):
+        return False  # whether it says goodbye to a goodbye only its words can tell
+    turn = turns.waiting[0] if turns.waiting else _spoken(floor)
+    return any(take(floor, turn) for take in TAKERS)
+
+
+def _spoken(floor: Floor) -> Turn:
+    """The turn that the caller has just finished."""
+    is_none, agent = is_no_turn(floor), floor.top.agent
+    turn = Turn(floor.turn.take(), over_agent=is_none)
+    if not is_none and floor.options.model_hears:
+        turn.heard_as, turn.heard_by = floor.out.new_id(), agent
+        floor.out.send(CommitAudio(turn.heard_as))
+        if not turn.text:
+            floor.debts.turns.expect_words(turn.heard_as)
+    return turn
+
+
+def is_no_turn(floor: Floor) -> bool:
+    """What the caller said over the agent is a sign of listening, or a sound too short to mean anything."""
+    turn, line = floor.turn, floor.line
+    too_short = not turn.text and turn.voiced_for < line.long_enough
+    return turn.over_agent and (too_short or floor.options.language.is_backchannel(turn.text))
+
+
+def _nobody(floor: Floor, turn: Turn) -> bool:
+    """A sign of listening, or a sound, over the agent: nothing follows."""
+    if not turn.over_agent or not (floor.options.language.is_backchannel(turn.text) or turn.heard_as is None):
+        return False
+    floor.debts.turns.drop(turn)
+    floor.line.clear_doubt()
+    return True
+
+
+def _goodbye(floor: Floor, turn: Turn) -> bool:
+    """While a goodbye is said: the caller's own agrees to it, and anything else takes it back."""
+    if not floor.closing.is_ending:
+        return False
+    if not (floor.options.language.is_farewell(turn.text) or floor.options.language.is_backchannel(turn.text)):
+        floor.closing.go_on()
+        return False
+    floor.line.clear_doubt()
+    floor.debts.turns.record(turn, floor.top.agent)
+    floor.debts.turns.drop(turn)
+    closing.agree(floor)
+    return True
+
+
+def _listening(floor: Floor, turn: Turn) -> bool:
+    """A turn that only says that the caller listens interrupts no tool: the reply to its result answers both."""
+    over = floor.at_work() if floor.options.language.is_backchannel(turn.text) else None
+    if over is None:
+        return False
+    if not floor.turn.speaking:
+        floor.line.clear_doubt()
+    floor.debts.turns.judge(turn, floor.top.agent, over)
+    return True
+
+
+def _hook(floor: Floor, turn: Turn) -> bool:
+    """It interrupts what may be interrupted, and the application decides on it."""
+    barge_in.interrupt_top(floor, fillers=False)
+    floor.debts.turns.judge(turn, floor.top.agent, None)
+    return True
+
+
+TAKERS: tuple[Callable[[Floor, Turn], bool], ...] = (_nobody, _goodbye, _listening, _hook)
+"""Who may take a turn, in order of right of way."""
+
+
+def _make_way(floor: Floor) -> bool:
+    """A turn waits for the next agent: what this one would still say is cut, or both would wait for ever."""
+    if floor.turn.ready and is_no_turn(floor):
+        floor.turn.take()
+        floor.line.clear_doubt()
+        return True
+    cut = [
+        speech
+        for speech in floor.top.speeches
+        if not speech.interrupted and not floor.is_shielded(speech) and speech.kind is not Kind.FILLER
+    ]
+    for speech in cut:
+        floor.interrupt(speech)
+    return bool(cut)
+
+
+def apologise(floor: Floor) -> bool:
+    """The recogniser fell silent. Where nobody knows what the caller said, they are asked to say it again."""
+    if not floor.turn.lost:
+        return False
+    turns, unheard = floor.debts.turns, floor.turn.loss_told()
+    floor.out.send(WordsLost())
+    line = floor.options.unheard_line
+    is_answering = any(speech.kind is not Kind.FILLER for speech in floor.top.speeches)
+    if not unheard or not line or not floor.accepts_turns or is_answering or turns.owed or turns.waiting:
+        return False
+    speech = Speech(floor.out.new_id(), Kind.SAY, floor.top, 1)
+    floor.add(speech)
+    floor.begin_step(speech, say=line)
+    return True

@@ -1,0 +1,374 @@
+"""What a conversation is made of: speeches, their steps, segments and calls, the runs of tools, turns, frames.
+
+    WAITING --may begin--> GENERATING --no calls--> SPEAKING --nothing left on the line--> DONE
+    HELD (made ahead) --released--> GENERATING      HELD --discarded--> DONE
+                           GENERATING --calls, all closed--> GENERATING | SPEAKING
+    any --interrupted--> SPEAKING, interrupted
+
+A speech is what a handle stands for: a `say()`, a reply with all its rounds of tools, a delivery of results. A step
+is one model response (or one text to say) with the calls it made. A *frame* is an agent on the stack.
+
+Above: the owners, which keep these records, and the rules, which move them along. Below: the history.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from antiphon.chat import ImageContent
+from antiphon.core.facts import Call, Handoff, ToolReturned
+from antiphon.core.history import Note, Slot
+from antiphon.options import ToolChoice, ToolPolicy
+
+
+class Kind(enum.Enum):
+    """Why a speech exists."""
+
+    SAY = enum.auto()
+    """Text that the application gave."""
+    REPLY = enum.auto()
+    """A model's answer: to the caller, or because the application asked for one."""
+    DELIVERY = enum.auto()
+    """Results from the background, told unasked."""
+    FILLER = enum.auto()
+    """A line that bridges a wait: said before anything else that waits, ended at a word by anything better."""
+
+
+class Stage(enum.Enum):
+    """How far a speech is."""
+
+    WAITING = enum.auto()
+    """Not begun: its turn has not come."""
+    HELD = enum.auto()
+    """Made ahead, before it is known to be wanted: nothing of it is played, run or told."""
+    GENERATING = enum.auto()
+    """A model (or a synthesis) is at work on a step."""
+    TOOLS = enum.auto()
+    """The step is written; its calls are not all closed."""
+    SPEAKING = enum.auto()
+    """Nothing more will be generated; what is on the line still sounds."""
+    DONE = enum.auto()
+
+
+class Gate(enum.Enum):
+    """How far a call is."""
+
+    WAITING = enum.auto()
+    """It may not run yet: calls before it come first."""
+    RUNNING = enum.auto()
+    CLOSED = enum.auto()
+    """Its output is known."""
+    DROPPED = enum.auto()
+    """The caller spoke over it; it leaves no trace."""
+
+
+class Sound(enum.Enum):
+    """Where a segment is."""
+
+    OPEN = enum.auto()
+    """No text yet; it may never get any."""
+    QUEUED = enum.auto()
+    PLAYING = enum.auto()
+    """Given to the loudspeaker."""
+    STOPPING = enum.auto()
+    """Silenced; what was heard of it is not known yet."""
+    GONE = enum.auto()
+
+
+class Voice(enum.Enum):
+    """What there is to hear of a segment."""
+
+    SILENT = enum.auto()
+    """No sound yet, or none at the moment."""
+    READY = enum.auto()
+    """Sound is there, and would be heard if the segment were played now."""
+    SOUNDING = enum.auto()
+    """It is heard, unless the line is paused."""
+
+
+class Bond(enum.Enum):
+    """What ties a run to the conversation."""
+
+    ATTACHED = enum.auto()
+    """A call of a speech waits for it."""
+    BACKGROUND = enum.auto()
+    """Its call has its output; the result will be told when it comes."""
+    ORPHAN = enum.auto()
+    """Its call was dropped."""
+    GONE = enum.auto()
+    """Nobody waits for it."""
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """One execution of a tool."""
+
+    id: int
+    call: Call
+    policy: ToolPolicy
+    speech: Speech
+    frame: Frame
+    agent: str
+    started: float
+    bond: Bond = Bond.ATTACHED
+    open_call: OpenCall | None = None
+    """The call that waits for it, while attached."""
+    protected: bool = False
+    suspended: int = 0
+    """How many things it waits for that only the caller or its own speech can end."""
+    time_left: float | None = None
+    """What its clock showed when it was suspended."""
+    updates: int = 0
+    returned: ToolReturned | None = None
+    """What came of it, for an orphan that has ended."""
+
+    def protect(self) -> None:
+        """It must not be interrupted any more."""
+        self.protected = True
+
+    @property
+    def active(self) -> bool:
+        """True while the tool runs."""
+        return self.returned is None and self.bond is not Bond.GONE
+
+    @property
+    def keeps(self) -> bool:
+        """An interruption does not undo it."""
+        return self.protected or self.policy.effect == "writes"
+
+
+@dataclass(slots=True)
+class OpenCall:
+    """A call of the step at hand."""
+
+    call: Call
+    policy: ToolPolicy
+    gate: Gate = Gate.WAITING
+    run: Run | None = None
+    output: str = ""
+    is_error: bool = False
+    reply: bool = True
+    """The model is to answer this output."""
+    update: bool = False
+    """The output is progress; the tool goes on in the background."""
+    handoff: Handoff | None = None
+    images: tuple[ImageContent, ...] = ()
+    note: Note | None = None
+    """The call and its output, as the history has them."""
+
+    @property
+    def was_protected(self) -> bool:
+        """It asked not to be interrupted: what came of it is not lost either."""
+        return self.run is not None and self.run.protected
+
+    def close(self, output: str, *, is_error: bool = False, reply: bool = True) -> None:
+        """Its output is known."""
+        self.gate = Gate.CLOSED
+        self.output = output
+        self.is_error = is_error
+        self.reply = reply
+
+
+@dataclass(slots=True)
+class Step:
+    """One response of the model, or one text to say."""
+
+    gen: int
+    segment: Segment
+    tools: bool
+    """Calls are wanted; False: those that come are dropped."""
+    calls: list[OpenCall] = field(default_factory=list)
+    begun: bool = False
+    """Its text has begun."""
+    generated: bool = False
+    so_far: str | None = None
+    """The model's stream stands still: what is spoken of it so far. None: it does not."""
+
+
+class TurnState(enum.Enum):
+    """How far a turn of the caller is."""
+
+    WAITING = enum.auto()
+    """Over, and nobody has looked at it."""
+    TAKEN = enum.auto()
+    """`on_user_turn_completed` has it before it."""
+    HELD = enum.auto()
+    """It was said over calls that go on: it enters the history behind their round."""
+    OWED = enum.auto()
+    """In the history. No speech answers it yet."""
+    ANSWERED = enum.auto()
+    """A speech answers it."""
+
+
+@dataclass(slots=True, eq=False)
+class Turn:
+    """A turn of the caller that is over."""
+
+    text: str
+    state: TurnState = TurnState.WAITING
+    speech: Speech | None = None
+    """The one that holds it, or answers it."""
+    hook: int = 0
+    """The hook that decided on it, or does."""
+    agent: str = ""
+    """Who is to answer it: its words go into this agent's context when they come."""
+    item: str = ""
+    """The id of the message that has its words."""
+    known_to: set[str] = field(default_factory=set)
+    """The agents in whose context it is, or will be with its words."""
+    heard_as: int | None = None
+    """The id under which the model itself heard it; None: it has the text only."""
+    heard_by: str = ""
+    """The agent whose model that is."""
+    answered: bool = False
+    """That model is to answer it unasked."""
+    over_agent: bool = False
+    """It was said while the agent spoke."""
+    answer_due: float | None = None
+    """When the model that heard it must have begun to answer it unasked; None: it has to be asked."""
+    over: Speech | None = None
+    """A backchannel: the speech with the running call that it was said over and does not interrupt."""
+
+    def is_answered_by(self, speech: Speech) -> bool:
+        """Whether the speech answers it."""
+        return self.speech is speech and self.state is TurnState.ANSWERED
+
+    def reworded(self, text: str) -> None:
+        """The application put other words into its place."""
+        self.text = text
+
+
+@dataclass(slots=True, eq=False)
+class Speech:
+    """A speech of the agent."""
+
+    id: int
+    kind: Kind
+    frame: Frame
+    rank: int
+    """Order among what is not yet played: 0 fillers, 1 replies and what their tools say, 2 announcements."""
+    interruptible: bool = True
+    stage: Stage = Stage.WAITING
+    interrupted: bool = False
+    parent: Run | None = None
+    """The run that asked for it, if one did."""
+    instructions: str | None = None
+    tool_choice: ToolChoice | None = None
+    text: str | None = None
+    """For lines of the core's own: what to say."""
+    record: bool = True
+    user_input: str | None = None
+    on_enter: bool = False
+    agent: str = ""
+    """Who speaks: the agent that was in charge when its first step began."""
+    rounds: int = 0
+    step: Step | None = None
+    live: list[Segment] = field(default_factory=list)
+    """Its segments that may still sound."""
+    heard: bool = False
+    """Anything of it was heard."""
+    told_in: int = 0
+    """The latest round, from 1 on, in which a tool said anything by itself."""
+    retried: bool = False
+    failed: bool = False
+    fallback: bool = False
+    """The core's own line was said in the model's place."""
+    last_round: bool = False
+    """The task it belonged to is over: nothing follows the calls at hand."""
+    ends_call: bool = False
+    """The call ends with it: what it lacks is not asked for again, nor made up for."""
+    farewell: bool = False
+    """Its last response, before a hand-off: no tools."""
+    again: bool = False
+    """What gave no sound was said once more."""
+    lost: str | None = None
+    """A segment broke, and nothing was heard since: its text if it gave no sound at all, "" if it did."""
+    owes: bool = False
+    """A round wanted a reply, and nothing was said since."""
+
+    def may_be_cut(self, interruptible: bool) -> None:
+        """The application says whether the caller may cut it from now on."""
+        self.interruptible = interruptible
+
+    def is_goodbye(self) -> None:
+        """The call ends with it."""
+        self.ends_call = True
+
+    def voice_failed(self, unsaid: str) -> None:
+        """A segment of it broke. `unsaid`: its text, where it gave no sound at all."""
+        self.lost = unsaid
+
+    @property
+    def finished(self) -> bool:
+        """True once its handle is done."""
+        return self.stage is Stage.DONE
+
+    def open_calls(self) -> list[OpenCall]:
+        """The calls of the step at hand that are not closed."""
+        if self.step is None:
+            return []
+        return [c for c in self.step.calls if c.gate in (Gate.WAITING, Gate.RUNNING)]
+
+
+@dataclass(slots=True, eq=False)
+class Segment:
+    """A stretch of audio with its text."""
+
+    id: int
+    gen: int
+    speech: Speech
+    rounds: int = 0
+    """Rounds of tools that its speech had behind it when it was begun: it may tell their results."""
+    tells: bool = True
+    """False: a line of the session's own, of which nobody learns what tools did."""
+    slot: Slot | None = None
+    sound: Sound = Sound.OPEN
+    voice: Voice = Voice.SILENT
+    fading: bool = False
+    """It ends with the word that sounds."""
+    patience: float | None = None
+    """What its stall clock showed when something was put before it."""
+    text: str | None = None
+    """All of its text, once known."""
+    heard: str = ""
+    """What was heard of it so far."""
+
+    @property
+    def was_cut(self) -> bool:
+        """Less of it was heard than was to be said."""
+        return self.text is None or self.heard.split() != self.text.split()
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """An agent on the stack."""
+
+    agent: str
+    task: int | None = None
+    """The `AgentTask` it serves; None for the session's own frame."""
+    run: int | None = None
+    """The tool that awaits the task, if one does."""
+    parent: Frame | None = None
+    """The frame whose code awaits the task."""
+    hook: int | None = None
+    """The hook that awaits the task, if one does: its clock stands meanwhile."""
+    pending: Handoff | None = None
+    """The agent that is to take over as soon as this one has finished speaking."""
+    leaving: int | None = None
+    """The `on_exit` hook in flight: nothing is committed until the next agent is in charge."""
+    entering: int | None = None
+    """The `on_enter` hook in flight. Nothing waits for it."""
+    carries_turn: bool = False
+    """A turn of the caller came over in the hand-off: it is answered in place of what `on_enter` says."""
+    speeches: list[Speech] = field(default_factory=list)
+    """Its unfinished speeches, oldest first."""
+
+    def stays(self) -> None:
+        """A hand-off that was decided is not made."""
+        self.pending = None
+
+    @property
+    def is_handing_over(self) -> bool:
+        """A hand-off was decided and is not done."""
+        return self.pending is not None or self.leaving is not None

@@ -1,0 +1,258 @@
+"""The caller's turns, from their end to their answer, in one list.
+
+    WAITING --its place comes--> TAKEN (the hook has it) --allowed--> OWED --a speech answers it--> ANSWERED
+    TAKEN --vetoed--> gone      TAKEN --said over a call that goes on--> HELD --the round is written--> OWED
+    ANSWERED --the speech was cut before anything of it was heard--> OWED     --it is over--> gone
+
+What the caller is saying right now, and whether it is over, is the business of `UserTurn`; a turn comes here when it
+is taken. Typed turns, and those that a model took that hears the caller itself, wait here for their place. The words
+of a turn that the model heard come before, with, or long after that: until then its place in the history is kept.
+
+Above: the debts, and the rules. Below: the history.
+"""
+
+from __future__ import annotations
+
+from antiphon.core.commands import RunHook, turn_id
+from antiphon.core.facts import HookReturned, TurnTaken, TurnTranscribed
+from antiphon.core.history import History, Slot
+from antiphon.core.promises import Outbox
+from antiphon.core.state import Speech, Turn, TurnState
+from antiphon.options import SessionOptions
+
+_WAITING, _TAKEN, _HELD, _OWED, _ANSWERED = (
+    TurnState.WAITING, TurnState.TAKEN, TurnState.HELD, TurnState.OWED, TurnState.ANSWERED,
+)  # fmt: skip
+
+
+class Turns:
+    """All turns that are over and not answered yet."""
+
+    __slots__ = ("_all", "_history", "_options", "_out", "_places", "judged", "model_took_at", "owed", "waiting")
+
+    def __init__(self, out: Outbox, history: History, options: SessionOptions) -> None:
+        self._out = out
+        self._history = history
+        self._options = options
+        self._all: list[Turn] = []
+        self.waiting: list[Turn] = []
+        """Nobody has looked at them yet: typed ones, then those that the model took, each in order."""
+        self.judged: Turn | None = None
+        """The one that `on_user_turn_completed` has before it; the next one waits."""
+        self.owed: list[Turn] = []
+        """In the history, and no speech answers them yet."""
+        self.model_took_at = float("-inf")
+        """When the model ended the caller's latest turn."""
+        self._places: dict[int, tuple[Turn, Slot]] = {}
+        """By id: turns in the history whose words are still to come, and their place."""
+
+    def _moved(self) -> None:
+        """What is asked for with every fact is looked up only when a turn moves."""
+        waiting = [turn for turn in self._all if turn.state is _WAITING]
+        self.waiting = [turn for turn in waiting if turn.heard_as is None]
+        self.waiting += [turn for turn in waiting if turn.heard_as is not None]
+        self.judged = next((turn for turn in self._all if turn.state is _TAKEN), None)
+        self.owed = [turn for turn in self._all if turn.state is _OWED]
+
+    @property
+    def are_pending(self) -> bool:
+        """A turn is to be looked at, judged or answered."""
+        return bool(self.owed) or self.judged is not None or bool(self.waiting)
+
+    # -- they come
+
+    def submitted(self, text: str) -> None:
+        """A whole turn was typed."""
+        self._all.append(Turn(text))
+        self._moved()
+
+    def taken_by_model(self, fact: TurnTaken, agent: str, *, over_agent: bool) -> None:
+        """The model of `agent` ended the caller's turn."""
+        self.model_took_at = self._out.now
+        turn = Turn(fact.text or "", heard_as=fact.turn, heard_by=agent, answered=fact.answered, over_agent=over_agent)
+        self._all.append(turn)
+        self._moved()
+        if fact.text is None:
+            self.expect_words(fact.turn)
+
+    def expect_words(self, heard_as: int) -> None:
+        """`TurnTranscribed` is to come."""
+        self._out.promise(heard_as, TurnTranscribed(heard_as, ""), self._options.words_timeout)
+
+    def awaits_words(self, agent: str) -> bool:
+        """Another agent's model heard what is owed, and `agent` would answer it without its words."""
+        return any(not turn.text and turn.heard_by != agent and self.are_words_due(turn) for turn in self.owed)
+
+    def are_words_due(self, turn: Turn) -> bool:
+        """What was said in it is not known yet."""
+        return turn.heard_as is not None and self._out.is_open(turn.heard_as)
+
+    def transcribed(self, heard_as: int, text: str) -> None:
+        """The words of a turn are known, or that it had none."""
+        text = text.strip()
+        for turn in self._all:
+            if turn.heard_as == heard_as and turn.state in (_WAITING, _TAKEN, _HELD):
+                turn.text = turn.text or text
+                return
+        committed, slot = self._places.pop(heard_as, (None, None))
+        if committed is None or slot is None:
+            return
+        committed.text = text
+        self._history.words_known(slot, text, committed.item)
+        if text:
+            self._show(committed, committed.agent)
+
+    # -- the hook
+
+    def judge(self, turn: Turn, agent: str, over: Speech | None) -> None:
+        """`on_user_turn_completed` decides on it. `over`: see `Turn.over`."""
+        turn.hook, turn.over = self._out.new_id(), over
+        if turn.answered:
+            turn.answer_due = self._out.now + self._options.response_timeout
+        turn.state = _TAKEN
+        if turn not in self._all:
+            self._all.append(turn)
+        self._moved()
+        self._out.promise(turn.hook, HookReturned(turn.hook), self._options.hook_timeout)
+        self._out.send(RunHook(turn.hook, "on_user_turn_completed", agent, turn.text, heard_as=turn.heard_as))
+
+    def drop(self, turn: Turn) -> None:
+        """It is not to be answered."""
+        if turn in self._all:
+            self._all.remove(turn)
+            self._moved()
+
+    # -- the history
+
+    def hold(self, turn: Turn, speech: Speech) -> None:
+        """It was said over calls of the speech that go on: it enters the history behind their round."""
+        turn.state, turn.speech = _HELD, speech
+        self._moved()
+
+    def release(self, speech: Speech, agent: str) -> None:
+        """The round that turns were held by is written, or the speech is over."""
+        for turn in [turn for turn in self._all if turn.state is _HELD and turn.speech is speech]:
+            self.commit(turn, agent)
+
+    def commit(self, turn: Turn, agent: str) -> None:
+        """A turn enters the history and is owed an answer, behind those that are owed one already."""
+        self.record(turn, agent)
+        turn.state, turn.speech, turn.over = _OWED, None, None
+        self._all.remove(turn)
+        self._all.append(turn)
+        self._moved()
+
+    def record(self, turn: Turn, agent: str) -> None:
+        """A turn enters the history; one whose words are not known yet gets its place in it."""
+        turn.agent = agent
+        turn.known_to.add(agent)
+        if turn.heard_as is None:
+            turn.item = self._history.say(turn.text, agent).id
+            return
+        turn.item = turn_id(turn.heard_as, self._history.mark)
+        if not turn.text and self._out.is_open(turn.heard_as):
+            self._places[turn.heard_as] = turn, self._history.keep_place(agent)
+            return
+        self._out.withdraw(turn.heard_as)
+        if turn.text:
+            self._history.say(turn.text, agent, turn.item)
+
+    def carry(self, agent: str) -> None:
+        """Let an agent know of the turns that are owed and were said to another."""
+        for turn in self.owed:
+            if turn.agent != agent:
+                turn.agent = agent
+                turn.answer_due = None
+                if turn.text:  # without words yet: they will be carried when they come
+                    self._show(turn, agent)
+
+    def _show(self, turn: Turn, agent: str) -> None:
+        if agent not in turn.known_to:
+            turn.known_to.add(agent)
+            self._history.carry(turn.text, agent, turn.item)
+
+    # -- the answer
+
+    def answered_by(self, speech: Speech) -> list[Turn]:
+        """The speech answers every turn that is owed. Returns these."""
+        self.carry(speech.frame.agent)
+        answered = self.owed
+        for turn in answered:
+            turn.state, turn.speech = _ANSWERED, speech
+        self._moved()
+        return answered
+
+    def silenced(self, speech: Speech) -> None:
+        """Whoever interrupts it wants silence, not the same answer once more."""
+        self._all = [turn for turn in self._all if not turn.is_answered_by(speech)]
+
+    def speech_ended(self, speech: Speech) -> list[Turn]:
+        """A speech is over. Returns the turns that it was to answer and did not: they are owed again."""
+        self.release(speech, speech.agent or speech.frame.agent)
+        turns = [turn for turn in self._all if turn.is_answered_by(speech)]
+        unanswered = turns if speech.interrupted and not speech.heard else []
+        for turn in turns:
+            if unanswered:
+                turn.state, turn.speech = _OWED, None
+            else:
+                self._all.remove(turn)
+        if turns:
+            self._moved()
+        return unanswered
+
+    def count_against(self, speech: Speech) -> bool:
+        """A turn came while a tool of the speech waited for the caller: it would interrupt the speech."""
+        if self.owed or (self.judged is not None and self.judged.over is None):
+            return True
+        return any(
+            (turn.speech is speech and turn.state is _HELD and turn.over is None)
+            or (turn.speech is not None and turn.state is _ANSWERED and turn.speech.interrupted)
+            for turn in self._all
+        )
+
+    # -- answers that a model gives unasked
+
+    @property
+    def answer_due(self) -> float | None:
+        """When a turn that the model was to answer unasked is given to it as a question."""
+        for turn in self.owed:
+            if turn.answer_due is not None and turn.answer_due > self._out.now:
+                return turn.answer_due
+        return None
+
+    def is_open(self, heard_as: int | None) -> bool:
+        """The turn is to be looked at or judged: it may yet be answered."""
+        return heard_as is not None and any(
+            turn.heard_as == heard_as and turn.state in (_WAITING, _TAKEN) for turn in self._all
+        )
+
+    def must_be_asked(self, heard_as: int | None) -> None:
+        """Its answer does not come unasked."""
+        if heard_as is not None:
+            for turn in self._all:
+                if turn.heard_as == heard_as and turn.state in (_WAITING, _TAKEN, _OWED):
+                    turn.answered, turn.answer_due = False, None
+
+    def agent_left(self) -> None:
+        """Turns that were said to the agent before are not answered unasked by the one that is in charge now."""
+        for turn in self.waiting:
+            turn.answered = False
+
+    # -- the end
+
+    def give_up(self) -> list[str]:
+        """The session ends: nobody will answer. Returns the words of those that are not in the history."""
+        words = [] if self.judged is None else [self.judged.text]
+        if self.judged is not None:
+            self._out.withdraw(self.judged.hook)
+        words += [turn.text for turn in self.waiting if turn.text or turn.heard_as is None]
+        self._all = [turn for turn in self._all if turn.state not in (_WAITING, _TAKEN)]
+        self._moved()
+        return words
+
+    def forget_words(self) -> None:
+        """The session ends: words that did not come never will."""
+        for heard_as, (turn, slot) in self._places.items():
+            self._out.withdraw(heard_as)
+            self._history.words_known(slot, "", turn.item)
+        self._places.clear()

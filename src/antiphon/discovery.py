@@ -1,0 +1,47 @@
+"""What stands beside the framework and is found by name: entry points of installed distributions.
+
+| group | an entry is | found as |
+|---|---|---|
+| `antiphon.providers` | a module with some of `LLM`, `STT`, `TTS` | `--llm name`, `--llm name/model` |
+| `antiphon.compat` | a module that answers for another framework's names | `antiphon.compat.name` |
+| `console_scripts` | a command; ours is called `antiphon` | `AgentServer.run()` |
+
+A distribution of yours names one in its `pyproject.toml`:
+
+    [project.entry-points."antiphon.providers"]
+    mine = "my_package.models"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from antiphon.errors import UsageError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+
+@cache
+def found(group: str) -> Mapping[str, EntryPoint]:
+    """The entries of a group by name. Of two of one name the first installed is taken."""
+    from importlib.metadata import entry_points  # a tenth of what importing the framework costs
+
+    entries: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=group):
+        entries.setdefault(entry.name, entry)
+    return entries
+
+
+def load(group: str, name: str) -> Any:
+    """What goes by `name` in a group. Raises `UsageError` if nothing does, or if it cannot be imported."""
+    entry = found(group).get(name)
+    if entry is None:
+        known = ", ".join(sorted(found(group))) or "none: install the package, also when you work in its checkout"
+        raise UsageError(f"{group}: expected one of those installed ({known}), got {name!r}. Install what brings it.")
+    try:
+        return entry.load()
+    except ImportError as error:
+        raise UsageError(f"{group}: {name!r} cannot be imported: {error}. Install what it needs.") from error

@@ -1,0 +1,540 @@
+"""Measures replies: what the driver hears and does, with its times, becomes `TurnMetrics`.
+
+Above: the application, which makes a meter when somebody listens to it. Below: nothing: it is an observer, decides
+nothing and touches nothing. Spans tell of the first piece of a voice's sound and of tokens. A journal of
+facts, commands, notices and spans, shown to another meter, gives the same figures.
+
+A *reply* is what a speech handle stands for. What its tools say, and the lines that the session says while it is being
+worked on, belong to it; they are fillers. The core may refuse a fact, so nothing is taken from facts that a command
+tells as well.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+from antiphon.core.commands import (
+    Adopt,
+    Close,
+    Command,
+    Decline,
+    Discard,
+    Generate,
+    PausePlayout,
+    RebindRun,
+    Release,
+    ResumePlayout,
+    RunHook,
+    RunTool,
+    Speak,
+    StopPlayout,
+)
+from antiphon.core.facts import (
+    Fact,
+    GenerationFailed,
+    PlayoutFinished,
+    PlayoutStarted,
+    PlayoutStarved,
+    ResponseBegan,
+    SoundReady,
+    SpeechRequested,
+    StepGenerated,
+    TextStarted,
+    ToolCalled,
+    Transcribed,
+    UserSpeechEnded,
+    UserSpeechStarted,
+    UserTurnSubmitted,
+)
+from antiphon.core.notices import (
+    Notice,
+    RoundClosed,
+    SpeechDone,
+    SpeechInterrupted,
+    ToolDropped,
+    ToolEnded,
+    ToolOutcome,
+    TurnCommitted,
+)
+from antiphon.metrics import CallMetrics, Origin, ResponseMetrics, Stretch, ToolMetrics, TurnMetrics
+from antiphon.runtime.observers import Observer
+from antiphon.runtime.sounds import SHORTEST_SILENCE, Sounds
+
+
+@dataclass(slots=True)
+class _Turn:
+    """A turn that the caller took."""
+
+    number: int
+    origin: Origin
+    decided: float
+    speech_ended: float | None
+    transcribed: float | None
+    hooked: bool = True
+    """The agent it was said to has an `on_user_turn_completed` of its own."""
+    hook: float | None = None
+    answered: bool = False
+    """A reply to it was begun."""
+
+    def is_answered(self) -> None:
+        """A reply to it was begun."""
+        self.answered = True
+
+    def committed(self, now: float) -> None:
+        """The hook, if there is one, has returned."""
+        if self.hooked:
+            self.hook = now - self.decided
+
+
+@dataclass(slots=True)
+class _Response:
+    metrics: ResponseMetrics
+    segment: int
+    reply: _Reply | None = None
+    """None while it is made ahead, and nobody knows for what."""
+
+    def joined(self, reply: _Reply, *, filler: bool) -> None:
+        """It is known what it is for."""
+        self.reply = reply
+        if filler:
+            self.update(filler=True)
+
+    def update(self, **changes: object) -> None:
+        """More is known of it."""
+        self.metrics = replace(self.metrics, **changes)  # type: ignore[arg-type]  # fields by name
+
+
+@dataclass(slots=True)
+class _Tool:
+    metrics: ToolMetrics
+    reply: _Reply
+
+    def ended(self, status: ToolOutcome, now: float) -> None:
+        """It has come to its end."""
+        self.metrics = replace(self.metrics, ended=now, status=status)
+
+
+@dataclass(slots=True, eq=False)
+class _Reply:
+    """A reply that is not over."""
+
+    speech: int | None
+    """None: only a filler was said for it so far."""
+    origin: Origin
+    turn: _Turn | None
+    """The turn that it answers."""
+    turns: int
+    """Turns so far."""
+    asked: float
+    gens: list[int] = field(default_factory=list)
+    tools: list[_Tool] = field(default_factory=list)
+    sound: list[Stretch] = field(default_factory=list)
+    called: dict[str, tuple[str, float]] = field(default_factory=dict)
+    """By call id: the tool that the model called, and when."""
+    rounds: int = 0
+    interrupted_at: float | None = None
+
+    def answers(self, turn: _Turn, speech: int, turns: int) -> None:
+        """Fillers were said for it before the model could be asked."""
+        self.speech, self.origin, self.turn, self.turns = speech, turn.origin, turn, turns
+
+    def made(self, gen: int) -> None:
+        """A response belongs to it."""
+        self.gens.append(gen)
+
+    def calls(self, call_id: str, name: str, now: float) -> None:
+        """The model called a tool."""
+        self.called[call_id] = (name, now)
+
+    def sounded(self, heard: Stretch) -> None:
+        """It was heard, so long."""
+        if self.sound and heard.started - self.sound[-1].ended < SHORTEST_SILENCE:
+            heard = Stretch(self.sound.pop().started, heard.ended)
+        self.sound.append(heard)
+
+    def runs(self, tool: _Tool) -> None:
+        """A tool runs for it."""
+        self.tools.append(tool)
+
+    def round_over(self, call_ids: Iterable[str]) -> None:
+        """The results of these calls are in. Those that never ran were refused."""
+        self.rounds += 1
+        known = {tool.metrics.call_id for tool in self.tools}
+        for call_id in call_ids:
+            name, called = self.called.get(call_id, ("", 0.0))
+            if name and call_id not in known:
+                self.tools.append(_Tool(ToolMetrics(name, call_id, called, called, "refused"), self))
+
+    def interrupted(self, now: float) -> None:
+        """The caller spoke over it."""
+        self.interrupted_at = now
+
+    @property
+    def waiting_since(self) -> float:
+        """When the caller began to wait for it."""
+        if self.turn is None:
+            return self.asked
+        return self.turn.decided if self.turn.speech_ended is None else self.turn.speech_ended
+
+
+class Meter(Observer):
+    """Watches one session, and calls `report` with each reply that is over, and the sums of the call.
+
+    `began` is when the call began, on the clock of `now`. `voiced`: there is a loudspeaker; without one nothing is
+    silence. `has_hook`: whether the agent of this id has an `on_user_turn_completed` of its own.
+    """
+
+    def __init__(
+        self,
+        began: float,
+        report: Callable[[TurnMetrics, CallMetrics], None],
+        *,
+        voiced: bool,
+        has_hook: Callable[[str], bool] = lambda agent: True,
+    ) -> None:
+        self._began = began
+        self._report = report
+        self._voiced = voiced
+        self._has_hook = has_hook
+        self.call = CallMetrics()
+        self._line = Sounds()
+        self._turns = 0
+        self._turn: _Turn | None = None
+        """The latest."""
+        self._typed: deque[str] = deque()
+        self._speaking = False
+        self._speech_ended: float | None = None
+        self._transcribed: float | None = None
+        self._sounding: _Reply | None = None
+        """The reply that is heard."""
+        self._replies: dict[int, _Reply] = {}
+        """By speech: its own, and those of its tools."""
+        self._responses: dict[int, _Response] = {}
+        """By generation."""
+        self._segments: dict[int, int] = {}
+        """The generation whose sound a segment is."""
+        self._runs: dict[int, _Tool] = {}
+        """Tools that run."""
+        self._unasked: dict[int, int | None] = {}
+        """By response that the model began: the turn that it answers."""
+
+    # -- facts
+
+    def fact(self, at: float, fact: Fact) -> None:
+        now = at - self._began
+        match fact:
+            case UserSpeechStarted():
+                self._speaking = True
+                self._line.caller(now, speaks=True)
+            case UserSpeechEnded(silence):
+                self._speaking = False
+                self._speech_ended = now - silence
+                self._line.caller(now - silence, speaks=False)
+            case Transcribed(text):
+                if text:
+                    self._transcribed = now
+            case UserTurnSubmitted(text):
+                self._typed.append(text)
+            case TextStarted(gen):
+                self._note_token(gen, now, text=True)
+            case ToolCalled(gen, call):
+                self._note_token(gen, now)
+                self._called(gen, call.call_id, call.name, now)
+            case StepGenerated(gen, text):
+                self._update(gen, done=now, characters=len(text))
+            case GenerationFailed(gen, text=text):
+                self._update(gen, done=now, failed=True, characters=len(text))
+            case SpeechRequested(speech, kind, run=run):
+                self._requested(speech, kind, run, now)
+            case ResponseBegan(response, turn=turn):
+                self._unasked[response] = turn
+            case SoundReady(segment):
+                self._first_byte(segment, now)
+            case PlayoutStarted(segment):
+                self._sounds(self._line.began(segment, now), now)
+            case PlayoutStarved(segment):
+                self._sounds(self._line.starved(segment, now), now)
+            case PlayoutFinished(segment):
+                self._sounds(self._line.finished(segment, now), now)
+            case _:
+                pass
+
+    def _requested(self, speech: int, kind: str, run: int | None, now: float) -> None:
+        tool = None if run is None else self._runs.get(run)
+        if tool is not None and tool.reply in self._replies.values():
+            self._replies[speech] = tool.reply
+        elif kind == "filler" and (latest := self._latest()) is not None:
+            self._replies[speech] = latest
+        else:
+            self._open(speech, "application", None, now)
+
+    def _called(self, gen: int, call_id: str, name: str, now: float) -> None:
+        response = self._responses.get(gen)
+        if response is None:
+            return
+        self._update(gen, calls=response.metrics.calls + 1)
+        if response.reply is not None:
+            response.reply.calls(call_id, name, now)
+
+    def _note_token(self, gen: int, now: float, *, text: bool = False) -> None:
+        response = self._responses.get(gen)
+        if response is None:
+            return
+        if response.metrics.first_token is None:
+            self._update(gen, first_token=now)
+        if text and response.metrics.first_text is None:
+            self._update(gen, first_text=now)
+
+    def _update(self, gen: int, **changes: object) -> None:
+        response = self._responses.get(gen)
+        if response is not None:
+            response.update(**changes)
+
+    def span(self, name: str, at: float, **data: object) -> None:
+        match name, data:
+            case "first_byte", {"segment": int(segment)}:
+                self._first_byte(segment, at - self._began)
+            case "usage", {"gen": int(gen), "prompt": prompt, "completion": completion, "cached": cached}:
+                self._update(gen, prompt_tokens=prompt, completion_tokens=completion, cached_tokens=cached)
+
+    def _first_byte(self, segment: int, now: float) -> None:
+        """The first piece of a segment's sound is here."""
+        response = self._responses.get(self._segments.get(segment, 0))
+        if response is not None and response.metrics.first_byte is None:
+            response.update(first_byte=now)
+
+    # -- commands
+
+    def command(self, at: float, command: Command) -> None:
+        now = at - self._began
+        match command:
+            case RunHook(kind="on_user_turn_completed", text=text, agent=agent):
+                self._take_turn(text, now, hooked=self._has_hook(agent))
+            case Generate(gen, speech, segment):
+                self._make(gen, segment, now, by_model=True)
+                if not command.ahead:
+                    reply = self._replies.get(speech) or self._open_reply(command, now)
+                    self._join(gen, reply, filler=reply is not None and reply.speech != speech)
+            case Adopt(gen, speech, segment, _, response):
+                turn = self._unasked.pop(response, None)
+                self._make(gen, segment, now, by_model=True)
+                self._join(gen, self._open(speech, "model", None, now) if turn is None else self._answer(speech, now))
+            case Decline(response):
+                self._unasked.pop(response, None)
+            case Speak(gen, speech, segment):
+                self._make(gen, segment, now)
+                if not command.ahead:
+                    self._speak(gen, speech, now)
+            case Release(gen, speech):
+                self._release(gen, speech, now)
+            case Discard(gen):
+                self._forget(gen)
+            case RunTool(run, call, _, speech):
+                self._run(run, call.name, call.call_id, speech, now)
+            case RebindRun(run, call, speech):
+                self._rebind(run, call.name, call.call_id, speech, now)
+            case StopPlayout(segment, at_word=False):
+                self._sounds(self._line.finished(segment, now), now)
+            case PausePlayout():
+                self._sounds(self._line.pause(now, paused=True), now)
+            case ResumePlayout():
+                self._sounds(self._line.pause(now, paused=False), now)
+            case Close():
+                self._sounds(self._line.pause(now, paused=True), now)
+                for reply in dict.fromkeys(self._replies.values()):
+                    self._finish(reply, now)
+            case _:
+                pass
+
+    def notice(self, at: float, notice: Notice) -> None:
+        now = at - self._began
+        match notice:
+            case TurnCommitted() if self._turn is not None:
+                self._turn.committed(now)
+            case RoundClosed():
+                self._round_over(notice)
+            case ToolEnded():
+                self._tool_ended(notice.run, notice.outcome, now)
+            case ToolDropped():
+                self._tool_ended(notice.run, "dropped", now)
+            case SpeechInterrupted():
+                reply = self._replies.get(notice.speech)
+                if reply is not None and reply.speech == notice.speech:
+                    reply.interrupted(now)
+            case SpeechDone():
+                self._speech_done(notice.speech, now)
+            case _:
+                pass
+
+    def _take_turn(self, text: str, now: float, *, hooked: bool) -> None:
+        self._turns += 1
+        if self._typed and self._typed[0] == text:
+            self._typed.popleft()
+            self._turn = _Turn(self._turns, "typed", now, None, None, hooked)
+            return
+        ended = None if self._speaking else self._speech_ended
+        self._turn = _Turn(self._turns, "caller", now, ended, self._transcribed, hooked)
+        self._speech_ended = self._transcribed = None
+
+    def _speech_done(self, speech: int, now: float) -> None:
+        reply = self._replies.get(speech)
+        if reply is None:
+            return
+        if reply.speech == speech or (reply.speech is None and not self._is_caller_waiting):
+            self._finish(reply, now)
+        elif reply.speech is not None:
+            del self._replies[speech]
+
+    @property
+    def _is_caller_waiting(self) -> bool:
+        """The caller has said something that nobody has begun to answer."""
+        unanswered = self._turn is not None and not self._turn.answered
+        return unanswered or self._speech_ended is not None or self._transcribed is not None
+
+    # -- replies
+
+    def _open_reply(self, command: Generate, now: float) -> _Reply | None:
+        if command.delivery:
+            return self._open(command.speech, "results", None, now)
+        return self._answer(command.speech, now)
+
+    def _answer(self, speech: int, now: float) -> _Reply | None:
+        """A reply to the latest turn. None: it began before there was anybody to measure it."""
+        turn = self._turn
+        if turn is None:
+            return None
+        turn.is_answered()
+        reply = next((one for one in self._replies.values() if one.speech is None), None)
+        if reply is None:
+            return self._open(speech, turn.origin, turn, now)
+        self._replies[speech] = reply
+        reply.answers(turn, speech, self._turns)
+        return reply
+
+    def _open(self, speech: int, origin: Origin, turn: _Turn | None, now: float) -> _Reply:
+        reply = self._replies[speech] = _Reply(speech, origin, turn, self._turns, now)
+        return reply
+
+    def _latest(self) -> _Reply | None:
+        return next(reversed(self._replies.values()), None)
+
+    # -- responses
+
+    def _make(self, gen: int, segment: int, now: float, *, by_model: bool = False) -> None:
+        self._responses[gen] = _Response(ResponseMetrics(by_model, now), segment)
+        self._segments[segment] = gen
+
+    def _join(self, gen: int, reply: _Reply | None, *, filler: bool = False) -> None:
+        """A response belongs to a reply, or to nobody."""
+        if reply is None:
+            self._forget(gen)
+            return
+        reply.made(gen)
+        self._responses[gen].joined(reply, filler=filler)
+
+    def _forget(self, gen: int) -> ResponseMetrics | None:
+        response = self._responses.pop(gen, None)
+        if response is None:
+            return None
+        self._segments.pop(response.segment, None)
+        return response.metrics
+
+    def _speak(self, gen: int, speech: int, now: float) -> None:
+        """A text is to be said."""
+        reply = self._replies.get(speech)
+        if reply is None:
+            self._join(gen, self._open(speech, "application", None, now))
+        else:
+            self._join(gen, reply, filler=reply.speech != speech)
+
+    def _release(self, gen: int, speech: int, now: float) -> None:
+        """What was made ahead is wanted: an answer, or a line that bridges a wait."""
+        response = self._responses.get(gen)
+        if response is None:
+            return
+        if response.metrics.by_model:
+            self._join(gen, self._answer(speech, now))
+            return
+        reply = self._latest()
+        if reply is None:
+            reply = _Reply(None, "application", None, self._turns, now)
+        self._replies[speech] = reply
+        self._join(gen, reply, filler=True)
+
+    def _sounds(self, ended: Stretch | None, now: float) -> None:
+        """What is heard has changed; `ended` is what was heard until now."""
+        if ended is not None and self._sounding is not None:
+            self._sounding.sounded(ended)
+        front = self._line.front
+        gen = self._segments.get(front) if front is not None else None
+        response = self._responses.get(gen) if gen is not None else None
+        self._sounding = None if response is None else response.reply
+        if response is not None and gen is not None and response.metrics.first_audio is None:
+            self._update(gen, first_audio=now)
+
+    def _finish(self, reply: _Reply, now: float) -> None:
+        """It is over."""
+        for speech in [speech for speech, owner in self._replies.items() if owner is reply]:
+            del self._replies[speech]
+        made = [self._forget(gen) for gen in reply.gens]
+        responses = [metrics for metrics in made if metrics is not None]
+        if responses:
+            metrics = self._metrics(reply, responses, now)
+            self.call.add(metrics)
+            self._report(metrics, self.call)
+        waiting = [one.waiting_since for one in self._replies.values()]
+        self._line.forget(min([*waiting, now if self._speech_ended is None else self._speech_ended]))
+
+    def _metrics(self, reply: _Reply, responses: list[ResponseMetrics], now: float) -> TurnMetrics:
+        turn = reply.turn
+        over = now if reply.interrupted_at is None else reply.interrupted_at
+        return TurnMetrics(
+            reply.turns,
+            reply.origin,
+            f"speech_{reply.speech or 0}",
+            reply.asked,
+            now,
+            speech_ended=None if turn is None else turn.speech_ended,
+            transcribed=None if turn is None else turn.transcribed,
+            decided=None if turn is None else turn.decided,
+            hook=None if turn is None else turn.hook,
+            responses=tuple(responses),
+            tools=tuple(tool.metrics for tool in reply.tools),
+            rounds=reply.rounds,
+            interrupted_at=reply.interrupted_at,
+            sound=tuple(reply.sound),
+            silences=self._line.silences(reply.waiting_since, over) if self._voiced else (),
+        )
+
+    # -- tools
+
+    def _run(self, run: int, name: str, call_id: str, speech: int, now: float) -> _Tool | None:
+        reply = self._replies.get(speech)
+        if reply is None:
+            return None
+        tool = self._runs[run] = _Tool(ToolMetrics(name, call_id, now, None, "running"), reply)
+        reply.runs(tool)
+        return tool
+
+    def _rebind(self, run: int, name: str, call_id: str, speech: int, now: float) -> None:
+        """Another call takes the run over; one that nobody sees running has ended before."""
+        still_runs = run in self._runs
+        tool = self._run(run, name, call_id, speech, now)
+        if tool is not None and not still_runs:
+            self._tool_ended(run, "done", now)
+
+    def _tool_ended(self, run: int, status: ToolOutcome, now: float) -> None:
+        tool = self._runs.get(run)
+        if tool is None:
+            return
+        if status != "dropped" or tool.metrics.ended is not None:
+            del self._runs[run]
+        if tool.metrics.ended is None:
+            tool.ended(status, now)
+
+    def _round_over(self, closed: RoundClosed) -> None:
+        response = self._responses.get(closed.gen)
+        if response is not None and response.reply is not None:
+            response.reply.round_over(call.call_id for call, _ in closed.pairs)

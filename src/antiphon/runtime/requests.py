@@ -1,0 +1,178 @@
+"""What a model is asked with: instructions, the agent's context, what is open, notes for one response, and tools.
+
+Above: `generation`. Below: agents and their tables of tools.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from antiphon.chat import (
+    INSTRUCTIONS_ID,
+    NOTE_ID,
+    REPLY_INSTRUCTIONS_ID,
+    ChatContext,
+    ChatItem,
+    ChatMessage,
+    new_id,
+)
+from antiphon.core.commands import Generate
+from antiphon.errors import ToolRefused
+from antiphon.options import ModelSettings
+from antiphon.runtime.host import Agents, Events, Tools
+from antiphon.runtime.instructions import instructions_told
+from antiphon.runtime.refused_tools import RefusedTools
+
+MANY_WORDS = 60
+"""Of what the caller did not hear the model is reminded of so much."""
+
+_DEFAULT_SETTINGS = ModelSettings()
+_NO_TOOLS = ModelSettings(tool_choice="none")
+
+
+class Requests:
+    """Makes the requests of a session."""
+
+    def __init__(self, agents: Agents, tools: Tools, events: Events) -> None:
+        self._agents = agents
+        self._tools = tools
+        self._refused = RefusedTools(events)
+        self._for_turn: dict[str, list[ChatItem]] = {}
+        """By agent: what `on_user_turn_completed` added for the next reply."""
+        self._for_speech: dict[int, list[ChatItem]] = {}
+        """The same, once the speech that answers the turn has begun."""
+        self._instructions: dict[str, tuple[ChatItem | None, ChatMessage]] = {}
+        """By agent: its instructions, and what a model is told that may call tools."""
+
+    # -- what hooks add
+
+    def add_for_turn(self, agent: str, items: list[ChatItem]) -> None:
+        """Items that the next reply of `agent` reads, and no later one."""
+        self._for_turn[agent] = items
+
+    def forget(self, speech: int) -> None:
+        """The speech is over."""
+        self._for_speech.pop(speech, None)
+
+    def _items_for(self, command: Generate) -> list[ChatItem]:
+        added = self._for_turn.pop(command.agent, None)
+        if added is not None:
+            self._for_speech[command.speech] = added
+        return self._for_speech.get(command.speech, [])
+
+    # -- requests
+
+    def context(self, command: Generate) -> ChatContext:
+        """Instructions, the agent's context, what is still open, and notes for this response only."""
+        items = self._agents.agent(command.agent).request_items()
+        if self._tools.tools_of(command.agent, on_enter=False):
+            self._say_what_results_are(command.agent, items)
+        items += command.open
+        if self._for_turn or self._for_speech:
+            _insert_before_turn(items, self._items_for(command))
+        cut = _spoken_over(items)
+        if cut is not None or command.unheard or command.instructions or command.retry:
+            items += _notes(command, cut)
+        context = ChatContext()
+        context.items = items
+        return context
+
+    def news(self, command: Generate) -> list[ChatItem]:
+        """The agent's context and what is still open, for a model that remembers the rest."""
+        return [*self._agents.agent(command.agent).context_items(), *command.open]
+
+    def notes(self, command: Generate) -> str:
+        """What is to be known for this response only, as text."""
+        notes = self._items_for(command) + _notes(command)
+        return "\n".join(note.text_content or "" for note in notes if isinstance(note, ChatMessage))
+
+    def tools(self, command: Generate) -> list[Any]:
+        """What the model may call. A list of its own."""
+        if not command.tools:
+            return []
+        return self._refused.without(self._tools.tools_of(command.agent, on_enter=command.on_enter).flatten())
+
+    def tools_of_adopted(self, agent: str) -> list[Any]:
+        """What the model may call in a response that it began unasked."""
+        return list(self._tools.tools_of(agent, on_enter=False).flatten())
+
+    def leave_out(self, error: ToolRefused, tools: list[Any]) -> bool:
+        """From here on no model is offered the tool. False if asking again would change nothing."""
+        return self._refused.leave_out(error, tools)
+
+    def settings(self, command: Generate) -> ModelSettings:
+        """How the model may choose among its tools."""
+        if not command.tools:
+            return _NO_TOOLS
+        if command.tool_choice is None or not self._refused.allow(command.tool_choice):
+            return _DEFAULT_SETTINGS
+        return ModelSettings(tool_choice=command.tool_choice)
+
+    def _say_what_results_are(self, agent: str, items: list[ChatItem]) -> None:
+        """Add it to the instructions; the same item as long as these are the same, for those who keep its form."""
+        said = items[0] if items and items[0].id == INSTRUCTIONS_ID else None
+        known = self._instructions.get(agent)
+        if known is None or known[0] is not said:
+            own = said.text_content if isinstance(said, ChatMessage) else None
+            text = instructions_told(own or "", has_tools=True)
+            told = ChatMessage(role="system", content=text, id=INSTRUCTIONS_ID, created_at=0.0)
+            known = self._instructions[agent] = (said, told)
+        items[: said is not None] = [known[1]]
+
+
+def _insert_before_turn(items: list[ChatItem], added: list[ChatItem]) -> None:
+    """Put what a hook added before the caller's last message, which it is about."""
+    at = len(items)
+    while at > 0:
+        item = items[at - 1]
+        if isinstance(item, ChatMessage) and item.role == "user":
+            at -= 1
+            break
+        at -= 1
+    items[at:at] = added
+
+
+def _spoken_over(items: list[ChatItem]) -> ChatMessage | None:
+    """What the agent was saying when the caller said what is to be answered; None if they let it finish."""
+    if not items or not _is_said_by(items[-1], "user"):
+        return None
+    for item in reversed(items):
+        if _is_said_by(item, "assistant"):
+            return item if isinstance(item, ChatMessage) and item.interrupted else None
+    return None
+
+
+def _is_said_by(item: ChatItem, role: str) -> bool:
+    return isinstance(item, ChatMessage) and item.role == role
+
+
+def _note_of_unheard(cut: ChatMessage) -> str:
+    """What the model is told about a message that was cut: the message itself has what was heard."""
+    written, heard = str(cut.extra.get("written", "")).split(), (cut.text_content or "").split()
+    rest = written[len(heard) :] if written[: len(heard)] == heard else []
+    note = "The user spoke over your last message and heard only the words of it that you see."
+    if not rest:
+        return note
+    return f"{note} They have not heard: {' '.join(rest[:MANY_WORDS])}{' ...' if len(rest) > MANY_WORDS else ''}"
+
+
+def _notes(command: Generate, cut: ChatMessage | None = None) -> list[ChatItem]:
+    notes: list[str] = []
+    if cut is not None:
+        notes.append(_note_of_unheard(cut))
+    if command.unheard:
+        ids = ", ".join(command.unheard)
+        if command.delivery:
+            notes.append(
+                f"New results came in from calls that run in the background (call ids: {ids}). Tell the user what is"
+                " new in them, naturally and briefly. Do not repeat what you have told them; if nothing is left to"
+                " tell, say nothing."
+            )
+        else:
+            notes.append(f"The user has not heard the results of these calls yet (call ids: {ids}).")
+    if command.retry:
+        notes.append("Your last response was empty. Answer the user now, in words, with what you know.")
+    items: list[ChatItem] = [ChatMessage(role="system", content=note, id=new_id(NOTE_ID)) for note in notes]
+    if command.instructions:
+        items.append(ChatMessage(role="system", content=command.instructions, id=new_id(REPLY_INSTRUCTIONS_ID)))
+    return items

@@ -1,0 +1,127 @@
+"""Calls of tools, from what a model wrote to what is run: checked once, and kept until the core has them run.
+
+Above: `responses`, which gives what models write; `tool_runner`, which takes what is to be run. Below: the tools.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from antiphon.chat import ChatItem, FunctionCall
+from antiphon.core.facts import Call, ToolCalled
+from antiphon.errors import UsageError, pass_on
+from antiphon.llm import FunctionToolCall
+from antiphon.options import ToolPolicy
+from antiphon.runtime.host import Agents, Events
+from antiphon.tools.function import AnyFunctionTool, ToolError, is_function_tool, is_raw_function_tool
+from antiphon.tools.latency import latencies
+from antiphon.tools.policy import policy_of
+from antiphon.tools.proxy import find_tool, prepare_call
+from antiphon.tools.toolset import unknown_tool_text
+
+logger = logging.getLogger("antiphon")
+
+MAX_CALLS = 64
+"""Calls of one response that are made; nobody waits for more, and each is work for the whole process."""
+
+TOO_MANY_CALLS = (
+    f"Not run: one response may hold {MAX_CALLS} calls. Neither this call nor any behind it was made."
+    f" Call again for those that are still needed, {MAX_CALLS} at a time at most."
+)
+"""The output of the call behind these. Those behind it do not enter the history: each would need an output, too."""
+
+ONE_AT_A_TIME = "one call at a time; call again if still needed"
+"""The output of a second call in one response where only one may run."""
+
+INTERNAL_ERROR = "An internal error occurred"
+"""What the model reads when something of a tool raised what is not meant for it."""
+
+_NO_POLICY = ToolPolicy()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call that may be run."""
+
+    speech: int
+    tool: AnyFunctionTool
+    kwargs: dict[str, Any]
+
+
+class ToolCalls:
+    """The calls of one session. `silence_is_bridged`: somebody is told how long a tool is likely to take."""
+
+    def __init__(self, agents: Agents, events: Events, *, silence_is_bridged: bool) -> None:
+        self._agents = agents
+        self._events = events
+        self._silence_is_bridged = silence_is_bridged
+        self._prepared: dict[str, Prepared] = {}
+        """By call id."""
+        self._ids: set[str] = set()
+        """Of the whole session. Models repeat them; the history must not."""
+        self._contexts: dict[str, list[ChatItem]] = {}
+        """By agent: the context whose call ids are among them. It may hold calls of earlier sessions."""
+
+    def new_id(self, wanted: str, agent: str) -> str:
+        """An id for a call of `agent` that the session has not seen yet: the model's own if it can be."""
+        known = self._ids
+        context = self._agents.agent(agent).context_items()
+        if self._contexts.get(agent) is not context:
+            self._contexts[agent] = context
+            known.update(item.call_id for item in context if isinstance(item, FunctionCall))
+        while not wanted or wanted in known:
+            wanted = f"{wanted or 'call'}_{len(known) + 1}"
+        known.add(wanted)
+        return wanted
+
+    def check(
+        self, gen: int, speech: int, wanted: FunctionToolCall, tools: Sequence[Any], *, refusal: str | None = None
+    ) -> ToolCalled:
+        """What the core is to know of a call, whose id is from `new_id`. `refusal`: why it is not run, fit or not."""
+        tool = find_tool(tools, wanted.name)
+        call = Call(wanted.call_id, wanted.name, wanted.arguments)
+        if refusal is TOO_MANY_CALLS:
+            return ToolCalled(gen, call, _NO_POLICY, refusal)
+        if tool is None:
+            names = [one.id for one in tools if is_function_tool(one) or is_raw_function_tool(one)]
+            return ToolCalled(gen, call, _NO_POLICY, unknown_tool_text(wanted.name, names))
+        if refusal is not None:
+            return ToolCalled(gen, call, self._policy(tool), refusal)
+        try:
+            meant, prepared = prepare_call(tool, wanted.arguments)
+        except ToolError as error:
+            return ToolCalled(gen, call, self._policy(tool), error.message)
+        except BaseException as error:  # what checks an argument may be the application's
+            pass_on(error)
+            logger.exception("checking the arguments of tool %r raised", tool.name)
+            self._events.failed(error, tool)
+            return ToolCalled(gen, call, self._policy(tool), INTERNAL_ERROR)
+        # If it was made by proxy, it is the other tool's call from here on.
+        self._prepared[call.call_id] = Prepared(speech, meant, prepared.kwargs)
+        call = Call(
+            call.call_id,
+            meant.name,
+            prepared.arguments,
+            prepared.canonical,
+            prepared.confirm_duplicate,
+            meant.origin,
+        )
+        return ToolCalled(gen, call, self._policy(meant))
+
+    def _policy(self, tool: AnyFunctionTool) -> ToolPolicy:
+        return policy_of(tool, latencies.expected(tool.name)) if self._silence_is_bridged else policy_of(tool)
+
+    def take(self, call_id: str) -> Prepared:
+        """A call that is to be run now. Raises `UsageError` if none was prepared: nothing else may be run."""
+        prepared = self._prepared.pop(call_id, None)
+        if prepared is None:
+            raise UsageError(f"call {call_id!r}: expected one that a model made and that was checked, got none such")
+        return prepared
+
+    def forget(self, speech: int) -> None:
+        """The speech is over; calls of it that were not run will not be."""
+        if self._prepared:
+            self._prepared = {key: one for key, one in self._prepared.items() if one.speech != speech}

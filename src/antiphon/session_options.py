@@ -1,0 +1,119 @@
+"""The options of a session: as they are given, and as they follow from its models and its audio.
+
+Above: `AgentSession`. Below: `options`, which has the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any, TypeVar, cast
+
+from antiphon.agent import Agent
+from antiphon.errors import UsageError
+from antiphon.options import (
+    Endpointing,
+    Fillers,
+    Interruption,
+    NotGivenOr,
+    PreemptiveGeneration,
+    SessionOptions,
+    SilenceBudget,
+    TurnDetection,
+    TurnHandling,
+    UserTurnLimit,
+    is_given,
+)
+from antiphon.realtime import RealtimeModel
+from antiphon.turn_detector import PREDICTION_TIMEOUT
+
+T = TypeVar("T")
+
+
+def options_for(options: SessionOptions, agent: Agent, *, has_detector: bool, is_heard: bool) -> SessionOptions:
+    """The options, with what follows from the models of the first agent, and from whether anybody hears it."""
+    options = _without_model(options, agent, has_detector)
+    if isinstance(agent.llm, RealtimeModel):
+        options = _with_model(options, agent, agent.llm)
+    if not is_heard:  # nobody hears silence, and whoever reads may take their time
+        return replace(options, silence=None, user_away_timeout=None)
+    has_voice = agent.tts is not None or "tts_node" in agent.overridden
+    return options if has_voice else replace(options, silence=None)
+
+
+def _without_model(options: SessionOptions, agent: Agent, has_detector: bool) -> SessionOptions:
+    if options.turns.detection == "realtime_llm":
+        options = replace(options, turns=replace(options.turns, detection="vad"))  # there is none that could
+    return replace(
+        options,
+        has_stt=agent.stt is not None or "stt_node" in agent.overridden,
+        prediction_timeout=PREDICTION_TIMEOUT if has_detector else 0.0,
+    )
+
+
+def _with_model(options: SessionOptions, agent: Agent, model: RealtimeModel) -> SessionOptions:
+    """The same, for a model that hears the caller itself."""
+    options = replace(options, model_hears=True)
+    if not model.capabilities.turn_detection:
+        return options
+    turns = options.turns
+    if turns.detection != "manual":
+        # Our detector falls silent before the model ends the turn: until then a pause is no false alarm.
+        doubt = max(turns.interruption.false_after, 1.2) if agent.vad is not None else turns.interruption.false_after
+        interruption = replace(turns.interruption, false_after=doubt)
+        turns = replace(turns, detection="realtime_llm", interruption=interruption)
+    return replace(options, turns=turns, has_stt=model.capabilities.live_transcription, prediction_timeout=0.0)
+
+
+def turn_handling(given: TurnHandling | Mapping[str, Any] | None) -> TurnHandling:
+    """How turns are taken, from the object or from its fields by name. Raises `TypeError` for unknown options."""
+    if given is None:
+        return TurnHandling()
+    if isinstance(given, TurnHandling):
+        return given
+    parts: dict[str, Any] = {}
+    for name, value in given.items():
+        match name:
+            case "detection" | "turn_detection":
+                parts["detection"] = detection(value)
+            case "endpointing":
+                parts[name] = _value_object(Endpointing, value, "turn_handling['endpointing']")
+            case "interruption":
+                parts[name] = _value_object(Interruption, value, "turn_handling['interruption']")
+            case "preemptive_generation":
+                parts[name] = _value_object(PreemptiveGeneration, value, "turn_handling['preemptive_generation']")
+            case "user_turn_limit":
+                parts[name] = _value_object(UserTurnLimit, value, "turn_handling['user_turn_limit']")
+            case _:
+                raise TypeError(
+                    f"turn_handling: unknown option {name!r}; expected detection, endpointing, interruption,"
+                    " preemptive_generation or user_turn_limit"
+                )
+    return TurnHandling(**parts)
+
+
+def detection(value: Any) -> TurnDetection:
+    """Who ends the caller's turns. Raises `UsageError` if that is none of those there are."""
+    if value in ("vad", "stt", "manual", "realtime_llm"):
+        return cast("TurnDetection", value)
+    raise UsageError(f"turn_detection: expected 'vad', 'stt', 'manual' or a TurnDetector, got {value!r}")
+
+
+def _value_object(kind: type[T], value: Any, where: str) -> T:
+    if isinstance(value, kind):
+        return value
+    names = [f.name for f in fields(cast("Any", kind))]
+    unknown = [name for name in value if name not in names]
+    if unknown:
+        raise TypeError(f"{where}: unknown option {unknown[0]!r}; expected {', '.join(names)}")
+    return kind(**value)
+
+
+def silence_budget(max_silence: NotGivenOr[float | None], fillers: Fillers | Mapping[str, Any]) -> SilenceBudget | None:
+    """What may be silent, and what is said then; None: no limit. Raises `UsageError` for a limit that is none."""
+    if max_silence is None:
+        return None
+    budget = SilenceBudget() if not is_given(max_silence) else SilenceBudget(max_silence=max_silence)
+    if not budget.max_silence > 0:
+        raise UsageError(f"max_silence: expected seconds above 0, or None for no limit, got {budget.max_silence!r}")
+    return replace(budget, fillers=_value_object(Fillers, fillers, "fillers"))

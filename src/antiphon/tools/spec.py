@@ -1,0 +1,16 @@
+"""What a model is told about a tool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(slots=True, frozen=True)
+class ToolSpec:
+    """What a model is told about a tool. Shared and cached: do not change `parameters`."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    """A JSON schema of type object."""

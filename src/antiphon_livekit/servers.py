@@ -1,0 +1,297 @@
+"""Servers, jobs and the command line as agent files have them: `WorkerOptions`, `cli.run_app`, prewarming.
+
+Below: `antiphon.server`, which runs one entrypoint for each call.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableSequence
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+from antiphon.errors import UsageError, pass_on
+from antiphon.protocols import ModelResolver, get_job_context
+from antiphon.server import entrypoint as native
+from antiphon.server import job as native_job
+from antiphon.server.job import JobProcess
+from antiphon.server.room import Room as NativeRoom
+from antiphon.session import AgentSession
+from antiphon_livekit.notices import without_effect
+from antiphon_livekit.rooms import LocalParticipant, RemoteParticipant, Room, ServerAPI
+
+SERVER_OPTIONS_WITHOUT_EFFECT = (
+    "agent_name",
+    "api_key",
+    "api_secret",
+    "drain_timeout",
+    "host",
+    "http_proxy",
+    "initialize_process_timeout",
+    "initialize_timeout",
+    "job_executor_type",
+    "job_memory_limit_mb",
+    "job_memory_warn_mb",
+    "load_fnc",
+    "load_threshold",
+    "log_level",
+    "max_retry",
+    "multiprocessing_context",
+    "num_idle_processes",
+    "on_request",
+    "on_simulation_end",
+    "permissions",
+    "port",
+    "prometheus_port",
+    "request_fnc",
+    "session_end_timeout",
+    "shutdown_process_timeout",
+    "type",
+    "worker_type",
+    "ws_url",
+)
+"""Options of `AgentServer`, `rtc_session` and `WorkerOptions` that are accepted, told, and not used."""
+
+
+class AutoSubscribe(enum.StrEnum):
+    """What to hear of a room. Without effect."""
+
+    SUBSCRIBE_ALL = "subscribe_all"
+    SUBSCRIBE_NONE = "subscribe_none"
+    AUDIO_ONLY = "audio_only"
+    VIDEO_ONLY = "video_only"
+
+
+class WorkerType(enum.Enum):
+    """What a worker serves. Without effect."""
+
+    ROOM = "room"
+    PUBLISHER = "publisher"
+
+
+class JobExecutorType(enum.Enum):
+    """Where jobs run. Without effect: they run in this process."""
+
+    PROCESS = "process"
+    THREAD = "thread"
+
+
+class WorkerPermissions:
+    """Without effect."""
+
+    def __init__(self, **options: Any) -> None:
+        self.__dict__.update(options)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What was asked for."""
+
+    id: str
+    room: Room
+    metadata: str = ""
+    agent_name: str = ""
+    participant: RemoteParticipant | None = None
+
+
+class JobContext(native_job.JobContext):
+    """`antiphon.JobContext`, with the attributes of LiveKit's."""
+
+    def __init__(self, room: NativeRoom, *, job: native_job.Job | None = None, proc: JobProcess | None = None) -> None:
+        super().__init__(room, job=job, proc=proc)
+        self._livekit_room = Room(room)
+        self.job: Any = Job(self.job.id, self._livekit_room, self.job.metadata)
+
+    @property
+    def room(self) -> Any:
+        """Where the call takes place."""
+        return self._livekit_room
+
+    @property
+    def agent(self) -> LocalParticipant:
+        """The agent, as a participant."""
+        return self._livekit_room.local_participant
+
+    @property
+    def primary_session(self) -> AgentSession[Any]:
+        """The session of this call. Raises `RuntimeError` before there is one."""
+        if self.session is None:
+            raise RuntimeError("primary_session: no session was started in this job yet")
+        return self.session
+
+    @property
+    def api(self) -> ServerAPI:
+        """The LiveKit server, of which there is only `api.room.delete_room`: it ends this call."""
+        return ServerAPI(self._room)
+
+    async def connect(self, **_: Any) -> None:
+        """Join the room. Rooms in this process are joined from the start."""
+        await super().connect()
+
+    async def wait_for_participant(self, *, identity: str | None = None, kind: Any = None) -> RemoteParticipant:
+        """The caller, who is there from the start."""
+        return self._livekit_room.remote_participants["caller"]
+
+    def add_participant_entrypoint(self, entrypoint_fnc: Any, **_: Any) -> None:
+        """Raises `UsageError`: there is one participant, whom the job's entrypoint serves."""
+        raise UsageError("add_participant_entrypoint: there is one caller here; serve them in the job's entrypoint.")
+
+    async def transfer_sip_participant(self, participant: Any, transfer_to: str, **_: Any) -> None:
+        """Raises `UsageError`: there is no telephone."""
+        raise UsageError("transfer_sip_participant: there is no telephone here; hand off to another Agent.")
+
+    async def add_sip_participant(self, **_: Any) -> None:
+        """Raises `UsageError`: there is no telephone."""
+        raise UsageError("add_sip_participant: there is no telephone here; the caller is in the room already.")
+
+
+JobRequest = Any
+"""Jobs are not asked for: each call is one."""
+
+
+class AgentServer(native.AgentServer):
+    """`antiphon.AgentServer`, with the options of LiveKit's. `setup_fnc(proc)` runs once, before the first call."""
+
+    context_class = JobContext
+
+    def __init__(self, *, setup_fnc: Callable[[JobProcess], Any] | None = None, **options: Any) -> None:
+        super().__init__()
+        self.setup_fnc = setup_fnc
+        self._is_set_up = False
+        self._on_session_end: Callable[..., Awaitable[Any]] | None = None
+        unknown = without_effect("AgentServer", options, SERVER_OPTIONS_WITHOUT_EFFECT)
+        if unknown:
+            raise TypeError(f"AgentServer: unknown option {next(iter(unknown))!r}")
+
+    @overload
+    def rtc_session(self, handler: native.Handler) -> native.Handler: ...
+    @overload
+    def rtc_session(
+        self,
+        handler: None = None,
+        *,
+        on_session_end: Callable[..., Awaitable[Any]] | None = None,
+        **options: Any,
+    ) -> Callable[[native.Handler], native.Handler]: ...
+
+    def rtc_session(
+        self,
+        handler: Any = None,
+        *,
+        on_session_end: Callable[..., Awaitable[Any]] | None = None,
+        **options: Any,
+    ) -> Any:
+        """Make a coroutine function the entrypoint; a decorator, with or without parentheses."""
+        without_effect("rtc_session", {n: v for n, v in options.items() if v}, SERVER_OPTIONS_WITHOUT_EFFECT)
+
+        def decorate(function: Any) -> Any:
+            super(AgentServer, self).rtc_session(function)
+            self._on_session_end = on_session_end
+            return function
+
+        return decorate if handler is None else decorate(handler)
+
+    @asynccontextmanager
+    async def job(
+        self, room: NativeRoom, *, models: ModelResolver | None = None
+    ) -> AsyncIterator[native_job.JobContext]:
+        """Run the entrypoint for one call; leaving ends the call."""
+        await self._set_up()
+        async with super().job(room, models=models) as context:
+            if (ended := self._on_session_end) is not None:
+
+                async def end() -> None:
+                    await ended(context)
+
+                context.add_shutdown_callback(end)
+            yield context
+
+    async def _set_up(self) -> None:
+        if self.setup_fnc is None or self._is_set_up:
+            return
+        self._is_set_up = True
+        try:
+            result = self.setup_fnc(self.proc)
+            if inspect.isawaitable(result):
+                await result
+        except BaseException as error:
+            pass_on(error)
+            name = getattr(self.setup_fnc, "__name__", "setup_fnc")
+            raise UsageError(f"{name}() raised {type(error).__name__}: {error}") from error
+
+
+@dataclass(init=False)
+class WorkerOptions:
+    """An entrypoint and how to prepare for it, as files of before `AgentServer` have it."""
+
+    entrypoint_fnc: Callable[..., Awaitable[Any]]
+    prewarm_fnc: Callable[[JobProcess], Any] | None = None
+    others: dict[str, Any] = field(default_factory=dict)
+
+    def __init__(
+        self,
+        entrypoint_fnc: Callable[..., Awaitable[Any]],
+        *,
+        prewarm_fnc: Callable[[JobProcess], Any] | None = None,
+        **options: Any,
+    ) -> None:
+        unknown = without_effect("WorkerOptions", options, SERVER_OPTIONS_WITHOUT_EFFECT)
+        if unknown:
+            raise TypeError(f"WorkerOptions: unknown option {next(iter(unknown))!r}")
+        self.entrypoint_fnc = entrypoint_fnc
+        self.prewarm_fnc = prewarm_fnc
+        self.others = options
+
+    def server(self) -> AgentServer:
+        """The server that these options describe."""
+        server = AgentServer(setup_fnc=self.prewarm_fnc)
+        server.rtc_session(self.entrypoint_fnc)
+        return server
+
+
+_served: ContextVar[MutableSequence[native.AgentServer] | None] = ContextVar("antiphon_livekit_served", default=None)
+
+
+@contextmanager
+def collecting() -> Iterator[MutableSequence[native.AgentServer]]:
+    """While a file is imported in order to run it: the servers that it gives to `run_app`."""
+    served: MutableSequence[native.AgentServer] = []
+    token = _served.set(served)
+    try:
+        yield served
+    finally:
+        _served.reset(token)
+
+
+def run_app(server: AgentServer | WorkerOptions, **_: Any) -> Any:
+    """Run the command line for a server: `python agent.py console`, and so on.
+
+    In a file that `antiphon console --livekit` imports, it only says which server to run.
+    """
+    if isinstance(server, WorkerOptions):
+        server = server.server()
+    served = _served.get()
+    if served is not None:
+        served.append(server)
+        return None
+    return server.run()
+
+
+__all__ = [
+    "AgentServer",
+    "AutoSubscribe",
+    "Job",
+    "JobContext",
+    "JobExecutorType",
+    "JobProcess",
+    "JobRequest",
+    "WorkerOptions",
+    "WorkerPermissions",
+    "WorkerType",
+    "collecting",
+    "get_job_context",
+    "run_app",
+]

@@ -1,0 +1,654 @@
+"""From a tool's schema to slots: what kind of value each parameter takes, in which written form, and what to call it.
+
+Below: `words`, `moments`, `understand`. Above: `fill`, `choose`, `aim`. Everything here is read off the tool's name,
+description and JSON schema; a `ToolView` is built once per distinct schema and shared.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from antiphon_standin import moments
+from antiphon_standin.people import PersonName
+from antiphon_standin.understand import Kind, Value
+from antiphon_standin.words import acts_of, content_stems, stem, thesaurus, tokenize
+
+
+@dataclass(slots=True, frozen=True)
+class Slot:
+    """A parameter of a tool, or a field of a parameter that is an object."""
+
+    name: str
+    """Of a field: the names on the way to it, joined by `INSIDE`."""
+    kind: Kind
+    description: str
+    required: bool
+    choices: tuple[Any, ...] = ()
+    """The values of a closed list, as the schema writes them."""
+    examples: tuple[str, ...] = ()
+    """Values that the description shows."""
+    low: float | None = None
+    high: float | None = None
+    json_type: str = "string"
+    many: bool = False
+    """True for a list of such values."""
+    gate: bool = False
+    """True for a flag that may be set only after a read-back and a yes."""
+    second_run: bool = False
+    """True for a flag that lets a call run beside another of its tool: set once the caller agreed to that."""
+    unasked: bool = False
+    """True if the caller is not to be asked for it: a language model would estimate it."""
+    stems: frozenset[str] = frozenset()
+    """What the slot is about, from its name and description."""
+    name_stems: frozenset[str] = frozenset()
+    default: Any = None
+
+    @property
+    def key(self) -> tuple[str, Kind]:
+        """Slots with equal keys, in whichever tools, take the same value."""
+        return _leaf(self.name), self.kind
+
+    @property
+    def label(self) -> str:
+        """The name in words: "bag_count" is "bag count"."""
+        return _words_of(_leaf(self.name))
+
+
+@dataclass(slots=True, frozen=True)
+class ToolView:
+    """A tool as the engine sees it."""
+
+    name: str
+    description: str
+    slots: tuple[Slot, ...]
+    acts: frozenset[str]
+    """What the tool does, by its name, else by the first sentence of its description."""
+    wide_acts: frozenset[str]
+    """The same, by everything written about it."""
+    vocabulary: Mapping[str, float]
+    """Stem to weight: how much it says about this tool."""
+    reads: bool
+    """True if the tool only looks something up, as far as its words tell."""
+    gated: bool
+    """True if the details must be read back and confirmed before it may be called."""
+    fingerprint: int
+    """Equal for equal schemas."""
+    fallback: bool
+    """True if the tool is for when something else has failed ("when the first choice is full")."""
+
+    @property
+    def finishes(self) -> bool:
+        """True for the tool that concludes: "when the caller has nothing to add"."""
+        return not self.reads and bool(_FINISHES.search(self.description))
+
+    @property
+    def required(self) -> tuple[Slot, ...]:
+        """The slots to be filled before a call, without gates."""
+        return tuple(slot for slot in self.slots if slot.required and not (slot.gate or slot.second_run))
+
+    @property
+    def gate(self) -> Slot | None:
+        """The flag that says that the details were read back, or None."""
+        return next((slot for slot in self.slots if slot.gate), None)
+
+    @property
+    def second_run(self) -> Slot | None:
+        """The flag that lets it run beside a call of its own, or None."""
+        return next((slot for slot in self.slots if slot.second_run), None)
+
+    @property
+    def ends_call(self) -> bool:
+        """True for the tool that hangs up."""
+        return "end" in self.acts and not self.required
+
+    def slot(self, name: str) -> Slot | None:
+        """The slot of this name, or None."""
+        return next((slot for slot in self.slots if slot.name == name), None)
+
+
+def view(name: str, description: str, parameters: Mapping[str, Any]) -> ToolView:
+    """The view of a tool, cached by content."""
+    return _view(name, description or "", json.dumps(parameters, sort_keys=False, default=str))
+
+
+@lru_cache(maxsize=512)
+def _view(name: str, description: str, schema: str) -> ToolView:
+    parameters = json.loads(schema)
+    slots = tuple(_slots(parameters, parameters.get("$defs", {}), tool=(name, description)))
+    name_tokens = tokenize(_words_of(name))
+    first, _, rest = description.partition(".")
+    # A tool that is to be called "when the user asks about X" tells its topic there.
+    acts = acts_of(name_tokens[:1]) or acts_of(name_tokens) or acts_of(tokenize(first))
+    if name_tokens and name_tokens[0].low in ("request", "make", "create", "start", "submit"):
+        acts = (acts_of(name_tokens[1:]) & SPECIFIC) or acts  # "request_callback" is about the callback
+    if name_tokens and name_tokens[0].low in ("get", "lookup", "look", "fetch", "find"):
+        acts = acts | (acts_of(name_tokens) - {"arrange", "obtain", "cancel", "change", "refund", "report", "add"})
+        acts -= {"obtain"}
+    if name_tokens and name_tokens[-1].low in _LOOKED_UP:
+        acts = (acts_of(name_tokens[-1:]) & thesaurus().reading) or acts  # "order_status" orders nothing
+    if name_tokens and name_tokens[0].low == "open":
+        acts -= {"check"}  # it opens something, and does not look what is open
+    if re.search(r"\b(end|hang up|disconnect)\b.*\bcall\b", f"{_words_of(name)} {first}".lower()):
+        acts = frozenset({"end"})
+    return ToolView(
+        name=name,
+        description=description,
+        fingerprint=hash((name, description, schema)),
+        slots=slots,
+        acts=acts,
+        wide_acts=acts | acts_of(tokenize(first)) | acts_of(tokenize(_positive(rest))),
+        vocabulary=_vocabulary(name, description, slots),
+        reads=bool(acts) and acts <= thesaurus().reading,
+        gated=bool(_GATE_TEXT.search(description)) or any(slot.gate for slot in slots),
+        fallback=bool(
+            re.search(
+                r"\bwhen\b.*\b(full|not available|unavailable|taken|fails?|first choice|sold out)\b", description, re.I
+            )
+        ),
+    )
+
+
+INSIDE = "\x1f"
+"""Stands between the name of an object and that of a field of it: no name has it."""
+_DEEPEST = 5
+"""Objects inside objects, beyond which one is not taken apart: schemas may contain themselves."""
+
+
+def flat(args: Mapping[str, Any]) -> dict[str, Any]:
+    """A call's arguments by the names of slots: what objects hold, field by field."""
+    out: dict[str, Any] = {}
+    for key, value in args.items():
+        if isinstance(value, dict):
+            out.update({f"{key}{INSIDE}{name}": one for name, one in flat(value).items()})
+        else:
+            out[key] = value
+    return out
+
+
+def nested(args: Mapping[str, Any]) -> dict[str, Any]:
+    """The opposite of `flat`: arguments as the schema wants them."""
+    out: dict[str, Any] = {}
+    for name, value in args.items():
+        *path, last = name.split(INSIDE)
+        inner = out
+        for key in path:
+            inner = inner.setdefault(key, {})
+        inner[last] = value
+    return out
+
+
+def _leaf(name: str) -> str:
+    return name.rpartition(INSIDE)[2]
+
+
+def _slots(
+    schema: Mapping[str, Any], definitions: Mapping[str, Any], *, tool: tuple[str, str], within: tuple[str, ...] = (),
+    wanted: bool = True,
+) -> Iterator[Slot]:  # fmt: skip
+    """A slot for each property, and in the place of an object one for each of its own."""
+    required = set(schema.get("required", ()))
+    for key, value in schema.get("properties", {}).items():
+        property_ = _resolved(value, definitions)
+        path, must = (*within, key), wanted and key in required
+        if property_.get("properties") and len(path) < _DEEPEST:
+            yield from _slots(property_, definitions, tool=tool, within=path, wanted=must)
+        else:
+            yield replace(_slot(key, property_, must, tool=tool), name=INSIDE.join(path))
+
+
+_LOOKED_UP = frozenset("status details info information price cost quote estimate progress availability fee".split())
+_FINISHES = re.compile(
+    r"\b(?:when|once|after)\b[^.]*\b(?:nothing (?:more|else|to add)|finished|is done|are done|complete|that is all"
+    r"|no more|has everything|final)",
+    re.I,
+)
+SPECIFIC = frozenset("cancel change refund report transfer pay renew price trace verify notify".split())
+"""Acts that, once named, rule out tools which do something else."""
+_GATE_TEXT = re.compile(
+    r"\b(?:after|once|until|before)\b[^.]*\b(?:read(?:ing)?\b[^.]*\bback|confirm(?:ed|s|ing|ation)?\b[^.]*\b(?:user|caller|customer|them|they|details))"
+    r"|\b(?:after|once|until)\b[^.]*\b(?:user|caller|customer|they)\b[^.]*\bconfirm"
+    r"|\b(?:ask|have|let|get)\b[^.]*\b(?:user|caller|customer|them)\b[^.]*\bconfirm(?:ation)?\b[^.]*\b(?:before|first)\b"
+    r"|\bconfirm with the (?:user|caller|customer)\b",
+    re.I,
+)
+_NEGATIVE = re.compile(r"(?:do not|don't|never|not for|instead of)[^.]*\.?", re.I)
+
+
+def _positive(text: str) -> str:
+    """The sentences that say when to call, without those that say when not to."""
+    return _NEGATIVE.sub(" ", text)
+
+
+def _words_of(name: str) -> str:
+    """As in "checkAvailability" and "check_availability" become "check availability"."""
+    return re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", name).replace("_", " ").replace("-", " ").strip().lower()
+
+
+def _resolved(schema: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """A property with references followed and "or null" taken out."""
+    if not isinstance(schema, dict):
+        return {}
+    out = dict(schema)
+    if "$ref" in out:
+        out = {**definitions.get(str(out.pop("$ref")).rsplit("/", 1)[-1], {}), **out}
+    for union in ("anyOf", "oneOf", "allOf"):
+        options = [o for o in out.get(union, ()) if isinstance(o, dict) and o.get("type") != "null"]
+        if options:
+            out.pop(union)
+            consts = [o["const"] for o in options if "const" in o]
+            out = {**({"enum": consts} if consts else _resolved(options[0], definitions)), **out}
+    if isinstance(out.get("type"), list):
+        out["type"] = next((t for t in out["type"] if t != "null"), "string")
+    if "const" in out:
+        out["enum"] = [out["const"]]
+    if isinstance(out.get("enum"), list):
+        out["enum"] = [value for value in out["enum"] if value is not None]
+    return out
+
+
+_NAMELESS = frozenset("value text input data answer content arg".split())
+
+
+def _slot(name: str, schema: dict[str, Any], required: bool, *, tool: tuple[str, str]) -> Slot:
+    description = str(schema.get("description", ""))
+    json_type = str(schema.get("type", "string"))
+    many = json_type == "array"
+    item = schema.get("items") if many and isinstance(schema.get("items"), dict) else schema
+    assert isinstance(item, dict)
+    choices = tuple(item.get("enum", ()))
+    if not choices and item.get("type", "string") == "string":
+        choices = _spelled_choices(description)
+    if not choices and many:
+        # A tool that takes some of what its description lists, line by line: "- address: asks for the address".
+        choices = tuple(re.findall(r"^\s*- ([\w-]+): ", tool[1], re.M))
+    plain = str(item.get("type", "string"))
+    if name.lower() in _NAMELESS and not description:
+        # "set_email(value)": what the value is, the tool's own name tells.
+        kind = _kind(_words_of(tool[0]).partition(" ")[2].replace(" ", "_"), tool[1], item, choices)
+    else:
+        kind = _kind(name, description, item, choices)
+    low, high = _bounds(description, item)
+    second_run = kind is Kind.FLAG and bool(re.search(r"\bduplicat", f"{name} {description}", re.I))
+    gate = (
+        kind is Kind.FLAG
+        and not second_run
+        and bool(
+            re.search(r"\b(only|once|after|must)\b.*\b(read|confirm|agree|consent|said yes)", description, re.I)
+            or name.lower() in ("read_back", "readback", "confirmed", "user_confirmed", "confirm")
+        )
+    )
+    return Slot(
+        name=name,
+        kind=kind,
+        description=description,
+        required=required and schema.get("default") is None,
+        choices=choices,
+        examples=_examples(description, item),
+        low=low,
+        high=high,
+        json_type=plain,
+        many=many,
+        gate=gate,
+        second_run=second_run,
+        unasked=_is_unasked(name, description, tool[1]),
+        stems=frozenset(content_stems(_words_of(name) + " " + re.sub(r"\(.*?\)|\"[^\"]*\"|'[^']*'", " ", description))),
+        name_stems=frozenset(stem(w) for w in _words_of(name).split()),
+        default=schema.get("default"),
+    )
+
+
+_NOT_TO_ASK = re.compile(
+    r"\b(?:do not|don't|never|without|instead of|rather than)\s+(?:ask|request|prompt)(?:ing)?\b"
+    r"(?![^.]*\b(?:until|unless|before|again|twice|more than|at once|same time|together)\b)",
+    re.I,
+)
+
+_ESTIMATED = re.compile(
+    r"\b(?:estimate|infer|guess|determine|derive|deduce|work out|figure out|look up)\s+"
+    r"(.+?)(?=\s+(?:of|from|for|by|based|yourself|instead|rather|without|and do|and don't|and never)\b|[.,;]|$)"
+    r"|\bask(?:ing)?\b[^.;]*?\bfor\s+([^.;]+)",
+    re.I,
+)
+"""What a description says to find out without the caller: the object of estimating, or of not asking."""
+
+
+def _is_unasked(name: str, description: str, tool: str) -> bool:
+    """True if the parameter's description, or a sentence of the tool's that names it, says not to ask for it."""
+    if _NOT_TO_ASK.search(description):
+        return True
+    named = {stem(word) for word in _words_of(name).split()}
+    for sentence in re.split(r"(?<=[.!])\s+|\n\s*\n", tool):
+        if _NOT_TO_ASK.search(plain := " ".join(sentence.split())):
+            objects = [part for found in _ESTIMATED.finditer(plain) for part in found.groups() if part]
+            if any(named <= {stem(token.low) for token in tokenize(part)} for part in objects):
+                return True
+    return False
+
+
+def _spelled_choices(description: str) -> tuple[str, ...]:
+    """The closed list that a description spells out: 'must be "a" or "b"', 'Either "a" or "b"'."""
+    match = re.search(
+        r"(?:must be|either|one of|any of|options are|valid values(?: are)?|allowed values(?: are)?)[:\s]+"
+        r"((?:[\"'][^\"']+[\"'][,\s]*(?:or|and)?\s*){2,})",
+        description,
+        re.I,
+    )
+    if match:
+        return tuple(re.findall(r"[\"']([^\"']+)[\"']", match[1]))
+    return ()
+
+
+_PERSON_WORDS = frozenset(
+    "full first last sur given family person caller customer client user contact holder host owner guest member your"
+    " recipient sender attendee passenger visitor resident tenant student".split()
+)
+_COORDINATES = frozenset("latitude longitude lat lon lng".split())
+_ROLE = re.compile(r"(?:er|or|ent|ant|ee|ist|ian)$")
+
+
+def _kind(name: str, description: str, schema: Mapping[str, Any], choices: Sequence[Any]) -> Kind:
+    json_type = schema.get("type", "string")
+    if json_type == "boolean":
+        return Kind.FLAG
+    if choices:
+        return Kind.CHOICE
+    if json_type in ("integer", "number"):
+        return Kind.NUMBER
+    parts = _words_of(name).split()
+    text = description.lower()
+    form = schema.get("format", "")
+    head = parts[-1] if parts else ""
+    if _COORDINATES & set(parts):
+        return Kind.NUMBER
+    if form == "email" or "email" in parts or "e-mail" in text or "email address" in text:
+        return Kind.EMAIL
+    if {"phone", "mobile", "telephone", "cell"} & set(parts) or re.search(
+        r"\b(phone|mobile|telephone|callback) number", text
+    ):
+        return Kind.PHONE
+    if form == "date" or "yyyy-mm-dd" in text:
+        return Kind.DATE
+    if form == "time" or re.search(r"\bhh:mm\b", text):
+        return Kind.TIME
+    if form == "date-time":
+        return Kind.DATE
+    if {"date", "day", "weekday"} & set(parts) and head not in ("name", "time"):
+        return Kind.DATE
+    if head in ("time", "slot", "hour") or "time" in parts:
+        return Kind.TIME
+    if "name" in parts or head in ("surname", "firstname", "lastname", "fullname"):
+        rest = set(parts) - {"name"}
+        if (
+            not rest
+            or rest & _PERSON_WORDS
+            or re.search(
+                r"full name|first and last|person|caller|customer|whose name|surname|name (?:is )?under"
+                r"|(?:your|their) name|user's",
+                text,
+            )
+        ):
+            thing = not rest and re.search(r"\bname of the (?!person|caller|customer|user|client)\w+", text)
+            if not thing or any(_ROLE.search(w) for w in thing.group().split()[3:]):
+                return Kind.PERSON
+        if any(_ROLE.search(word) for word in rest):
+            return Kind.PERSON
+        return Kind.THING
+    if parts and set(parts) <= _PERSON_WORDS and re.search(r"\bname\b", text):
+        return Kind.PERSON
+    if re.search(r"\bfull name\b|\bname of the (?:person|caller|customer)\b", text):
+        return Kind.PERSON
+    if set(parts) & {
+        "code",
+        "id",
+        "number",
+        "reference",
+        "ref",
+        "confirmation",
+        "pin",
+        "zip",
+        "postcode",
+        "zipcode",
+        "barcode",
+        "digits",
+        "serial",
+    }:
+        return Kind.CODE
+    if re.search(
+        r"\b(?:confirmation|reference|tracking|booking|order|account|membership) (?:code|number|id)\b"
+        r"|\b(?:code|number) (?:of|for|on)\b",
+        text,
+    ):
+        return Kind.CODE
+    if set(parts) & {
+        "address",
+        "location",
+        "city",
+        "place",
+        "origin",
+        "destination",
+        "street",
+        "pickup",
+        "dropoff",
+        "town",
+        "where",
+        "from",
+        "to",
+        "country",
+        "area",
+        "branch",
+        "store",
+    }:
+        return Kind.PLACE
+    if set(parts) & {
+        "reason",
+        "note",
+        "notes",
+        "message",
+        "comment",
+        "comments",
+        "details",
+        "description",
+        "request",
+        "requests",
+        "issue",
+        "problem",
+        "feedback",
+        "question",
+        "symptoms",
+        "instructions",
+        "summary",
+        "special",
+    }:
+        return Kind.NOTE
+    if re.search(r"\b(?:the|a)? ?(?:date|day) (?:of|for|to|on)\b", text):
+        return Kind.DATE
+    if re.search(r"^(?:the )?(?:\w+ )?time\b", text):
+        return Kind.TIME
+    if re.search(r"\b(?:address|location|city|where)\b", text):
+        return Kind.PLACE
+    return Kind.THING
+
+
+def _bounds(description: str, schema: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if schema.get("exclusiveMinimum") is not None and low is None:
+        low = schema["exclusiveMinimum"] + 1
+    if match := re.search(r"between (\d+) and (\d+)|(\d+)\s?(?:-|to)\s?(\d+)", description):
+        low = low if low is not None else int(match[1] or match[3])
+        high = high if high is not None else int(match[2] or match[4])
+    if high is None and (match := re.search(r"(?:at most|up to|max(?:imum)?(?: of)?)\s*:?\s*(\d+)", description, re.I)):
+        high = int(match[1])
+    if low is None and (match := re.search(r"(?:at least|min(?:imum)?(?: of)?)\s*:?\s*(\d+)", description, re.I)):
+        low = int(match[1])
+    return low, high
+
+
+_EXAMPLE = re.compile(
+    r"(?:e\.?g\.?,?|for example,?|such as|like|for instance,?|example:|examples:)\s*([^).;]*(?:\.\w[^).;]*)*)", re.I
+)
+
+
+def _examples(description: str, schema: Mapping[str, Any]) -> tuple[str, ...]:
+    given = [str(x) for x in schema.get("examples", ())]
+    for match in _EXAMPLE.finditer(description):
+        quoted = re.findall(r"[\"'`\u201c]([^\"'`\u201d]+)[\"'`\u201d]", match[1])
+        given += quoted or [part.strip() for part in re.split(r",| or | and ", match[1]) if 0 < len(part.split()) <= 4]
+    return tuple(dict.fromkeys(x.strip() for x in given if x.strip()))
+
+
+def _vocabulary(name: str, description: str, slots: Sequence[Slot]) -> dict[str, float]:
+    weights: dict[str, float] = {}
+
+    def add(text: str, weight: float) -> None:
+        for one in content_stems(text):
+            weights[one] = max(weights.get(one, 0.0), weight)
+
+    add(_words_of(name), 1.0)
+    first, _, rest = description.partition(".")
+    add(_positive(first), 0.9)
+    add(_positive(rest).split("Returns:")[0], 0.6)
+    for topic in re.findall(
+        r"\bwhen\b[^.]*?\b(?:asks?|wants?|needs?|says?|mentions?|calls?)\b([^.]*)", _positive(description), re.I
+    ):
+        add(topic, 0.9)
+    for slot in slots:
+        if slot.second_run:
+            continue
+        add(slot.label, 0.5)
+        add(_positive(slot.description), 0.35)
+        for choice in slot.choices:
+            add(_words_of(str(choice)), 0.6)
+        for example in slot.examples:
+            add(example, 0.3)
+    return weights
+
+
+def harmonised(tools: Sequence[ToolView]) -> list[ToolView]:
+    """The tools, where a parameter that says nothing of itself is documented as its namesake in another tool is."""
+    told = {slot.key: slot for tool in reversed(tools) for slot in tool.slots if slot.description}
+    out = []
+    for tool in tools:
+        if any(not slot.description and slot.key in told for slot in tool.slots):
+            slots = tuple(
+                slot
+                if slot.description or (twin := told.get(slot.key)) is None or twin.json_type != slot.json_type
+                else dataclasses.replace(slot, description=twin.description, examples=twin.examples)
+                for slot in tool.slots
+            )
+            tool = dataclasses.replace(tool, slots=slots)
+        out.append(tool)
+    return out
+
+
+# -- writing values
+
+
+def write(slot: Slot, value: Value | bool, today: dt.date, offered: Sequence[tuple[int, int]] = ()) -> Any:
+    """A typed value in the form that the slot documents."""
+    if isinstance(value, moments.Day):
+        return _write_day(slot, value)
+    if isinstance(value, moments.Clock):
+        return _write_clock(slot, value, offered)
+    if isinstance(value, PersonName):
+        return _write_name(slot, value.text)
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, (int, float)):
+        if slot.json_type == "integer":
+            return int(value)
+        return (
+            float(value)
+            if slot.json_type == "number" and value != int(value)
+            else (value if slot.json_type != "string" else str(value))
+        )
+    if slot.kind is Kind.CODE:
+        return _shaped_code(slot, value)
+    if slot.kind is Kind.PHONE:
+        return _shaped_digits(slot, value)
+    return value
+
+
+def _write_day(slot: Slot, day: moments.Day) -> str:
+    text = slot.description.lower()
+    if day.year is not None and {stem("birth"), stem("born"), "dob"} & (slot.stems | slot.name_stems):
+        day = dataclasses.replace(day, date=day.date.replace(year=day.year), text=f"{day.text} {day.year}")
+    if "yyyy-mm-dd" in text or "iso" in text.split() or any(re.fullmatch(r"\d{4}-\d\d-\d\d", e) for e in slot.examples):
+        return day.date.isoformat()
+    if re.search(r"mm/dd/yyyy", text):
+        return day.date.strftime("%m/%d/%Y")
+    if re.search(r"dd/mm/yyyy", text):
+        return day.date.strftime("%d/%m/%Y")
+    lower = {e.lower() for e in slot.examples}
+    weekdays = {w.lower() for w in moments.WEEKDAYS}
+    if (lower and lower <= weekdays) or (not lower and re.search(r"day of (the )?week|weekday", text)):
+        name = moments.WEEKDAYS[day.date.weekday()]
+        return name.lower() if slot.examples and slot.examples[0].islower() else name
+    months = {m.lower() for m in moments.MONTHS}
+    if day.named and any(e.split()[0] in months and len(e.split()) == 2 for e in lower):
+        return moments.month_day(day.date)
+    if day.named and day.text[0].isdigit() and "/" in day.text:
+        return moments.month_day(day.date)
+    return re.sub(r"\b(" + "|".join(moments.MONTHS) + r")\b", lambda m: m[0].capitalize(), day.text, flags=re.I)
+
+
+def _write_clock(slot: Slot, clock: moments.Clock, offered: Sequence[tuple[int, int]]) -> str:
+    text = slot.description
+    examples = slot.examples
+    # A tool that shows a morning time is for people who may come at eight.
+    early = any(hour < 12 for example in examples for hour, _ in moments.times_in(example))
+    hour, minute = clock.resolved(offered, day_begins=8 if early else 9)
+
+    if re.search(r"24.?hour|\bHH:MM\b", text) or any(re.fullmatch(r"\d{2}:\d{2}", e) for e in examples):
+        return f"{hour:02d}:{minute:02d}"
+    if any(re.search(r"\d:\d\d\s?[AaPp]\.?[Mm]", e) for e in examples):
+        spaced = any(re.search(r"\d\s[AaPp]", e) for e in examples)
+        written = moments.twelve_hour(hour, minute)
+        if any(re.search(r"[ap]m", e) for e in examples):
+            written = written.lower()
+        return written if spaced else written.replace(" ", "")
+    if any(re.search(r"\d\s?[AaPp]\.?[Mm]", e) for e in examples):
+        written = moments.twelve_hour(hour, minute, minutes_always=False)
+        if any(re.search(r"\d\s?[ap]m", e) for e in examples):
+            written = written.lower()
+        return written if any(re.search(r"\d\s[AaPp]", e) for e in examples) else written.replace(" ", "")
+    return moments.twelve_hour(hour, minute)
+
+
+def _write_name(slot: Slot, name: str) -> str:
+    parts = _words_of(slot.name).split()
+    if ("first" in parts or "given" in parts) and " " in name:
+        return name.split()[0]
+    if ("last" in parts or "surname" in parts or "family" in parts) and " " in name:
+        return name.split(" ", 1)[1]
+    return name
+
+
+def _shaped_code(slot: Slot, code: str) -> str:
+    shapes = [e for e in slot.examples if any(c.isdigit() for c in e)]
+    if not shapes:
+        return code.upper() if any(c.isalpha() for c in code) and len(code) <= 14 else code
+    shape = shapes[0]
+    bare = re.sub(r"[^A-Za-z\d]", "", code)
+    if "-" not in shape and " " not in shape:
+        code = bare
+    elif len(bare) == len(re.sub(r"[^A-Za-z\d]", "", shape)):
+        letters = iter(bare)
+        code = "".join(next(letters) if c.isalnum() else c for c in shape)
+    elif "-" in shape and "-" not in code:
+        code = re.sub(r"(?<=[A-Za-z])(?=\d)", "-", bare, count=1)
+    return code.lower() if shape == shape.lower() and any(c.isalpha() for c in shape) else code.upper()
+
+
+def _shaped_digits(slot: Slot, phone: str) -> str:
+    for shape in slot.examples:
+        if sum(c.isdigit() for c in shape) == sum(c.isdigit() for c in phone) and any(c.isdigit() for c in shape):
+            digits = (c for c in phone if c.isdigit())
+            return "".join(next(digits) if c.isdigit() else c for c in shape)
+    return phone

@@ -1,0 +1,1 @@
+"""How the tree measures, and the bars it is held to."""

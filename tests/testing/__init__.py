@@ -1,0 +1,1 @@
+"""What tests of agents are made with: fakes, virtual time, contracts."""
