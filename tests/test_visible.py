@@ -80,12 +80,11 @@ def logged(message: str, *arguments: object, error: BaseException | None = None,
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     logger = logging.getLogger(name)
-    # The command line's handler, of tests before this one, leaves tracebacks out of the record itself.
-    others, logger.handlers[:] = logger.handlers[:], [handler]
+    logger.addHandler(handler)
     try:
         logger.error(message, *arguments, exc_info=error)  # noqa: G004, RUF100
     finally:
-        logger.handlers[:] = others
+        logger.removeHandler(handler)
     return stream.getvalue()
 
 
