@@ -46,7 +46,7 @@ class Alone:
         tried = subprocess.run([*prefix, "ip", "link", "set", "lo", "up"], capture_output=True, text=True, timeout=10)
         if tried.returncode != 0:
             pytest.skip(f"needs a network namespace: unshare says {tried.stderr.strip()!r}")
-        # What the test is about must not be settled by whoever runs it: onnxruntime, for one, keeps quiet where CI is set.
+        # What the test is about must not be settled by who runs it: onnxruntime is quiet where CI is set, for one.
         environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
         self._inside = subprocess.Popen(
             [*prefix, sys.executable, "-m", "tests.cli.alone"],
