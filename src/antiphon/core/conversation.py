@@ -151,7 +151,7 @@ class Conversation:
         if self._closing.is_over:
             return None
         first = self._out.deadline
-        timers = [floor.line.deadline, floor.shields.deadline, self._closing.deadline, self._presence.away_at]
+        timers = [floor.line.doubt.deadline, floor.shields.deadline, self._closing.deadline, self._presence.away_at]
         if floor.dead_voice.since is not None:
             timers.append(floor.dead_voice.deadline(self._out.now))
         if not floor.turn.is_blank:

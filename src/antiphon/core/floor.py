@@ -26,7 +26,7 @@ from antiphon.core.promises import Outbox
 from antiphon.core.rounds import Rounds
 from antiphon.core.runs import Runs
 from antiphon.core.shields import Shields
-from antiphon.core.state import Bond, Frame, Gate, Kind, Run, Segment, Sound, Speech, Stage, Step, Voice
+from antiphon.core.state import Bond, Frame, Gate, Kind, Run, Segment, Sound, Speech, Stage, Step
 from antiphon.core.unasked import Unasked
 from antiphon.core.user_turn import UserTurn
 from antiphon.options import SessionOptions
@@ -195,7 +195,7 @@ class Floor:
     def add(self, speech: Speech) -> None:
         """A speech joins its frame."""
         self._speeches[speech.id] = speech
-        speech.frame.speeches.append(speech)
+        speech.frame.joined_by(speech)
 
     def begin_step(
         self,
@@ -211,12 +211,13 @@ class Floor:
 
         `say` is a line of the session's own, of which nobody learns what tools did; unless it `tells`.
         """
-        step = self._open_step(speech, tools=tools, tells=say is None or tells)
-        speech.stage = Stage.GENERATING
-        gen, segment = step.gen, step.segment
         if say is not None or speech.kind in (Kind.SAY, Kind.FILLER):
-            self._speak(speech, step, say)
+            self._speak(speech, self._open_step(speech, tools=tools, tells=say is None or tells), say)
             return
+        choice = speech.tool_choice if response is None and speech.rounds == 0 else None
+        tools = tools and choice != "none"
+        step = self._open_step(speech, tools=tools)
+        gen, segment = step.gen, step.segment
         self.out.promise(gen, GenerationFailed(gen, texts.NO_ANSWER), self.options.generation_timeout)
         unheard = self.debts.carried_by(speech, unasked=response is not None)
         if response is not None:
@@ -224,7 +225,6 @@ class Floor:
             self.out.send(Adopt(gen, speech.id, segment.id, speech.agent, response.response, tools))
             return
         self._note_user_input(speech)
-        choice = speech.tool_choice if speech.rounds == 0 else None
         self.out.send(
             Generate(
                 gen,
@@ -232,7 +232,7 @@ class Floor:
                 segment.id,
                 speech.agent,
                 self.history.open_items(speech.agent),
-                tools and choice != "none",
+                tools,
                 choice,
                 speech.instructions,
                 unheard,
@@ -241,22 +241,16 @@ class Floor:
                 on_enter=speech.on_enter,
             )
         )
-        step.tools = tools and choice != "none"
 
     def _note_user_input(self, speech: Speech) -> None:
         """What the application passed on as the caller's words enters the history: also where no reply begins to it."""
-        if speech.user_input is not None:
-            self.history.say(speech.user_input, speech.frame.agent)
-            speech.user_input = None
+        text = speech.take_user_input()
+        if text is not None:
+            self.history.say(text, speech.frame.agent)
 
-    def _open_step(self, speech: Speech, *, tools: bool, tells: bool = True) -> Step:
-        gen = self.out.new_id()
-        segment = Segment(self.out.new_id(), gen, speech, speech.rounds, tells)
-        step = speech.step = Step(gen, segment, tools)
-        speech.live.append(segment)
+    def _open_step(self, speech: Speech, *, tools: bool, tells: bool = True, ahead: bool = False) -> Step:
         self.shields.lower(speech)
-        speech.agent = speech.frame.agent
-        return step
+        return speech.began(self.out.new_id(), self.out.new_id(), tools=tools, tells=tells, ahead=ahead)
 
     def _speak(self, speech: Speech, step: Step, text: str | None, *, ahead: bool = False) -> None:
         self.out.promise(step.gen, StepGenerated(step.gen, text or ""), self.options.generation_limit)
@@ -277,8 +271,7 @@ class Floor:
         self.out.send(Generate(step.gen, speech.id, step.segment.id, speech.agent, items, tools, ahead=True))
 
     def _hold(self, speech: Speech, *, tools: bool) -> Step:
-        step = self._open_step(speech, tools=tools)
-        speech.stage = Stage.HELD
+        step = self._open_step(speech, tools=tools, ahead=True)
         self._held[step.gen] = speech
         return step
 
@@ -288,7 +281,7 @@ class Floor:
         assert step is not None  # it was made ahead
         del self._held[step.gen]
         self.add(speech)
-        speech.stage = Stage.GENERATING
+        speech.released()
         self.out.send(Release(step.gen, speech.id))
         if step.begun:
             self.text_started(speech)
@@ -300,7 +293,7 @@ class Floor:
         step = speech.step
         assert step is not None  # it was made ahead
         del self._held[step.gen]
-        speech.stage = Stage.DONE
+        speech.ended()
         self.out.withdraw(step.gen)
         self.out.send(Discard(step.gen, speech.id))
 
@@ -308,8 +301,10 @@ class Floor:
         """Sound of a segment is there, whether it is on the line, or held."""
         for speech in self._held.values():
             if speech.step is not None and speech.step.segment.id == segment_id:
-                speech.step.segment.voice = Voice.READY
-        self.line.made_audible(segment_id, Voice.READY)
+                speech.step.segment.sound_came()
+        segment = self.line.find(segment_id)
+        if segment is not None:
+            segment.sound_came()
 
     # -- its text
 
@@ -318,7 +313,7 @@ class Floor:
         step = speech.step
         if step is None:
             return
-        step.begun = True
+        step.text_began()
         if step.segment.sound is Sound.OPEN and speech.stage is not Stage.HELD:
             self.line.begin(step.segment, speech.agent, record=speech.record)
             if written and step.segment.slot is not None:
@@ -331,7 +326,7 @@ class Floor:
         """The tools that asked for it say something: the caller may not have to be told of their results."""
         run = speech.parent
         while run is not None and run.bond is Bond.ATTACHED:
-            run.speech.told_in = run.speech.rounds + 1
+            run.speech.tool_spoke()
             run = run.speech.parent
 
     def text_complete(self, speech: Speech, text: str) -> None:
@@ -339,15 +334,15 @@ class Floor:
         step = speech.step
         if step is None:
             return
-        step.generated = True
+        step.ended()
         segment = step.segment
         if speech.stage is Stage.HELD:
-            segment.text = text
+            segment.completed(text)
             return
         if segment.sound is Sound.OPEN and text.strip():
             self.text_started(speech)
         if segment.sound is Sound.OPEN:
-            segment.sound = Sound.GONE
+            segment.ended("")
             self.segment_gone(segment)
         else:
             self.line.complete(segment, text)
@@ -355,30 +350,27 @@ class Floor:
     def segment_gone(self, segment: Segment) -> None:
         """It has left the line."""
         speech = segment.speech
-        if segment in speech.live:
-            speech.live.remove(segment)
+        speech.segment_over(segment)
         self.out.send(StepEnded(speech.id, segment.gen))
         self.debts.heard(segment)
-        if segment.heard:
-            speech.lost = None
 
     def interrupt(self, speech: Speech, *, force: bool = False) -> None:
         """It stops now: no more text, sound or rounds. Its tools are treated each by what it does to the world."""
         if speech.interrupted or speech.finished:
             return
-        speech.interrupted = True
+        step, was_generating = speech.step, speech.is_generating
+        speech.cut()
         self.shields.lower(speech)
         self.out.send(SpeechInterrupted(speech.id))
         self._note_user_input(speech)
-        if speech.stage is Stage.GENERATING and speech.step is not None and not speech.step.generated:
-            self.out.withdraw(speech.step.gen)
-            self.out.send(StopGenerating(speech.step.gen))
+        if step is not None and was_generating:
+            self.out.withdraw(step.gen)
+            self.out.send(StopGenerating(step.gen))
         for segment in list(speech.live):
             self.line.stop(segment)
             if segment.sound is Sound.GONE:
                 self.segment_gone(segment)
         self.rounds.release(speech)
-        speech.stage = Stage.SPEAKING
         for child in self.speeches():
             if child.parent is not None and child.parent.speech is speech and (child.interruptible or force):
                 self.interrupt(child, force=force)
@@ -387,7 +379,7 @@ class Floor:
     def wind_down(self, speech: Speech) -> None:
         """It gets no more rounds: what runs is finished, what was said is played, nothing follows."""
         step = speech.step
-        if speech.stage is Stage.GENERATING and step is not None and not step.generated:
+        if step is not None and speech.is_generating:
             if not any(c.gate in (Gate.RUNNING, Gate.CLOSED) for c in step.calls):
                 self.interrupt(speech, force=True)
                 return
@@ -396,13 +388,7 @@ class Floor:
             self.text_complete(speech, "")
         if speech.stage is Stage.WAITING:
             self.interrupt(speech, force=True)
-        speech.last_round = True
-
-    def move(self, speech: Speech, frame: Frame) -> None:
-        """It is finished by another frame."""
-        speech.frame.speeches.remove(speech)
-        speech.frame = frame
-        frame.speeches.append(speech)
+        speech.task_over()
 
     def home(self, run: Run) -> Frame:
         """The frame whose agent learns what a background tool reports."""
@@ -446,16 +432,15 @@ class Floor:
 
     def finish(self, speech: Speech) -> None:
         """It is over. Turns that it was to answer and did not are owed again."""
-        speech.stage = Stage.DONE
-        speech.step = None  # it knows the speech, too: nothing is left for the garbage collector to find
+        speech.ended()
         self.shields.lower(speech)
         del self._speeches[speech.id]
-        speech.frame.speeches.remove(speech)
+        speech.frame.left_by(speech)
         for handoff in self.debts.speech_ended(speech):
             self.request_handoff(speech.frame, handoff)
         self.out.send(SpeechDone(speech.id))
 
     def request_handoff(self, frame: Frame, handoff: Handoff) -> None:
-        """Another agent is to take the frame over. The first wish wins."""
-        if frame.pending is None and frame in self.frames:
-            frame.pending = handoff
+        """Another agent is to take the frame over, unless it is gone."""
+        if frame in self.frames:
+            frame.hands_over(handoff)

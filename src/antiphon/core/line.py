@@ -3,62 +3,44 @@
     segment   OPEN --text begins--> QUEUED --Play--> PLAYING --ended--> GONE
               QUEUED --stop--> GONE             PLAYING --stop--> STOPPING --ended--> GONE
 
-    barge-in  CLEAR --caller starts, something sounds--> SUSPECTED (paused) --words--> the agent is cut
-              SUSPECTED --caller stops--> DOUBTFUL (paused) --words--> cut | --time--> resumed
-              nothing sounds any more --> CLEAR
-
 A segment enters the line when its text begins, so that a slow model blocks nobody. `Play` is given as late as
 gapless playout allows: the loudspeaker holds at most two segments, so that an answer can still overtake an
-announcement. The line pauses the moment a voice is heard and decides later.
+announcement. The line pauses the moment a voice is heard, while it is in doubt (`doubt`) what it means.
 """
 
 from __future__ import annotations
 
-import enum
-
 from antiphon.core.commands import PausePlayout, Play, ResumePlayout, StopPlayout
+from antiphon.core.doubt import Doubt
 from antiphon.core.facts import PlayoutFinished
 from antiphon.core.history import History
 from antiphon.core.notices import FalseInterruption
 from antiphon.core.promises import Outbox
 from antiphon.core.state import Segment, Sound, Voice
-from antiphon.options import Interruption, SessionOptions
+from antiphon.options import SessionOptions
 
 STOP_TIMEOUT = 0.5
 """Seconds that a stopped segment has to say what was heard of it."""
 
-
 FADE_TIMEOUT = 2.0
 """Seconds that a filler has to end with its word."""
-
-VOICE_WITHOUT_WORDS = 0.5
-"""Seconds of voice that cut the agent where nobody turns it into words."""
-
-
-class Doubt(enum.Enum):
-    """What the caller's voice over the agent means."""
-
-    CLEAR = enum.auto()
-    SUSPECTED = enum.auto()
-    """The caller speaks, no words understood yet; the line is paused."""
-    DOUBTFUL = enum.auto()
-    """The caller stopped without words; the line is paused."""
 
 
 class Line:
     """The segments in the order of their playing."""
 
-    __slots__ = ("_doubt", "_doubt_since", "_history", "_interruption", "_options", "_out", "paused", "segments")
+    __slots__ = ("_history", "_options", "_out", "_patience", "doubt", "paused", "segments")
 
     def __init__(self, out: Outbox, history: History, options: SessionOptions) -> None:
         self._out = out
         self._history = history
         self._options = options
-        self._interruption: Interruption = options.turns.interruption
         self.segments: list[Segment] = []
         self.paused = False
-        self._doubt = Doubt.CLEAR
-        self._doubt_since = 0.0
+        self._patience: dict[Segment, float | None] = {}
+        """What the stall clocks of segments showed when something was put before them."""
+        self.doubt = Doubt(options)
+        """What a voice over the agent means."""
 
     # -- what is on it
 
@@ -87,9 +69,7 @@ class Line:
 
     def begin(self, segment: Segment, agent: str, *, record: bool) -> None:
         """Its text begins: it takes its place, behind everything of its rank or before."""
-        segment.sound = Sound.QUEUED
-        if record:
-            segment.slot = self._history.reserve(segment.id, agent)
+        segment.queued(self._history.reserve(segment.id, agent) if record else None)
         at = len(self.segments)
         while at > 0 and self._yields(self.segments[at - 1], segment):
             at -= 1
@@ -108,7 +88,7 @@ class Line:
 
     def complete(self, segment: Segment, text: str) -> None:
         """All of its text is known."""
-        segment.text = text
+        segment.completed(text)
         if segment.slot is not None:
             self._history.known(segment.slot, text)
         self._watch(moved=segment)
@@ -149,11 +129,11 @@ class Line:
         overtakes = self._overtakes(segment)
         if overtakes:
             dry = self.segments[0]
-            dry.patience = self._out.remaining(dry.id)
+            self._patience[dry] = self._out.remaining(dry.id)
             self._out.rearm(dry.id, None)
             self.segments.remove(segment)
             self.segments.insert(0, segment)
-        segment.sound = Sound.PLAYING
+        segment.given()
         self._out.promise(segment.id, PlayoutFinished(segment.id, "", failed=True), None)
         self._out.send(Play(segment.id, overtakes))
         self._watch()
@@ -167,15 +147,24 @@ class Line:
         if behind is None or behind.speech.rank == 0:
             return
         if behind.sound is Sound.PLAYING and behind.voice is Voice.READY:
-            first.fading = True
+            first.fades()
             self._out.rearm(first.id, FADE_TIMEOUT)
             self._out.send(StopPlayout(first.id, at_word=True))
 
-    def made_audible(self, segment_id: int, voice: Voice) -> None:
-        """Sound of a segment is there, is heard, or has run out."""
+    def find(self, segment_id: int) -> Segment | None:
+        """A segment on it by its id."""
         for segment in self.segments:
             if segment.id == segment_id:
-                segment.voice = voice
+                return segment
+        return None
+
+    def started(self, segment_id: int) -> Segment | None:
+        """A segment is heard. Returns it."""
+        segment = self.find(segment_id)
+        if segment is not None:
+            segment.was_started()
+            self._goes_on(segment)
+        return segment
 
     def _watch(self, moved: Segment | None = None) -> None:
         """The stall clock runs for what sounds, while all its text is known and nothing pauses it.
@@ -189,55 +178,53 @@ class Line:
         if first.text is None or self.paused:
             self._out.rearm(first.id, None)
         elif first is moved or self._out.remaining(first.id) is None:
-            self._out.rearm(first.id, self._options.stall_timeout if first.patience is None else first.patience)
-            first.patience = None
+            left = self._patience.pop(first, None)
+            self._out.rearm(first.id, self._options.stall_timeout if left is None else left)
 
     def progressed(self, segment_id: int, heard: str) -> None:
         """It sounds on."""
-        for segment in self.segments:
-            if segment.id == segment_id:
-                if len(heard) > len(segment.heard):
-                    segment.heard = heard
-                segment.speech.heard = segment.speech.heard or bool(heard)
-                segment.patience = None
-                self._watch(moved=segment)
+        segment = self.find(segment_id)
+        if segment is not None:
+            segment.progressed(heard)
+            self._goes_on(segment)
+
+    def _goes_on(self, segment: Segment) -> None:
+        self._patience.pop(segment, None)
+        self._watch(moved=segment)
 
     def finished(self, segment_id: int, heard: str, *, failed: bool = False) -> Segment | None:
         """It sounds no more. Returns the segment, which has left the line.
 
         `failed`: its voice fell silent. What it was put before waited for the same one meanwhile.
         """
-        for segment in self.segments:
-            if segment.id == segment_id and segment.sound in (Sound.PLAYING, Sound.STOPPING):
-                break
-        else:
+        segment = self.find(segment_id)
+        if segment is None or segment.sound not in (Sound.PLAYING, Sound.STOPPING):
             return None
-        segment.heard = heard
-        segment.speech.heard = segment.speech.heard or bool(heard)
         self._leave(segment, heard)
         waiting = self.segments[0] if self.segments else None
-        if failed and waiting is not None and waiting.patience is not None and waiting.voice is Voice.SILENT:
-            waiting.patience = 0.0
+        if failed and waiting is not None and waiting.voice is Voice.SILENT and self._patience.get(waiting) is not None:
+            self._patience[waiting] = 0.0
         self._watch()
         return segment
 
     def stop(self, segment: Segment) -> None:
         """Silence it, or take it off the line if it has not sounded."""
         if segment.sound is Sound.PLAYING:
-            segment.sound = Sound.STOPPING
+            segment.silenced()
             self._out.send(StopPlayout(segment.id))
             self._out.promise(segment.id, PlayoutFinished(segment.id, segment.heard), STOP_TIMEOUT)
         elif segment.sound is Sound.QUEUED:
             self._out.send(StopPlayout(segment.id))
             self._leave(segment, "")
         elif segment.sound is Sound.OPEN:
-            segment.sound = Sound.GONE
+            segment.ended("")
         if self.sounding is None:
             self.clear_doubt()
 
     def _leave(self, segment: Segment, heard: str) -> None:
-        segment.sound = Sound.GONE
+        segment.ended(heard)
         self.segments.remove(segment)
+        self._patience.pop(segment, None)
         if segment.slot is not None:
             self._history.settle(segment.slot, heard, interrupted=segment.was_cut)
         if self.sounding is None:
@@ -245,67 +232,30 @@ class Line:
 
     # -- barge-in
 
-    @property
-    def is_doubted(self) -> bool:
-        """A voice was heard over the agent, and whether it means to interrupt is open."""
-        return self._doubt is not Doubt.CLEAR
-
     def suspect(self) -> None:
         """The caller's voice began over the agent, which falls silent until the matter is clear."""
         if self.sounding is None:
             return
-        self._doubt = Doubt.SUSPECTED
-        self._doubt_since = self._out.now
+        self.doubt.arose(self._out.now)
         if not self.paused:
             self.paused = True
             self._out.send(PausePlayout())
             self._watch()
 
-    def doubt(self, silence: float) -> None:
-        """The caller's voice ended `silence` seconds ago, without words so far."""
-        if self._doubt is Doubt.SUSPECTED:
-            self._doubt = Doubt.DOUBTFUL
-            self._doubt_since = self._out.now - silence
-
     def clear_doubt(self) -> None:
         """The matter is settled, or there is nothing left to interrupt."""
-        self._doubt = Doubt.CLEAR
+        self.doubt.cleared()
         if self.paused:
             self.paused = False
             self._out.send(ResumePlayout())
             self._watch()
 
-    @property
-    def deadline(self) -> float | None:
-        """When a doubt resolves by itself."""
-        if self._doubt is Doubt.CLEAR:
-            return None
-        if self._doubt is Doubt.DOUBTFUL:
-            return self._doubt_since + self._interruption.false_after
-        if self._doubt is Doubt.SUSPECTED and self._cut_after is not None:
-            return self._doubt_since + self._cut_after
-        return None
-
-    @property
-    def _cut_after(self) -> float | None:
-        if self._interruption.cancel_after is not None:
-            return self._interruption.cancel_after
-        return None if self._options.has_stt else self.long_enough
-
-    @property
-    def long_enough(self) -> float:
-        """Seconds of voice that mean to interrupt where there are no words to go by."""
-        cancel_after = self._interruption.cancel_after
-        return VOICE_WITHOUT_WORDS if cancel_after is None else cancel_after
-
     def advance(self, now: float) -> bool:
         """Time passed. True if the voice lasted long enough to interrupt by its duration alone."""
-        if self._doubt is Doubt.CLEAR:
-            return False
-        deadline = self.deadline
+        deadline = self.doubt.deadline
         if deadline is None or now < deadline:
             return False
-        if self._doubt is Doubt.DOUBTFUL:
+        if self.doubt.has_fallen_silent:
             self._out.send(FalseInterruption())
             self.clear_doubt()
             return False

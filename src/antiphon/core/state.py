@@ -185,6 +185,14 @@ class Step:
     so_far: str | None = None
     """The model's stream stands still: what is spoken of it so far. None: it does not."""
 
+    def text_began(self) -> None:
+        """There is something to say."""
+        self.begun = True
+
+    def ended(self) -> None:
+        """Nothing more will come of it."""
+        self.generated = True
+
 
 class TurnState(enum.Enum):
     """How far a turn of the caller is."""
@@ -299,6 +307,63 @@ class Speech:
         """A segment of it broke. `unsaid`: its text, where it gave no sound at all."""
         self.lost = unsaid
 
+    def began(self, gen: int, segment: int, *, tools: bool, tells: bool, ahead: bool) -> Step:
+        """Its next response, or a text to say, is made. `ahead`: before it is known to be wanted."""
+        self.step = Step(gen, Segment(segment, gen, self, self.rounds, tells), tools)
+        self.live.append(self.step.segment)
+        self.stage = Stage.HELD if ahead else Stage.GENERATING
+        self.agent = self.frame.agent
+        return self.step
+
+    def released(self) -> None:
+        """What was made ahead is wanted."""
+        self.stage = Stage.GENERATING
+
+    def take_user_input(self) -> str | None:
+        """What the application passed on as the caller's words. It enters the history once."""
+        taken, self.user_input = self.user_input, None
+        return taken
+
+    def tool_spoke(self) -> None:
+        """A tool of the round at hand says something by itself."""
+        self.told_in = self.rounds + 1
+
+    def reached_the_caller(self) -> None:
+        """Something of it was heard."""
+        self.heard = True
+
+    def segment_over(self, segment: Segment) -> None:
+        """A segment of it sounds no more."""
+        if segment in self.live:
+            self.live.remove(segment)
+        if segment.heard:
+            self.lost = None
+
+    def task_over(self) -> None:
+        """The task it belonged to is over: it gets no more rounds."""
+        self.last_round = True
+
+    def moved(self, frame: Frame) -> None:
+        """Another frame finishes it."""
+        self.frame.left_by(self)
+        self.frame = frame
+        frame.joined_by(self)
+
+    def cut(self) -> None:
+        """It is interrupted: nothing more will be generated."""
+        self.interrupted = True
+        self.stage = Stage.SPEAKING
+
+    def ended(self) -> None:
+        """It is over."""
+        self.stage = Stage.DONE
+        self.step = None  # it knows the speech, too: nothing is left for the garbage collector to find
+
+    @property
+    def is_generating(self) -> bool:
+        """Its response is not complete."""
+        return self.stage is Stage.GENERATING and self.step is not None and not self.step.generated
+
     @property
     def finished(self) -> bool:
         """True once its handle is done."""
@@ -327,12 +392,56 @@ class Segment:
     voice: Voice = Voice.SILENT
     fading: bool = False
     """It ends with the word that sounds."""
-    patience: float | None = None
-    """What its stall clock showed when something was put before it."""
     text: str | None = None
     """All of its text, once known."""
     heard: str = ""
     """What was heard of it so far."""
+
+    def queued(self, slot: Slot | None) -> None:
+        """Its text began: it waits for its place on the line. `slot`: its place in the history, if it enters it."""
+        self.sound = Sound.QUEUED
+        self.slot = slot
+
+    def completed(self, text: str) -> None:
+        """All of its text is known."""
+        self.text = text
+
+    def given(self) -> None:
+        """The loudspeaker has it."""
+        self.sound = Sound.PLAYING
+
+    def sound_came(self) -> None:
+        """There is sound of it."""
+        self.voice = Voice.READY
+
+    def was_started(self) -> None:
+        """It is heard."""
+        self.voice = Voice.SOUNDING
+
+    def ran_dry(self) -> None:
+        """Its sound has run out, and there is more to come."""
+        self.voice = Voice.SILENT
+
+    def progressed(self, heard: str) -> None:
+        """It sounds on."""
+        if len(heard) > len(self.heard):
+            self.heard = heard
+            self.speech.reached_the_caller()
+
+    def fades(self) -> None:
+        """Something better is to be heard: it ends with the word that sounds."""
+        self.fading = True
+
+    def silenced(self) -> None:
+        """The loudspeaker is told to stop it."""
+        self.sound = Sound.STOPPING
+
+    def ended(self, heard: str) -> None:
+        """It sounds no more, or never will. `heard`: all that was heard of it."""
+        self.sound = Sound.GONE
+        self.heard = heard
+        if heard:
+            self.speech.reached_the_caller()
 
     @property
     def was_cut(self) -> bool:
@@ -363,6 +472,19 @@ class Frame:
     """A turn of the caller came over in the hand-off: it is answered in place of what `on_enter` says."""
     speeches: list[Speech] = field(default_factory=list)
     """Its unfinished speeches, oldest first."""
+
+    def joined_by(self, speech: Speech) -> None:
+        """A speech is its own from now on."""
+        self.speeches.append(speech)
+
+    def left_by(self, speech: Speech) -> None:
+        """A speech is over, or another frame finishes it."""
+        self.speeches.remove(speech)
+
+    def hands_over(self, handoff: Handoff) -> None:
+        """Another agent is to take it over. The first wish wins."""
+        if self.pending is None:
+            self.pending = handoff
 
     def stays(self) -> None:
         """A hand-off that was decided is not made."""

@@ -26,7 +26,7 @@ def words(floor: Floor, fact: f.Transcribed) -> None:
     turn.transcribed(fact.text, final=fact.final, now=floor.out.now, over_agent=sounding is not None)
     if sounding is None or turn.overruled:
         return
-    is_new = turn.speaking or floor.line.is_doubted or not turn.is_voiced
+    is_new = turn.speaking or floor.line.doubt.is_open or not turn.is_voiced
     is_late = sounding.speech.kind is Kind.FILLER and not is_new  # words of a voice before the filler
     if not is_late and _means_to_interrupt(floor, turn.text):
         interrupt_top(floor)
@@ -70,7 +70,7 @@ def disallowed(floor: Floor, fact: f.InterruptionsDisallowed) -> None:
 
 def tick(floor: Floor) -> None:
     """A voice may have lasted long enough to cut; a tool that came back may have had its moment."""
-    if floor.line.advance(floor.out.now):
+    if floor.line.paused and floor.line.advance(floor.out.now):
         interrupt_top(floor)
         floor.line.clear_doubt()
         floor.turn.won_the_floor()

@@ -135,7 +135,7 @@ def _pop(floor: Floor, frame: Frame) -> None:
         for speech in list(above.speeches):
             floor.wind_down(speech)
             if not speech.finished:
-                floor.move(speech, below)
+                speech.moved(below)
         floor.debts.frame_ended(above, below)
         _resume(floor, above)  # nobody will talk to a task that stood above: the clock of its tool must run again
     for above in gone[1:]:

@@ -10,7 +10,7 @@ from antiphon.core import texts
 from antiphon.core.floor import Floor
 from antiphon.core.notices import SpeechStarted, VoiceGivenUp
 from antiphon.core.rules import closing, steps
-from antiphon.core.state import Kind, Segment, Sound, Speech, Stage, Voice
+from antiphon.core.state import Kind, Segment, Sound, Speech, Stage
 
 # -- facts
 
@@ -54,16 +54,16 @@ def ready(floor: Floor, fact: f.SoundReady) -> None:
 
 def started(floor: Floor, fact: f.PlayoutStarted) -> None:
     """A segment is heard."""
-    floor.line.made_audible(fact.segment, Voice.SOUNDING)
-    floor.line.progressed(fact.segment, "")
-    for segment in floor.line.segments:
-        if segment.id == fact.segment:
-            floor.out.send(SpeechStarted(segment.speech.id))
+    segment = floor.line.started(fact.segment)
+    if segment is not None:
+        floor.out.send(SpeechStarted(segment.speech.id))
 
 
 def starved(floor: Floor, fact: f.PlayoutStarved) -> None:
     """A segment fell silent before its end."""
-    floor.line.made_audible(fact.segment, Voice.SILENT)
+    segment = floor.line.find(fact.segment)
+    if segment is not None:
+        segment.ran_dry()
 
 
 # -- rules

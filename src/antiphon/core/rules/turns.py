@@ -20,7 +20,7 @@ from antiphon.core.state import Kind, Speech, Turn
 def silent(floor: Floor, fact: f.UserSpeechEnded) -> None:
     """The caller's voice stopped."""
     floor.turn.speech_ended(floor.out.now, fact.silence)
-    floor.line.doubt(fact.silence)
+    floor.line.doubt.fell_silent(floor.out.now, fact.silence)
 
 
 def predicted(floor: Floor, fact: f.EndOfTurnPredicted) -> None:
@@ -129,8 +129,8 @@ def _spoken(floor: Floor) -> Turn:
 
 def is_no_turn(floor: Floor) -> bool:
     """What the caller said over the agent is a sign of listening, or a sound too short to mean anything."""
-    turn, line = floor.turn, floor.line
-    too_short = not turn.text and turn.voiced_for < line.long_enough
+    turn, doubt = floor.turn, floor.line.doubt
+    too_short = not turn.text and turn.voiced_for < doubt.long_enough
     return turn.over_agent and (too_short or floor.options.language.is_backchannel(turn.text))
 
 
