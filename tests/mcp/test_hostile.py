@@ -1,6 +1,7 @@
 """MCP servers that mean no good, as real programs: no call stands still, nothing grows, and what went wrong is told.
 
-Time is real here, since another process takes part. `beats` measures how long the event loop stood still.
+Time is real here, since another process takes part. How long the event loop stood still is measured without the time
+for which the system let other programs run: what is left was computed, or waited for, by the loop itself.
 """
 
 from __future__ import annotations
@@ -32,8 +33,11 @@ from antiphon.visible import one_line
 
 HOSTILE = Path(__file__).with_name("hostile.py")
 LIMIT = 40.0
+BEAT = 0.005
 STILL = 0.4
-"""Seconds that the event loop may stand still, on a machine that does other things too."""
+"""Seconds that the event loop may stand still."""
+CLOSED = 5.0
+"""Seconds in which a toolset closes on a busy machine. A server that is waited for takes longer."""
 
 
 def run(test: Coroutine[Any, Any, None]) -> None:
@@ -61,6 +65,14 @@ class Asked(CallContext):
         return Elicited("accept", {"a": "b"})
 
 
+def kept_waiting() -> float:
+    """Seconds for which this thread could have run and the system let others run; 0 where the system does not say."""
+    try:
+        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+    except OSError:
+        return 0.0
+
+
 @asynccontextmanager
 async def hostile(mode: str, *, still: float = STILL, **options: Any) -> AsyncIterator[MCPToolset]:
     """The toolset of such a server, set up. The loop is watched from the beginning to the end."""
@@ -72,18 +84,18 @@ async def hostile(mode: str, *, still: float = STILL, **options: Any) -> AsyncIt
     async def beat() -> None:
         nonlocal longest
         while True:
-            before = time.monotonic()
-            await asyncio.sleep(0.005)
-            longest = max(longest, time.monotonic() - before)
+            before, kept = time.monotonic(), kept_waiting()
+            await asyncio.sleep(BEAT)
+            longest = max(longest, time.monotonic() - before - (kept_waiting() - kept) - BEAT)
 
-    beating = asyncio.create_task(beat())
     await asyncio.to_thread(__import__, "mcp")  # the first import is long, and no attack
+    beating = asyncio.create_task(beat())
     try:
         await toolset.setup()
         yield toolset
         before = time.monotonic()
         await toolset.aclose()
-        assert time.monotonic() - before < 1.5
+        assert time.monotonic() - before < CLOSED
     finally:
         beating.cancel()
         await toolset.aclose()
@@ -124,7 +136,7 @@ def test_closing_does_not_wait_for_a_setup_that_hangs() -> None:
         await asyncio.sleep(1.0)
         before = time.monotonic()
         await toolset.aclose()
-        assert time.monotonic() - before < 1.5
+        assert time.monotonic() - before < CLOSED
         with pytest.raises(ProviderConnectionError):
             await setup
 
@@ -270,7 +282,7 @@ def test_what_a_server_says_of_its_results_and_tools_freezes_nothing(mode: str) 
         async with hostile(mode) as toolset:
             tool = tools(toolset)["go"]
             assert len(tool.spec.description) < 4_100
-            options = asyncio.timeout(3.0)
+            options = asyncio.timeout(10.0)
             try:
                 async with options:
                     await go(toolset)
@@ -311,9 +323,9 @@ def test_the_caller_hears_the_agent_while_its_server_hangs() -> None:
         async with session:
             await session.start(Agent(tools=[MCPToolset(id="stranger", mcp_server=server)]))
             await session.run(user_input="Hi")
-            assert time.monotonic() - began < 7.0
+            assert time.monotonic() - began < 12.0
             closing = time.monotonic()
-        assert time.monotonic() - closing < 1.5
+        assert time.monotonic() - closing < CLOSED
         assert transcript(session.history)[-1] == "assistant: Hello."
 
     run(test())
