@@ -34,10 +34,21 @@ _OPEN, _ENDING, _DRAINING, _CLOSING, _CLOSED = Phase
 class Closing:
     """How far the end of the session is."""
 
-    __slots__ = ("_hook", "deadline", "goodbye", "linger", "phase", "reason")
+    __slots__ = (
+        "_hook",
+        "accepts_turns",
+        "deadline",
+        "ends_speech",
+        "goodbye",
+        "is_ending",
+        "is_open",
+        "is_over",
+        "linger",
+        "phase",
+        "reason",
+    )
 
     def __init__(self) -> None:
-        self.phase = _OPEN
         self.deadline: float | None = None
         """When the phase ends whatever is still going on."""
         self.goodbye: int | None = None
@@ -46,36 +57,26 @@ class Closing:
         """Seconds after it in which the caller may still go on."""
         self.reason = ""
         self._hook: int | None = None
+        self._enter(_OPEN)
 
-    @property
-    def is_open(self) -> bool:
+    def _enter(self, phase: Phase) -> None:
+        """What is asked for with every fact is looked up only when the phase changes."""
+        self.phase = phase
+        self.is_open = phase is _OPEN
         """Nothing of an end was asked for."""
-        return self.phase is _OPEN
-
-    @property
-    def accepts_turns(self) -> bool:
+        self.is_ending = phase is _ENDING
+        """A goodbye is being said, or was a moment ago."""
+        self.accepts_turns = self.is_open or self.is_ending
         """False once the session is to end."""
-        return self.phase is _OPEN or self.phase is _ENDING
-
-    @property
-    def ends_speech(self) -> bool:
-        """Speech that is asked for now would not be heard."""
-        return self.phase is _CLOSING or self.phase is _CLOSED
-
-    @property
-    def is_over(self) -> bool:
+        self.is_over = phase is _CLOSED
         """The session is closed."""
-        return self.phase is _CLOSED
+        self.ends_speech = phase is _CLOSING or self.is_over
+        """Speech that is asked for now would not be heard."""
 
     @property
     def awaits_hook(self) -> bool:
         """`on_exit` of the last agent has not returned."""
         return self._hook is not None
-
-    @property
-    def is_ending(self) -> bool:
-        """A goodbye is being said, or was a moment ago."""
-        return self.phase is _ENDING
 
     @property
     def said_goodbye(self) -> bool:
@@ -85,15 +86,15 @@ class Closing:
     def end_after(self, speech: int, linger: float, reason: str) -> None:
         """End the call when that speech is over, unless the caller goes on."""
         self.goodbye = speech
-        if self.phase in (_OPEN, _ENDING):
-            self.phase = _ENDING
+        if self.accepts_turns:
+            self._enter(_ENDING)
             self.deadline = None
             self.linger, self.reason = linger, reason
 
     def go_on(self) -> None:
         """The caller has more to say: the call does not end."""
-        if self.phase is _ENDING:
-            self.phase = _OPEN
+        if self.is_ending:
+            self._enter(_OPEN)
             self.deadline = self.goodbye = None
 
     def lingers(self, until: float | None) -> None:
@@ -102,11 +103,13 @@ class Closing:
 
     def drain(self, reason: str, deadline: float) -> None:
         """What was begun is finished until then, and nothing else is begun."""
-        self.phase, self.reason, self.deadline = _DRAINING, reason, deadline
+        self._enter(_DRAINING)
+        self.reason, self.deadline = reason, deadline
 
     def close(self, hook: int, deadline: float) -> None:
         """Everything stops until then; the last agent's `on_exit` runs."""
-        self.phase, self._hook, self.deadline = _CLOSING, hook, deadline
+        self._enter(_CLOSING)
+        self._hook, self.deadline = hook, deadline
 
     def hook_returned(self, hook: int) -> bool:
         """`on_exit` of the last agent ran. True if it was this hook."""
@@ -117,4 +120,5 @@ class Closing:
 
     def end(self) -> None:
         """It is over."""
-        self.phase, self.deadline = _CLOSED, None
+        self._enter(_CLOSED)
+        self.deadline = None

@@ -130,7 +130,7 @@ class Conversation:
         out.now = max(now, out.now)
         if self._closing.is_over:
             if type(fact) is f.SpeechRequested:
-                self._floor.refuse(fact)
+                self._floor.speeches.refuse(fact)
             return
         if out.admits(fact):
             ROUTES[type(fact)](self._floor, fact)

@@ -1,11 +1,19 @@
 """Speeches that no turn counts against for a moment.
 
-Above: the floor. Below: nothing.
+Above: the floor. Below: the turns.
 """
 
 from __future__ import annotations
 
-from antiphon.core.state import Speech
+from antiphon.core.promises import Outbox
+from antiphon.core.state import Bond, Run, Speech
+from antiphon.core.turns import Turns
+
+RESUME_GRACE = 0.5
+"""Seconds that a tool has to return.
+
+Once it no longer waits for the caller, before a turn spoken meanwhile counts against it.
+"""
 
 
 class Shields:
@@ -14,9 +22,11 @@ class Shields:
     They have a moment in which no turn counts against them.
     """
 
-    __slots__ = ("_until",)
+    __slots__ = ("_out", "_turns", "_until")
 
-    def __init__(self) -> None:
+    def __init__(self, out: Outbox, turns: Turns) -> None:
+        self._out = out
+        self._turns = turns
         self._until: dict[Speech, float] = {}
 
     def __bool__(self) -> bool:
@@ -30,9 +40,13 @@ class Shields:
         """When the first of them is over."""
         return min(self._until.values()) if self._until else None
 
-    def raise_until(self, speech: Speech, time: float) -> None:
-        """Shield the speech until then."""
-        self._until[speech] = time
+    def resumed(self, run: Run) -> None:
+        """A tool goes on after it waited for the caller or its own speech.
+
+        A turn that came meanwhile gives it a moment.
+        """
+        if run.bond is Bond.ATTACHED and self._turns.count_against(run.speech):
+            self._until[run.speech] = self._out.now + RESUME_GRACE
 
     def lower(self, speech: Speech) -> None:
         """The moment is over, or no longer needed."""

@@ -72,10 +72,10 @@ def _ask(floor: Floor, ahead: Ahead) -> None:
     message = ChatMessage(role="user", content=text, id=floor.history.item_id(), created_at=floor.history.wall)
     speech = Speech(floor.out.new_id(), Kind.REPLY, frame, 1)
     ahead.asked(speech, basis)
-    floor.generate_ahead(speech, message, tools=floor.options.max_tool_steps > 0)
+    floor.speeches.generate_ahead(speech, message, tools=floor.options.max_tool_steps > 0)
 
 
 def _discard(floor: Floor, ahead: Ahead) -> None:
     if ahead.held is not None and ahead.held.stage is Stage.HELD:
-        floor.discard(ahead.held)
+        floor.speeches.drop(ahead.held)
     ahead.dropped()

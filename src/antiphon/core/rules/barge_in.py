@@ -45,11 +45,11 @@ def _means_to_interrupt(floor: Floor, text: str) -> bool:
 
 def requested(floor: Floor, fact: f.InterruptRequested) -> None:
     """The application interrupts a speech, or all that may be interrupted."""
-    wanted = list(floor.speeches()) if fact.speech is None else [floor.speech(fact.speech)]
+    wanted = list(floor.speeches) if fact.speech is None else [floor.speeches.get(fact.speech)]
     for speech in wanted:
         if speech is not None and not speech.interrupted and (fact.force or not floor.is_shielded(speech)):
             floor.debts.silenced(speech)
-            floor.interrupt(speech, force=fact.force)
+            floor.speeches.interrupt(speech, force=fact.force)
 
 
 def disallowed(floor: Floor, fact: f.InterruptionsDisallowed) -> None:
@@ -62,7 +62,7 @@ def disallowed(floor: Floor, fact: f.InterruptionsDisallowed) -> None:
     if sounding is not None and floor.is_protected(sounding.speech):
         floor.line.clear_doubt()
     if run.bond is Bond.ORPHAN:
-        floor.rounds.take_up(run, floor.home(run).agent)
+        floor.rounds.take_up(run, floor.frames.home(run).agent)
 
 
 # -- time
@@ -77,7 +77,7 @@ def tick(floor: Floor) -> None:
     if floor.shields:
         for speech in floor.shields.expired(floor.out.now):
             if not floor.is_shielded(speech):
-                floor.interrupt(speech)
+                floor.speeches.interrupt(speech)
 
 
 def interrupt_top(floor: Floor, *, fillers: bool = True) -> None:
@@ -87,7 +87,7 @@ def interrupt_top(floor: Floor, *, fillers: bool = True) -> None:
     """
     for speech in list(floor.top.speeches):
         if not floor.is_shielded(speech) and (fillers or speech.kind is not Kind.FILLER):
-            floor.interrupt(speech)
+            floor.speeches.interrupt(speech)
     sounding = floor.line.sounding
     if not fillers and sounding is not None and sounding.speech.kind is Kind.FILLER:
         if not floor.turn.speaking:

@@ -16,7 +16,7 @@ from antiphon.core.notices import Closed
 
 def end_requested(floor: Floor, fact: f.EndRequested) -> None:
     """The call is to end with a goodbye."""
-    speech = floor.speech(fact.speech)
+    speech = floor.speeches.get(fact.speech)
     if speech is not None:
         speech.is_goodbye()
     floor.closing.end_after(fact.speech, fact.linger, fact.reason)
@@ -63,7 +63,7 @@ def advance(floor: Floor) -> bool:
 def _linger_on(floor: Floor) -> bool:
     """The goodbye was said: a moment for the caller, then the end. Who speaks gets as long as they need."""
     closing = floor.closing
-    if floor.speech(closing.goodbye) is not None or floor.turn.has_floor or floor.is_busy:
+    if floor.speeches.get(closing.goodbye) is not None or floor.turn.has_floor or floor.is_busy:
         closing.lingers(None)
     elif closing.deadline is None:
         closing.lingers(floor.out.now + closing.linger)
@@ -79,7 +79,7 @@ def _begin(floor: Floor) -> None:
     floor.debts.clear()
     for frame in reversed(floor.frames):
         for speech in list(frame.speeches):
-            floor.interrupt(speech, force=True)
+            floor.speeches.interrupt(speech, force=True)
         frame.stays()
     for run in reversed(list(floor.runs)):  # whatever a run waits for was started later
         if not run.active:
@@ -99,7 +99,7 @@ def _begin(floor: Floor) -> None:
 
 def _is_drained(floor: Floor) -> bool:
     turns = floor.debts.turns
-    return turns.judged is None and not turns.owed and not floor.line.segments and not floor.has_speeches
+    return turns.judged is None and not turns.owed and not floor.line.segments and not floor.speeches
 
 
 def _is_quiet(floor: Floor) -> bool:
@@ -109,8 +109,8 @@ def _is_quiet(floor: Floor) -> bool:
 def _end(floor: Floor) -> None:
     for segment in list(floor.line.segments):
         floor.line.finished(segment.id, segment.heard)
-        floor.segment_gone(segment)
-        floor.finish_if_over(segment.speech)
+        floor.speeches.segment_gone(segment)
+        floor.speeches.finish_if_over(segment.speech)
     floor.debts.turns.forget_words()
     floor.closing.end()
     floor.out.send(Closed(floor.closing.reason))

@@ -26,7 +26,7 @@ from antiphon.core.state import Bond, Frame, Kind
 
 def requested(floor: Floor, fact: HandOffRequested) -> None:
     """The application puts another agent in charge."""
-    floor.request_handoff(floor.top, Handoff(fact.agent, fact.agent))
+    floor.frames.hand_over(floor.top, Handoff(fact.agent, fact.agent))
 
 
 def context_changed(floor: Floor, fact: ContextChanged) -> None:
@@ -44,7 +44,7 @@ def enter(floor: Floor, frame: Frame, previous: str | None) -> None:
 
 def advance(floor: Floor) -> bool:
     """Begin the hand-off of the top frame once its agent has finished. True if something moved."""
-    frame = floor.frames[-1]
+    frame = floor.frames.top
     if frame.pending is None or frame.leaving is not None:
         return False
     if floor.closing.ends_speech or floor.debts.turns.judged is not None:
@@ -60,7 +60,7 @@ def advance(floor: Floor) -> bool:
 
 def hook_returned(floor: Floor, hook: int) -> bool:
     """`on_enter` or `on_exit` ran. True if the hook was one of these."""
-    for frame in [*floor.frames, *floor.waiting_frames]:
+    for frame in floor.frames.all:
         if frame.entering == hook:
             frame.entering = None
             return True
@@ -93,9 +93,9 @@ def task_started(floor: Floor, fact: AgentTaskStarted) -> None:
     run, hook = floor.runs.get(fact.run), None
     if run is not None:
         floor.runs.suspend(run)
-        parent = floor.home(run)
+        parent = floor.frames.home(run)
     else:
-        parent = next((f for f in reversed(floor.frames) if f.agent == fact.parent), floor.top)
+        parent = floor.frames.of_agent(fact.parent)
         if parent.agent == fact.parent:
             hook = parent.entering if parent.entering is not None else parent.leaving
         if hook is not None:
@@ -104,11 +104,11 @@ def task_started(floor: Floor, fact: AgentTaskStarted) -> None:
     if parent is floor.top:
         _push(floor, frame)
     else:
-        floor.waiting_frames.append(frame)
+        floor.frames.wait(frame)
 
 
 def _push(floor: Floor, frame: Frame) -> None:
-    floor.frames.append(frame)
+    floor.frames.push(frame)
     if frame.task is not None:
         floor.out.send(TaskBegan(frame.task))
     enter(floor, frame, None)
@@ -116,42 +116,32 @@ def _push(floor: Floor, frame: Frame) -> None:
 
 def task_finished(floor: Floor, fact: AgentTaskFinished) -> None:
     """The task is over, wherever it stands: its frame goes, and whoever awaited it goes on."""
-    for frame in floor.waiting_frames:
+    for frame in floor.frames.all:
         if frame.task == fact.task:
-            floor.waiting_frames.remove(frame)
-            _resume(floor, frame)
-            return
-    for frame in floor.frames:
-        if frame.task == fact.task:
-            _pop(floor, frame)
+            if floor.frames.stop_waiting(frame):
+                _resume(floor, frame)
+            else:
+                _pop(floor, frame)
             return
 
 
 def _pop(floor: Floor, frame: Frame) -> None:
-    position = floor.frames.index(frame)
-    below, gone = floor.frames[position - 1], floor.frames[position:]
-    del floor.frames[position:]
+    gone = floor.frames.take_off(frame)
+    below = floor.top
     for above in reversed(gone):
         for speech in list(above.speeches):
-            floor.wind_down(speech)
+            floor.speeches.wind_down(speech)
             if not speech.finished:
                 speech.moved(below)
         floor.debts.frame_ended(above, below)
         _resume(floor, above)  # nobody will talk to a task that stood above: the clock of its tool must run again
     for above in gone[1:]:
         _drop(floor, above)
-    for waiting in [w for w in floor.waiting_frames if w.parent in gone]:
+    for waiting in floor.frames.waiting_for(gone):
         _drop_or_move(floor, waiting, below)
-    siblings = [waiting for waiting in floor.waiting_frames if waiting.parent is floor.top]
-    if siblings:
-        first = min(siblings, key=_call_order)
-        floor.waiting_frames.remove(first)
-        _push(floor, first)
-
-
-def _call_order(frame: Frame) -> int:
-    """Runs are numbered as they start: in call order. Tasks of one run, and of hooks, keep their own order."""
-    return frame.run or 0
+    task = floor.frames.next_task()
+    if task is not None:
+        _push(floor, task)
 
 
 def _drop_or_move(floor: Floor, waiting: Frame, below: Frame) -> None:
@@ -163,7 +153,7 @@ def _drop_or_move(floor: Floor, waiting: Frame, below: Frame) -> None:
     if run is not None and run.bond is Bond.BACKGROUND:
         waiting.parent = below
         return
-    floor.waiting_frames.remove(waiting)
+    floor.frames.stop_waiting(waiting)
     _resume(floor, waiting)
     _drop(floor, waiting)
 
@@ -177,6 +167,6 @@ def _resume(floor: Floor, frame: Frame) -> None:
     """Whoever awaits the task goes on, and so does the clock."""
     run = floor.runs.get(frame.run)
     if run is not None and floor.runs.resume(run):
-        floor.resumed(run)
-    if frame.hook is not None and all(f.hook != frame.hook for f in (*floor.frames, *floor.waiting_frames)):
+        floor.shields.resumed(run)
+    if frame.hook is not None and all(f.hook != frame.hook for f in floor.frames.all):
         floor.out.rearm(frame.hook, floor.options.hook_timeout)

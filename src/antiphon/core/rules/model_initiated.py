@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from antiphon.core import facts as f
 from antiphon.core.floor import Floor
-from antiphon.core.state import Kind, Speech
+from antiphon.core.state import Kind
 
 
 def began(floor: Floor, fact: f.ResponseBegan) -> None:
@@ -26,9 +26,8 @@ def judge(floor: Floor) -> bool:
             floor.debts.turns.must_be_asked(response.turn)
             judged = True
         elif response.turn is None:
-            speech = Speech(floor.out.new_id(), Kind.DELIVERY, floor.top, 1)
-            floor.add(speech)
-            floor.begin_step(speech, tools=floor.options.max_tool_steps > 0, response=response)
+            speech = floor.speeches.open(Kind.DELIVERY, floor.top)
+            floor.speeches.begin(speech, tools=floor.options.max_tool_steps > 0, response=response)
             judged = True
     return judged
 

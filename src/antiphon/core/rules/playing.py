@@ -10,7 +10,7 @@ from antiphon.core import texts
 from antiphon.core.floor import Floor
 from antiphon.core.notices import SpeechStarted, VoiceGivenUp
 from antiphon.core.rules import closing, steps
-from antiphon.core.state import Kind, Segment, Sound, Speech, Stage
+from antiphon.core.state import Kind, Segment, Sound, Stage
 
 # -- facts
 
@@ -27,7 +27,7 @@ def finished(floor: Floor, fact: f.PlayoutFinished) -> None:
     gone = floor.line.finished(fact.segment, fact.heard, failed=fact.failed)
     if gone is None:
         return
-    floor.segment_gone(gone)
+    floor.speeches.segment_gone(gone)
     if fact.failed or fact.unsaid:
         gone.speech.voice_failed(fact.unsaid)
     if fact.heard:
@@ -49,7 +49,7 @@ def _voice_failed(floor: Floor, gone: Segment) -> None:
 
 def ready(floor: Floor, fact: f.SoundReady) -> None:
     """There is sound of a segment."""
-    floor.sound_ready(fact.segment)
+    floor.speeches.sound_ready(fact.segment)
 
 
 def started(floor: Floor, fact: f.PlayoutStarted) -> None:
@@ -76,9 +76,7 @@ def try_voice(floor: Floor) -> bool:
     line = floor.options.failure_line
     if floor.out.now < floor.dead_voice.retry_at or not line or not floor.accepts_turns or floor.is_busy:
         return False
-    speech = Speech(floor.out.new_id(), Kind.SAY, floor.top, 1)
-    floor.add(speech)
-    floor.begin_step(speech, say=line)
+    floor.speeches.say(line)
     return True
 
 

@@ -8,24 +8,59 @@ from __future__ import annotations
 from antiphon.core import facts as f
 from antiphon.core.floor import Floor
 from antiphon.core.rules import ahead
-from antiphon.core.state import Kind, Speech, Stage
+from antiphon.core.state import Bond, Frame, Kind, Speech, Stage
 
+_KINDS = {"say": Kind.SAY, "reply": Kind.REPLY, "filler": Kind.FILLER}
 _WAITING = Stage.WAITING
 
 # -- facts
 
 
 def requested(floor: Floor, fact: f.SpeechRequested) -> None:
-    """The application asks for a speech."""
-    if floor.closing.ends_speech:
-        floor.refuse(fact)
-    else:
-        floor.open(fact)
+    """The application asks for a speech. One that nobody would hear is refused."""
+    place = None if floor.closing.ends_speech else _place(floor, fact)
+    if place is None:
+        floor.speeches.refuse(fact)
+        return
+    frame, rank = place
+    kind, parent = _KINDS[fact.kind], floor.runs.get(fact.run)
+    is_by_tool = parent is not None and kind is Kind.REPLY and fact.tool_choice is None
+    floor.speeches.admit(
+        Speech(
+            fact.speech,
+            kind,
+            frame,
+            0 if kind is Kind.FILLER else rank,
+            interruptible=fact.interruptible,
+            parent=parent,
+            instructions=fact.instructions,
+            tool_choice="none" if is_by_tool else fact.tool_choice,
+            record=fact.record and kind is not Kind.FILLER,
+            user_input=fact.user_input,
+            on_enter=fact.agent is not None and fact.agent == frame.agent and frame.entering is not None,
+        )
+    )
+
+
+def _place(floor: Floor, request: f.SpeechRequested) -> tuple[Frame, int] | None:
+    """The frame and the rank of a speech that is asked for; None if nobody would hear it."""
+    if request.run is not None:
+        run = floor.runs.get(request.run)
+        if run is None or run.bond is Bond.ORPHAN:
+            return None
+        if run.bond is Bond.ATTACHED and run.speech.frame in floor.frames:
+            return run.speech.frame, 1
+    elif request.agent is not None:
+        frame = floor.frames.of_agent(request.agent)
+        if frame.entering is not None and frame.carries_turn and frame.agent == request.agent:
+            return None
+        return frame, 2
+    return floor.top, 2
 
 
 def interruptibility_changed(floor: Floor, fact: f.InterruptibilityChanged) -> None:
     """The application says whether a speech may be interrupted."""
-    speech = floor.speech(fact.speech)
+    speech = floor.speeches.get(fact.speech)
     if speech is not None:
         speech.may_be_cut(fact.interruptible)
 
@@ -47,22 +82,21 @@ def answer(floor: Floor) -> bool:
         return False
     speech = ahead.take(floor)
     if speech is not None:
-        floor.release(speech)
+        floor.speeches.release(speech)
         floor.debts.answered_by(speech)
         return True
-    speech = Speech(floor.out.new_id(), Kind.REPLY, floor.top, 1)
-    floor.add(speech)
+    speech = floor.speeches.open(Kind.REPLY, floor.top)
     floor.debts.answered_by(speech)
-    floor.begin_step(speech, tools=floor.options.max_tool_steps > 0, response=response)
+    floor.speeches.begin(speech, tools=floor.options.max_tool_steps > 0, response=response)
     return True
 
 
 def begin(floor: Floor) -> bool:
     """Speeches that were asked for begin, behind the answer to a turn."""
     moved = False
-    for speech in floor.frames[-1].speeches:
+    for speech in floor.frames.top.speeches:
         if speech.stage is _WAITING and _may_begin(floor, speech):
-            floor.begin_step(speech, tools=floor.options.max_tool_steps > 0)
+            floor.speeches.begin(speech, tools=floor.options.max_tool_steps > 0)
             moved = True
     return moved
 
@@ -92,8 +126,7 @@ def deliver(floor: Floor) -> bool:
     debts = floor.debts
     if not debts.owes_results or not floor.accepts_turns or floor.is_busy or not debts.owed_in(floor.top):
         return False
-    speech = Speech(floor.out.new_id(), Kind.DELIVERY, floor.top, 1)
-    floor.add(speech)
+    speech = floor.speeches.open(Kind.DELIVERY, floor.top)
     is_final = debts.told_by(speech)
-    floor.begin_step(speech, tools=is_final and floor.options.max_tool_steps > 0)
+    floor.speeches.begin(speech, tools=is_final and floor.options.max_tool_steps > 0)
     return True

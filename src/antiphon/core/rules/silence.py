@@ -60,7 +60,7 @@ class Silence:
             return self._give_up()
         if self._is_being_said and self._is_outrun():
             assert self._speech is not None  # it is being said
-            floor.interrupt(self._speech)
+            floor.speeches.interrupt(self._speech)
             return True
         if is_audible:
             self._discard()
@@ -144,7 +144,7 @@ class Silence:
         if self._speech is None and line.text:
             self._line = line
             self._speech = Speech(self._floor.out.new_id(), Kind.FILLER, self._floor.top, 0, record=False)
-            self._floor.speak_ahead(self._speech, line.text)
+            self._floor.speeches.speak_ahead(self._speech, line.text)
 
     def _still_fits(self, held: Speech, line: Filler, due: float) -> bool:
         """What is prepared is what would be said now, by the agent in charge. At the last moment anything is better."""
@@ -160,7 +160,7 @@ class Silence:
             self.deadline = now + self._budget.max_silence
             return False
         self._ladder.said(self._line, self._calls_at_work())
-        self._floor.release(self._speech)
+        self._floor.speeches.release(self._speech)
         return True
 
     @property
@@ -181,13 +181,13 @@ class Silence:
         speech = self._speech if self._is_being_said else None
         if speech is None or speech.step is None or speech.step.segment.voice is not Voice.SILENT:
             return False
-        self._floor.interrupt(speech)
+        self._floor.speeches.interrupt(speech)
         return True
 
     def _discard(self) -> None:
         """What is prepared is not needed."""
         if self._speech is not None and self._speech.stage is Stage.HELD:
-            self._floor.discard(self._speech)
+            self._floor.speeches.drop(self._speech)
             self._speech = None
 
 

@@ -39,16 +39,16 @@ _GENERATING, _TOOLS = Stage.GENERATING, Stage.TOOLS
 def text_started(floor: Floor, fact: TextStarted) -> None:
     """The first text of a response."""
     goes_on(floor, fact.gen)
-    speech = floor.by_gen(fact.gen)
+    speech = floor.speeches.by_gen(fact.gen)
     if speech is not None:
-        floor.text_started(speech, fact.written)
+        floor.speeches.text_started(speech, fact.written)
 
 
 def generated(floor: Floor, fact: StepGenerated) -> None:
     """A response is complete."""
-    speech = floor.by_gen(fact.gen)
+    speech = floor.speeches.by_gen(fact.gen)
     if speech is not None:
-        floor.text_complete(speech, fact.text)
+        floor.speeches.text_complete(speech, fact.text)
 
 
 def continued(floor: Floor, fact: StreamContinued) -> None:
@@ -67,7 +67,7 @@ def resumed(floor: Floor, fact: RunResumed) -> None:
     """A tool goes on."""
     run = floor.runs.get(fact.run)
     if run is not None and floor.runs.resume(run):
-        floor.resumed(run)
+        floor.shields.resumed(run)
 
 
 def cancel_requested(floor: Floor, fact: RunCancelRequested) -> None:
@@ -79,7 +79,7 @@ def cancel_requested(floor: Floor, fact: RunCancelRequested) -> None:
 
 def called(floor: Floor, fact: ToolCalled) -> None:
     """The model made a call. It joins its step, unless calls are not wanted there."""
-    speech = floor.by_gen(fact.gen)
+    speech = floor.speeches.by_gen(fact.gen)
     if speech is None or speech.step is None or not speech.step.tools:
         return
     goes_on(floor, fact.gen)
@@ -91,7 +91,7 @@ def called(floor: Floor, fact: ToolCalled) -> None:
 
 def paused(floor: Floor, fact: StreamPaused) -> None:
     """The model's stream stands still."""
-    speech = floor.by_gen(fact.gen)
+    speech = floor.speeches.by_gen(fact.gen)
     if speech is None or speech.step is None or speech.kind not in (Kind.REPLY, Kind.DELIVERY):
         return
     speech.step.so_far = fact.text
@@ -103,7 +103,7 @@ def paused(floor: Floor, fact: StreamPaused) -> None:
 def goes_on(floor: Floor, gen: int, within: float | None = None) -> None:
     """The model is at work. `within`: seconds that it has from here on."""
     limit = floor.options.generation_limit if within is None else within
-    speech = floor.by_gen(gen)
+    speech = floor.speeches.by_gen(gen)
     if speech is None or speech.step is None or speech.step.so_far is None:
         floor.out.rearm(gen, limit)
     else:
@@ -123,9 +123,9 @@ def updated(floor: Floor, fact: ToolUpdated) -> None:
     run.updates += 1
     done = OpenCall(run.call, run.policy)
     done.close(fact.message, reply=not fact.silent)
-    floor.rounds.result(run, f"update_{run.updates}", done, floor.home(run).agent)
+    floor.rounds.result(run, f"update_{run.updates}", done, floor.frames.home(run).agent)
     if not fact.silent:
-        floor.debts.result(done, floor.home(run), final=False)
+        floor.debts.result(done, floor.frames.home(run), final=False)
 
 
 def _go_on_in_background(floor: Floor, run: Run, open_call: OpenCall, output: str, *, reply: bool = True) -> None:
@@ -161,12 +161,12 @@ def _close_with(open_call: OpenCall, fact: ToolReturned) -> None:
 def _deliver(floor: Floor, run: Run, fact: ToolReturned) -> None:
     done = OpenCall(run.call, run.policy)
     _close_with(done, fact)
-    floor.rounds.result(run, "finished", done, floor.home(run).agent)
-    frame = floor.home(run)
+    floor.rounds.result(run, "finished", done, floor.frames.home(run).agent)
+    frame = floor.frames.home(run)
     if fact.reply:
         floor.debts.result(done, frame, final=True, handoff=fact.handoff)
     elif fact.handoff is not None:
-        floor.request_handoff(frame, fact.handoff)
+        floor.frames.hand_over(frame, fact.handoff)
 
 
 # -- rules
@@ -175,8 +175,8 @@ def _deliver(floor: Floor, run: Run, fact: ToolReturned) -> None:
 def advance(floor: Floor) -> bool:
     """Speeches run their tools, and go from round to round: a round is written before a turn is answered."""
     moved = False
-    if floor.has_speeches:
-        for speech in floor.speeches():
+    if floor.speeches:
+        for speech in floor.speeches:
             if speech.stage is _GENERATING or speech.stage is _TOOLS:
                 moved = _advance(floor, speech) or moved
     return moved
@@ -212,11 +212,11 @@ def _break_off(floor: Floor, speech: Speech, step: Step) -> bool:
         return False
     floor.out.withdraw(step.gen)
     floor.out.send(StopGenerating(step.gen))
-    floor.text_complete(speech, step.so_far)
+    floor.speeches.text_complete(speech, step.so_far)
     if not step.calls:  # else the round is closed, and what follows it carries the news
         if speech.kind is Kind.DELIVERY:
             floor.debts.told_by(speech)
-        floor.begin_step(speech, tools=step.tools)
+        floor.speeches.begin(speech, tools=step.tools)
     return True
 
 
@@ -254,7 +254,9 @@ def _adopt(floor: Floor, speech: Speech, step: Step, open_call: OpenCall, orphan
     open_call.gate = Gate.RUNNING
     open_call.run = orphan
     floor.runs.adopt(orphan, open_call, speech, step.gen)
-    if floor.is_held_up_by(orphan, speech.frame):  # the speech would wait for the run, and the run for the speech
+    if floor.frames.is_held_up_by(
+        orphan, speech.frame
+    ):  # the speech would wait for the run, and the run for the speech
         orphan.frame = frame
         output = texts.still_running(open_call.call.name, floor.out.now - orphan.started)
         _go_on_in_background(floor, orphan, open_call, output)
@@ -289,20 +291,20 @@ def _duplicate_of(floor: Floor, open_call: OpenCall) -> str | None:
 
 def failed(floor: Floor, fact: GenerationFailed) -> None:
     """The model failed. Calls it had made are finished; otherwise the caller is told, once."""
-    speech = floor.by_gen(fact.gen)
+    speech = floor.speeches.by_gen(fact.gen)
     if speech is None or speech.step is None:
         return
     if speech.stage is Stage.HELD:  # nobody was promised anything: the reply, if one is due, is asked for anew
-        floor.discard(speech)
+        floor.speeches.drop(speech)
         return
     floor.out.send(SpeechFailed(speech.id, fact.gen, fact.error))
     step = speech.step
-    floor.text_complete(speech, fact.text)
+    floor.speeches.text_complete(speech, fact.text)
     if step.calls or speech.interrupted:
         return
     if speech.kind is Kind.REPLY and not speech.failed and not speech.last_round and not speech.ends_call:
         speech.failed = speech.fallback = True
-        floor.begin_step(speech, tools=False, say=floor.options.failure_line)
+        floor.speeches.begin(speech, tools=False, say=floor.options.failure_line)
         return
     speech.failed = True
     speech.stage = Stage.SPEAKING
@@ -316,7 +318,7 @@ def end_if_over(floor: Floor, speech: Speech) -> None:
         if not (speech.interrupted or speech.fallback or speech.last_round) and _make_up_for(floor, speech, lost):
             return
         speech.failed = speech.failed or bool(lost)
-    floor.finish_if_over(speech)
+    floor.speeches.finish_if_over(speech)
 
 
 def _make_up_for(floor: Floor, speech: Speech, lost: str) -> bool:
@@ -324,14 +326,14 @@ def _make_up_for(floor: Floor, speech: Speech, lost: str) -> bool:
     is_answer, may_be_said = speech.kind is Kind.REPLY, is_sayable(lost)
     if may_be_said and not speech.again and speech.kind is not Kind.FILLER:
         speech.again = True
-        floor.begin_step(speech, tools=False, say=lost, tells=True)
+        floor.speeches.begin(speech, tools=False, say=lost, tells=True)
         return True
     line = floor.options.failure_line if may_be_said or not lost else floor.options.fallback_line
     if not line or speech.ends_call or not (is_answer or (lost and not may_be_said)):
         return False
     speech.fallback = True
     speech.failed = speech.failed or bool(lost)
-    floor.begin_step(speech, tools=False, say=line)
+    floor.speeches.begin(speech, tools=False, say=line)
     return True
 
 
@@ -342,7 +344,7 @@ def cancel(floor: Floor, run: Run) -> None:
     elif run.bond is Bond.BACKGROUND:
         done = OpenCall(run.call, run.policy)
         done.close(f"`{run.call.name}` was cancelled.", reply=False)
-        floor.rounds.result(run, "finished", done, floor.home(run).agent)
+        floor.rounds.result(run, "finished", done, floor.frames.home(run).agent)
     floor.runs.cancel(run)
 
 
@@ -355,14 +357,14 @@ def _close_round(floor: Floor, speech: Speech, step: Step) -> None:
     calls = list(step.calls)
     floor.rounds.record(speech, step)
     if handoff is not None:
-        floor.request_handoff(speech.frame, handoff)
+        floor.frames.hand_over(speech.frame, handoff)
         speech.farewell = True
     speech.owes = wants_reply or (speech.owes and not step.segment.text)
     if (speech.owes or floor.debts.turns.owed) and not speech.last_round:
         floor.debts.answered_by(speech)
         floor.rounds.let_know(speech.frame.agent, calls)
         may_call = speech.rounds < floor.options.max_tool_steps and not speech.farewell and not only_updates
-        floor.begin_step(speech, tools=may_call)
+        floor.speeches.begin(speech, tools=may_call)
     else:
         speech.stage = Stage.SPEAKING
         end_if_over(floor, speech)
@@ -387,11 +389,11 @@ def _end(floor: Floor, speech: Speech, step: Step) -> None:
     if _is_silent(floor, speech, step):
         if not speech.retried:
             speech.retried = True
-            floor.begin_step(speech, tools=step.tools, retry=True)
+            floor.speeches.begin(speech, tools=step.tools, retry=True)
             return
         if not speech.fallback and not speech.farewell:  # else the next agent speaks
             speech.fallback = True
-            floor.begin_step(speech, tools=False, say=floor.options.fallback_line)
+            floor.speeches.begin(speech, tools=False, say=floor.options.fallback_line)
             return
     speech.stage = Stage.SPEAKING
     end_if_over(floor, speech)

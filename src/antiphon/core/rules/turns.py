@@ -12,7 +12,7 @@ from antiphon.core.commands import CommitAudio, PredictEndOfTurn
 from antiphon.core.floor import Floor
 from antiphon.core.notices import TurnCommitted, TurnExceeded, TurnVetoed, WordsLost
 from antiphon.core.rules import ahead, barge_in, closing, handoff
-from antiphon.core.state import Kind, Speech, Turn
+from antiphon.core.state import Kind, Turn
 
 # -- facts
 
@@ -191,7 +191,7 @@ def _make_way(floor: Floor) -> bool:
         if not speech.interrupted and not floor.is_shielded(speech) and speech.kind is not Kind.FILLER
     ]
     for speech in cut:
-        floor.interrupt(speech)
+        floor.speeches.interrupt(speech)
     return bool(cut)
 
 
@@ -205,7 +205,5 @@ def apologise(floor: Floor) -> bool:
     is_answering = any(speech.kind is not Kind.FILLER for speech in floor.top.speeches)
     if not unheard or not line or not floor.accepts_turns or is_answering or turns.owed or turns.waiting:
         return False
-    speech = Speech(floor.out.new_id(), Kind.SAY, floor.top, 1)
-    floor.add(speech)
-    floor.begin_step(speech, say=line)
+    floor.speeches.say(line)
     return True

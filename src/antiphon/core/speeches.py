@@ -1,0 +1,306 @@
+"""The speeches of the agent: opened, made ahead, begun, interrupted, finished.
+
+Above: the rules, which decide when. Below: the line, the rounds of tools, the debts, the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from antiphon.chat import ChatMessage
+from antiphon.core import texts
+from antiphon.core.commands import Adopt, Discard, Generate, Release, Speak, StopGenerating
+from antiphon.core.debts import Debts
+from antiphon.core.facts import GenerationFailed, ResponseBegan, SpeechRequested, StepGenerated
+from antiphon.core.frames import Frames
+from antiphon.core.history import History
+from antiphon.core.line import Line
+from antiphon.core.notices import SpeechDone, SpeechInterrupted, StepEnded
+from antiphon.core.promises import Outbox
+from antiphon.core.rounds import Rounds
+from antiphon.core.shields import Shields
+from antiphon.core.state import Bond, Frame, Gate, Kind, Segment, Sound, Speech, Stage, Step
+from antiphon.core.unasked import Unasked
+from antiphon.options import SessionOptions
+
+
+class Speeches:
+    """All that are not over."""
+
+    __slots__ = (
+        "_debts", "_frames", "_held", "_history", "_line", "_options", "_out", "_rounds", "_shields",
+        "_speeches", "_unasked",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        out: Outbox,
+        options: SessionOptions,
+        *,
+        history: History,
+        line: Line,
+        frames: Frames,
+        debts: Debts,
+        rounds: Rounds,
+        unasked: Unasked,
+        shields: Shields,
+    ) -> None:
+        self._out = out
+        self._options = options
+        self._history = history
+        self._line = line
+        self._frames = frames
+        self._debts = debts
+        self._rounds = rounds
+        self._unasked = unasked
+        self._shields = shields
+        self._speeches: dict[int, Speech] = {}
+        self._held: dict[int, Speech] = {}
+        """What was made ahead, by the id of its generation. No rule but its owner's knows of it."""
+
+    def __bool__(self) -> bool:
+        return bool(self._speeches)
+
+    def __iter__(self) -> Iterator[Speech]:
+        return iter(list(self._speeches.values()))
+
+    def get(self, speech_id: int | None) -> Speech | None:
+        """An unfinished speech by its id."""
+        return None if speech_id is None else self._speeches.get(speech_id)
+
+    def by_gen(self, gen: int) -> Speech | None:
+        """The speech whose step is being generated under this id."""
+        for speech in self._speeches.values():
+            if speech.step is not None and speech.step.gen == gen:
+                return speech
+        return self._held.get(gen)
+
+    # -- they come
+
+    def refuse(self, request: SpeechRequested) -> None:
+        """Whoever asked is told that nobody will hear it."""
+        self._out.send(SpeechInterrupted(request.speech))
+        self._out.send(SpeechDone(request.speech))
+
+    def admit(self, speech: Speech) -> None:
+        """A speech joins its frame."""
+        self._speeches[speech.id] = speech
+        speech.frame.joined_by(speech)
+
+    def open(self, kind: Kind, frame: Frame) -> Speech:
+        """A speech of the core's own: an answer, results to tell, or a line."""
+        speech = Speech(self._out.new_id(), kind, frame, 1)
+        self.admit(speech)
+        return speech
+
+    def say(self, line: str) -> None:
+        """A line of the session's own, by the agent in charge."""
+        self.begin(self.open(Kind.SAY, self._frames.top), say=line)
+
+    def begin(
+        self,
+        speech: Speech,
+        *,
+        tools: bool = True,
+        say: str | None = None,
+        tells: bool = False,
+        retry: bool = False,
+        response: ResponseBegan | None = None,
+    ) -> None:
+        """Ask the model for the next response of a speech, take one that it began, or have a text synthesized.
+
+        `say` is a line of the session's own, of which nobody learns what tools did; unless it `tells`.
+        """
+        if say is not None or speech.kind in (Kind.SAY, Kind.FILLER):
+            self._speak(speech, self._open_step(speech, tools=tools, tells=say is None or tells), say)
+            return
+        choice = speech.tool_choice if response is None and speech.rounds == 0 else None
+        tools = tools and choice != "none"
+        step = self._open_step(speech, tools=tools)
+        gen, segment = step.gen, step.segment
+        self._out.promise(gen, GenerationFailed(gen, texts.NO_ANSWER), self._options.generation_timeout)
+        unheard = self._debts.carried_by(speech, unasked=response is not None)
+        if response is not None:
+            self._unasked.adopted(response)
+            self._out.send(Adopt(gen, speech.id, segment.id, speech.agent, response.response, tools))
+            return
+        self._note_user_input(speech)
+        self._out.send(
+            Generate(
+                gen,
+                speech.id,
+                segment.id,
+                speech.agent,
+                self._history.open_items(speech.agent),
+                tools,
+                choice,
+                speech.instructions,
+                unheard,
+                delivery=speech.kind is Kind.DELIVERY and speech.rounds == 0,
+                retry=retry,
+                on_enter=speech.on_enter,
+            )
+        )
+
+    def _note_user_input(self, speech: Speech) -> None:
+        """What the application passed on as the caller's words enters the history: also where no reply begins to it."""
+        text = speech.take_user_input()
+        if text is not None:
+            self._history.say(text, speech.frame.agent)
+
+    def _open_step(self, speech: Speech, *, tools: bool, tells: bool = True, ahead: bool = False) -> Step:
+        self._shields.lower(speech)
+        return speech.began(self._out.new_id(), self._out.new_id(), tools=tools, tells=tells, ahead=ahead)
+
+    def _speak(self, speech: Speech, step: Step, text: str | None, *, ahead: bool = False) -> None:
+        self._out.promise(step.gen, StepGenerated(step.gen, text or ""), self._options.generation_limit)
+        directly = text is not None or speech.kind is Kind.FILLER
+        self._out.send(Speak(step.gen, speech.id, step.segment.id, text, ahead, directly))
+
+    # -- made ahead
+
+    def speak_ahead(self, speech: Speech, text: str) -> None:
+        """Have a text synthesized that may be said later: `release` or `drop` decides."""
+        self._speak(speech, self._hold(speech, tools=False), text, ahead=True)
+
+    def generate_ahead(self, speech: Speech, message: ChatMessage, *, tools: bool) -> None:
+        """Ask the model for the answer to a turn that is not committed yet: `release` or `drop` decides."""
+        step = self._hold(speech, tools=tools)
+        self._out.promise(step.gen, GenerationFailed(step.gen, texts.NO_ANSWER), self._options.generation_timeout)
+        items = (*self._history.open_items(speech.agent), message)
+        self._out.send(Generate(step.gen, speech.id, step.segment.id, speech.agent, items, tools, ahead=True))
+
+    def _hold(self, speech: Speech, *, tools: bool) -> Step:
+        step = self._open_step(speech, tools=tools, ahead=True)
+        self._held[step.gen] = speech
+        return step
+
+    def release(self, speech: Speech) -> None:
+        """What was made ahead is wanted: it goes on as if it had just been asked for."""
+        step = speech.step
+        assert step is not None  # it was made ahead
+        del self._held[step.gen]
+        self.admit(speech)
+        speech.released()
+        self._out.send(Release(step.gen, speech.id))
+        if step.begun:
+            self.text_started(speech)
+        if step.generated:
+            self.text_complete(speech, step.segment.text or "")
+
+    def drop(self, speech: Speech) -> None:
+        """What was made ahead is not wanted."""
+        step = speech.step
+        assert step is not None  # it was made ahead
+        del self._held[step.gen]
+        speech.ended()
+        self._out.withdraw(step.gen)
+        self._out.send(Discard(step.gen, speech.id))
+
+    def sound_ready(self, segment_id: int) -> None:
+        """Sound of a segment is there, whether it is on the line, or held."""
+        for speech in self._held.values():
+            if speech.step is not None and speech.step.segment.id == segment_id:
+                speech.step.segment.sound_came()
+        segment = self._line.find(segment_id)
+        if segment is not None:
+            segment.sound_came()
+
+    # -- its text
+
+    def text_started(self, speech: Speech, written: str = "") -> None:
+        """Its segment may be played. `written`: what requests show of it until it is known what is spoken."""
+        step = speech.step
+        if step is None:
+            return
+        step.text_began()
+        if step.segment.sound is Sound.OPEN and speech.stage is not Stage.HELD:
+            self._line.begin(step.segment, speech.agent, record=speech.record)
+            if written and step.segment.slot is not None:
+                self._history.known(step.segment.slot, written)
+            if speech.kind is not Kind.FILLER:
+                self._mark_told(speech)
+
+    @staticmethod
+    def _mark_told(speech: Speech) -> None:
+        """The tools that asked for it say something: the caller may not have to be told of their results."""
+        run = speech.parent
+        while run is not None and run.bond is Bond.ATTACHED:
+            run.speech.tool_spoke()
+            run = run.speech.parent
+
+    def text_complete(self, speech: Speech, text: str) -> None:
+        """All text of its step is known."""
+        step = speech.step
+        if step is None:
+            return
+        step.ended()
+        segment = step.segment
+        if speech.stage is Stage.HELD:
+            segment.completed(text)
+            return
+        if segment.sound is Sound.OPEN and text.strip():
+            self.text_started(speech)
+        if segment.sound is Sound.OPEN:
+            segment.ended("")
+            self.segment_gone(segment)
+        else:
+            self._line.complete(segment, text)
+
+    def segment_gone(self, segment: Segment) -> None:
+        """It has left the line."""
+        speech = segment.speech
+        speech.segment_over(segment)
+        self._out.send(StepEnded(speech.id, segment.gen))
+        self._debts.heard(segment)
+
+    def interrupt(self, speech: Speech, *, force: bool = False) -> None:
+        """It stops now: no more text, sound or rounds. Its tools are treated each by what it does to the world."""
+        if speech.interrupted or speech.finished:
+            return
+        step, was_generating = speech.step, speech.is_generating
+        speech.cut()
+        self._shields.lower(speech)
+        self._out.send(SpeechInterrupted(speech.id))
+        self._note_user_input(speech)
+        if step is not None and was_generating:
+            self._out.withdraw(step.gen)
+            self._out.send(StopGenerating(step.gen))
+        for segment in list(speech.live):
+            self._line.stop(segment)
+            if segment.sound is Sound.GONE:
+                self.segment_gone(segment)
+        self._rounds.release(speech)
+        for child in self:
+            if child.parent is not None and child.parent.speech is speech and (child.interruptible or force):
+                self.interrupt(child, force=force)
+        self.finish_if_over(speech)
+
+    def wind_down(self, speech: Speech) -> None:
+        """It gets no more rounds: what runs is finished, what was said is played, nothing follows."""
+        step = speech.step
+        if step is not None and speech.is_generating:
+            if not any(c.gate in (Gate.RUNNING, Gate.CLOSED) for c in step.calls):
+                self.interrupt(speech, force=True)
+                return
+            self._out.withdraw(step.gen)
+            self._out.send(StopGenerating(step.gen))
+            self.text_complete(speech, "")
+        if speech.stage is Stage.WAITING:
+            self.interrupt(speech, force=True)
+        speech.task_over()
+
+    def finish_if_over(self, speech: Speech) -> None:
+        """A speech with nothing left to generate, run or play is done."""
+        if speech.stage is Stage.SPEAKING and not speech.live:
+            self.finish(speech)
+
+    def finish(self, speech: Speech) -> None:
+        """It is over. Turns that it was to answer and did not are owed again."""
+        speech.ended()
+        self._shields.lower(speech)
+        del self._speeches[speech.id]
+        speech.frame.left_by(speech)
+        for handoff in self._debts.speech_ended(speech):
+            self._frames.hand_over(speech.frame, handoff)
+        self._out.send(SpeechDone(speech.id))
