@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 import antiphon
-from antiphon import adapters, tasks, testing
+from antiphon import adapters, sim, tasks, testing
 
 IMPORT = "from antiphon import Agent, AgentSession, AgentServer, function_tool, RunContext, ToolError"
 BUDGET = 0.150
@@ -34,7 +34,7 @@ def test_exported_names_are_sorted_and_unique() -> None:
     assert list(antiphon.__all__) == sorted(set(antiphon.__all__))
 
 
-@pytest.mark.parametrize("package", [antiphon, adapters, tasks, testing], ids=lambda package: package.__name__)
+@pytest.mark.parametrize("package", [antiphon, adapters, sim, tasks, testing], ids=lambda package: package.__name__)
 def test_a_misspelt_name_is_an_attribute_error_and_what_there_is_is_listed(package: ModuleType) -> None:
     misspelt = package.__all__[0] + "s"
     with pytest.raises(AttributeError, match=misspelt) as caught:

@@ -80,6 +80,7 @@ LAYERS: dict[int, frozenset[str]] = {
             "plugins",
             "inference",
             "replay",
+            "sim",
             "telemetry",
             "background_audio",
         }
@@ -93,6 +94,7 @@ SHELLS: dict[str, frozenset[str]] = {
     "console": frozenset({"calls", "server", "transports"}),
     "cli": frozenset({"calls", "server", "transports", "console", "replay"}),
     "background_audio": frozenset({"transports"}),
+    "sim": frozenset({"server", "testing"}),  # rooms, whose keys callers press
     "plugins": frozenset({"providers"}),
     "inference": frozenset({"providers"}),
     "antiphon_standin": frozenset({"providers"}),  # it answers in the form that providers ask for

@@ -9,10 +9,10 @@ import os
 
 import pytest
 
+from antiphon.sim import Findings, seeds, stroll
+from antiphon.sim.checks import MAX_PAUSE
+from antiphon.sim.walks import MAX_SILENCE
 from tests.situations.figures import measured
-from tests.situations.walks.checks import MAX_PAUSE, Findings
-from tests.situations.walks.many import stroll
-from tests.situations.walks.walk import MAX_SILENCE, seeds
 
 CALLS = int(os.environ.get("ANTIPHON_WALKS", "150"))
 FEW = 60
@@ -60,7 +60,7 @@ def found() -> Findings:
     """What was found in all the calls."""
     found = Findings()
     for stride in stroll(seeds("tests", CALLS), 1 if CALLS <= FEW else os.cpu_count() or 1):
-        found.add(stride.found)
+        found.merge(stride.found)
     return found
 
 

@@ -11,9 +11,9 @@ import random
 from collections.abc import Callable
 from functools import partial
 
+from antiphon.sim import walking
 from antiphon.testing import run_virtual
 from tests.runtime.test_soak import call
-from tests.situations.walks.walk import walking
 from tests.soak.level import POINTS, Level, level
 
 TOGETHER = 8

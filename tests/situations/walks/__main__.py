@@ -13,11 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from antiphon.sim import Findings, Stride, examine, seeds, story, stroll, walk
 from tests.proofs import closing
-from tests.situations.walks.checks import Findings, examine
-from tests.situations.walks.many import Stride, stroll
-from tests.situations.walks.walk import seeds, walk
-from tests.situations.walks.walked import story
 
 
 def main() -> int:
@@ -51,7 +48,7 @@ def many(seed: str, calls: int, jobs: int) -> int:
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("", total=calls)
         for stride in stroll(seeds(seed, calls), jobs):
-            total.add(stride)
+            total.merge(stride)
             wrong = len(total.found.problems)
             progress.update(task, advance=stride.calls, description=f"{wrong} problems" if wrong else "nothing wrong")
             for problem in stride.found.problems:

@@ -1,4 +1,7 @@
-"""Many walks: over all cores, in strides, each walk's failure kept with its seed."""
+"""Many walks: over all cores, in strides, each walk's failure kept with its seed.
+
+Above: tests and command lines. Below: one walk, and what is found in it.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,8 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 
-from tests.situations.walks.checks import Findings, examine
-from tests.situations.walks.walk import walk
-from tests.situations.walks.walked import KINDS, Kind
+from antiphon.sim.checks import Findings, examine
+from antiphon.sim.walks import KINDS, Kind, walk
 
 STRIDE = 10
 """Calls that a process makes before it tells what it found."""
@@ -29,11 +31,11 @@ class Stride:
     kinds: dict[Kind, Findings] = field(default_factory=lambda: {kind: Findings() for kind in KINDS})
     """The same, for each kind of call by itself."""
 
-    def add(self, other: Stride) -> None:
+    def merge(self, other: Stride) -> None:
         """Take over what was found in others."""
-        self.found.add(other.found)
+        self.found.merge(other.found)
         for kind, found in other.kinds.items():
-            self.kinds[kind].add(found)
+            self.kinds[kind].merge(found)
         self.cpu += other.cpu
         self.calls += other.calls
 
@@ -50,8 +52,8 @@ def stride(seeds: Sequence[str]) -> Stride:
         except (Exception, asyncio.CancelledError) as error:
             total.found.other[f"{seed}: {type(error).__name__}: {str(error)[:400]}"] += 1
         else:
-            total.found.add(found)
-            total.kinds[done.kind].add(found)
+            total.found.merge(found)
+            total.kinds[done.kind].merge(found)
     total.cpu = time.process_time() - began
     return total
 

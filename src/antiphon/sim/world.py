@@ -2,6 +2,8 @@
 
 Every turn of the caller, every reply and every result carries a word of its own, so that what was lost, heard, told
 or told twice can be read off the history.
+
+Above: random calls and what examines them. Below: agents and tools, as users write them, and scripted models.
 """
 
 from __future__ import annotations
@@ -9,36 +11,29 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from antiphon import (
-    Agent,
-    AgentTask,
-    ChatContext,
-    ChatMessage,
-    EndCallTool,
-    FunctionCall,
-    FunctionCallOutput,
-    RunContext,
-    ToolError,
-    function_tool,
-)
-from antiphon.audio import AudioFrame
+from antiphon.agent import Agent
+from antiphon.chat import ChatContext, ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.errors import ProviderError
 from antiphon.llm import ChatRequest
 from antiphon.options import NOT_GIVEN
-from antiphon.tasks import GetDtmfTask
-from antiphon.testing import Fail, FakeTTS, FakeVAD, Hang, Reply, now
+from antiphon.run_context import RunContext
+from antiphon.tasks import AgentTask, GetDtmfTask
+from antiphon.testing import Fail, FakeTTS, Hang, Reply, now
 from antiphon.testing.caller import RATE
 from antiphon.testing.fakes import Turn
 from antiphon.testing.realtime import RealtimeRequest, RealtimeTurn
+from antiphon.toolkit import EndCallTool
+from antiphon.tools.function import ToolError, function_tool
 from antiphon.tts import SynthesizedAudio
-from antiphon.vad import VADEvent, VADStream
 
 Fate: TypeAlias = Literal["dies", "stalls"]
+"""How something fails: with an error, or without a word."""
+Doomed: TypeAlias = Literal["llm", "tts"]
 
 FALLBACK = "Fallback line, nothing came to my mind."
 FAILURE = "Failure line, please say that again."
@@ -77,6 +72,22 @@ class ToolRun:
     kept: bool = False
     """Whatever the caller says, its result must be told."""
 
+    def ends(self, status: Literal["done", "failed", "cancelled"]) -> None:
+        """It is over."""
+        self.ended, self.status = now(), status
+
+    def asks(self, *, for_keys: bool = False) -> None:
+        """It waits for the caller."""
+        self.status = "asking for keys" if for_keys else "asking"
+
+    def goes_on(self) -> None:
+        """The caller has answered."""
+        self.status = "running"
+
+    def went_to_background(self, *, unheard: bool) -> None:
+        """It reported, and runs on. `unheard`: the caller had spoken over its call before."""
+        self.kept = not unheard
+
 
 @dataclass(slots=True)
 class Asked:
@@ -97,15 +108,33 @@ class World:
     rng: random.Random
     runs: list[ToolRun] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
-    handoffs: int = 0
-    llm_fate: Fate | None = None
-    """What happens to the next request."""
-    tts_fate: Fate | None = None
     voice_failed: list[float] = field(default_factory=list)
     """When."""
-    last_turn: str | None = None
+    _last_turn: str | None = None
     """The turn at which the model ends the call."""
+    _fates: dict[Doomed, Fate] = field(default_factory=dict)
+    """What happens to the next request, or the next text to be spoken."""
     _calls: int = 0
+    _agents: int = 0
+
+    # -- what is to come
+
+    def doom(self, what: Doomed, fate: Fate) -> None:
+        """Have the model or the voice fail, the next time it is asked."""
+        self._fates[what] = fate
+
+    def fate(self, what: Doomed) -> Fate | None:
+        """What happens to the model or the voice now, which is asked. It happens once."""
+        return self._fates.pop(what, None)
+
+    def voice_fails(self) -> None:
+        """The voice does as it was told."""
+        self.voice_failed.append(now())
+
+    def ends_at(self, turn: str) -> None:
+        """Nothing fails any more, and the model ends the call when it is shown this turn last."""
+        self._fates.clear()
+        self._last_turn = turn
 
     # -- the model
 
@@ -114,8 +143,7 @@ class World:
         view = _View(request)
         asked = Asked(len(self.asked), now(), view.instructions, frozenset(view.turns))
         self.asked.append(asked)
-        if self.llm_fate is not None:
-            fate, self.llm_fate = self.llm_fate, None
+        if fate := self.fate("llm"):
             said = self._chat(self.rng.randint(1, 6)) if self.rng.random() < 0.4 else ""
             return Fail(ProviderError("told to fail"), text=said) if fate == "dies" else Hang(said)
         reply = self._reply(view, f"a{asked.number}")
@@ -136,7 +164,7 @@ class World:
         rng = self.rng
         if view.delivery and not view.untold:
             return Reply("")
-        if view.to_caller and view.may_end and self.last_turn in view.turns[-1:]:
+        if view.to_caller and view.may_end and self._last_turn in view.turns[-1:]:
             return Reply("", [("end_call", {})])
         calls: list[tuple[str, dict[str, Any]]] = []
         chance = 0.0 if view.delivery or view.ends or not view.tools else 0.5 if view.to_caller else 0.15
@@ -183,13 +211,12 @@ class World:
         try:
             await asyncio.sleep(seconds)
         except asyncio.CancelledError:
-            run.ended, run.status = now(), "cancelled"
+            run.ends("cancelled")
             raise
-        run.ended = now()
         if self.rng.random() < 0.05:
-            run.status = "failed"
+            run.ends("failed")
             raise ToolError(f"could not do it, {run.result}")
-        run.status = "done"
+        run.ends("done")
         return f"it is {run.result}"
 
     @asynccontextmanager
@@ -198,7 +225,7 @@ class World:
         try:
             yield
         except asyncio.CancelledError:
-            run.ended, run.status = now(), "cancelled"
+            run.ends("cancelled")
             raise
 
     @property
@@ -220,6 +247,11 @@ class World:
     def is_working(self) -> bool:
         """A tool runs."""
         return any(run.status == "running" for run in self.runs)
+
+    def next_agent(self) -> str:
+        """A name that no agent had."""
+        self._agents += 1
+        return f"agent {self._agents}"
 
     def agent(self, name: str) -> Agent:
         """An agent with all the tools."""
@@ -321,7 +353,7 @@ class _Walker(Agent):
         run = self._begin("work", n)
         await asyncio.sleep(0.05)
         await ctx.update("It is under way.", silent=self.world.rng.random() < 0.5)
-        run.kept = not ctx.speech_handle.interrupted
+        run.went_to_background(unheard=ctx.speech_handle.interrupted)
         return await self.world.work(run, 1.0 + self.world.latency())
 
     @function_tool
@@ -344,9 +376,9 @@ class _Walker(Agent):
         """Ask the caller something, for as long as it takes."""
         run = self._begin("ask", n)
         async with self.world.taking_part(run):
-            run.status = "asking"
+            run.asks()
             await _Question(self.world, f"question {n}")
-            run.status = "running"
+            run.goes_on()
         return await self.world.work(run, 0.1)
 
     @function_tool
@@ -354,22 +386,22 @@ class _Walker(Agent):
         """Have the caller enter a code."""
         run = self._begin("dial", n)
         async with self.world.taking_part(run):
-            run.status = "asking for keys"
+            run.asks(for_keys=True)
             try:
                 await GetDtmfTask(DIGITS, ask_for_confirmation=self.world.rng.random() < 0.5)
             except ToolError as error:
-                run.ended, run.status = now(), "failed"
+                run.ends("failed")
                 raise ToolError(f"{error} It is {run.result}") from None
-            run.status = "running"
+            run.goes_on()
         return await self.world.work(run, 0.1)
 
     @function_tool
     async def transfer(self, n: int) -> Any:
         """Hand the call to a colleague."""
-        self.world.handoffs += 1
+        colleague = self.world.next_agent()
         run = self._begin("transfer", n)
         said = await self.world.work(run, min(3.0, self.world.latency()))
-        agent = self.world.agent(f"agent {self.world.handoffs}")
+        agent = self.world.agent(colleague)
         return (agent, said) if self.world.rng.random() < 0.5 else agent
 
 
@@ -398,39 +430,14 @@ class FatedTTS(FakeTTS):
         self._world = world
 
     async def synthesize(self, text: str) -> AsyncIterator[SynthesizedAudio]:
-        fate, self._world.tts_fate = self._world.tts_fate, None
+        fate = self._world.fate("tts")
         lasts = self._world.rng.choice([0.0, 0.3, 1.0]) if fate is not None else 1e9
         given = 0.0
         async for audio in super().synthesize(text):
             if given >= lasts:
-                self._world.voice_failed.append(now())
+                self._world.voice_fails()
                 if fate == "stalls":
                     await asyncio.get_running_loop().create_future()
                 raise ProviderError("told to fail")
             given += audio.frame.duration
             yield audio
-
-
-class FlakyVAD(FakeVAD):
-    """A detector that raises once when the time comes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.breaks_at: float | None = None
-
-    def stream(self) -> VADStream:
-        return _FlakyStream(self, super().stream())
-
-
-class _FlakyStream(VADStream):
-    def __init__(self, vad: FlakyVAD, then: VADStream) -> None:
-        self._vad, self._then = vad, then
-
-    def push(self, frame: AudioFrame) -> Sequence[VADEvent]:
-        if self._vad.breaks_at is not None and now() >= self._vad.breaks_at:
-            self._vad.breaks_at = None
-            raise RuntimeError("told to break")
-        return self._then.push(frame)
-
-    def end(self) -> Sequence[VADEvent]:
-        return self._then.end()

@@ -1,19 +1,21 @@
 """What must hold of every call: nothing lost, nothing doubled, no dead air.
 
 By the facts (history, what the model was asked, what became of each tool) and by the rendered sound.
+
+Above: whoever made the call. Below: the walk, which is over.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 
-from antiphon import AgentHandoff, ChatMessage, FunctionCall
+from antiphon.chat import AgentHandoff, ChatMessage, FunctionCall
+from antiphon.sim.caller_log import Said
+from antiphon.sim.walks import MAX_SILENCE, VOICE_PATIENCE, Walk
+from antiphon.sim.world import ANSWERS, FAILURE, FALLBACK, results_in, turns_in
 from antiphon.testing import Sound, check_pairs, transcript
-from tests.situations.walks.walk import MAX_SILENCE, VOICE_PATIENCE
-from tests.situations.walks.walked import Said, Walk
-from tests.situations.walks.world import ANSWERS, FAILURE, FALLBACK, results_in, turns_in
 
 TOLERANCE = 0.1
 """Seconds that a silence may be longer than the budget."""
@@ -57,7 +59,7 @@ class Findings:
         }
         return [f"{kind}: {what}" for kind, found in kinds.items() for what in found]
 
-    def add(self, other: Findings) -> None:
+    def merge(self, other: Findings) -> None:
         """Take over what was found elsewhere."""
         for counter in fields(self):
             if isinstance(mine := getattr(self, counter.name), Counter):
@@ -69,21 +71,36 @@ class Findings:
 
 def examine(walk: Walk) -> Findings:
     """Everything that is to be said of a call."""
-    found = Findings()
-    for turn in _lost_turns(walk):
-        found.turns_lost[f"{walk.seed}: {turn}"] += 1
-    for result in _never_voiced(walk):
-        found.results_never_voiced[f"{walk.seed}: {result}"] += 1
-    for result in _voiced_twice(walk):
-        found.results_voiced_twice[f"{walk.seed}: {result}"] += 1
-    for silence, allowed in _silences(walk):
-        found.longest_silence = max(found.longest_silence, silence.duration)
-        if silence.duration > allowed:
-            found.silences[f"{walk.seed}: {silence.duration:.2f} s from {silence.start:.2f} s"] += 1
-    for what in _other(walk):
-        found.other[f"{walk.seed}: {what}"] += 1
-    _measure(walk, found)
-    return found
+    silences = list(_silences(walk))
+    hushes = list(_hushes(walk))
+    figures = _figures(walk)
+    figures["barge-ins over sound"] = len(hushes)
+    return Findings(
+        turns_lost=_named(walk, _lost_turns(walk)),
+        results_never_voiced=_named(walk, _never_voiced(walk)),
+        results_voiced_twice=_named(walk, _voiced_twice(walk)),
+        silences=_named(
+            walk,
+            (f"{one.duration:.2f} s from {one.start:.2f} s" for one, allowed in silences if one.duration > allowed),
+        ),
+        slow_pauses=_named(
+            walk,
+            (
+                f"{hush:.2f} s after {said.name}, {said.way}, at {said.start:.2f} s"
+                for said, hush in hushes
+                if hush > MAX_PAUSE
+            ),
+        ),
+        other=_named(walk, _other(walk)),
+        figures=figures,
+        longest_silence=max((silence.duration for silence, _ in silences), default=0.0),
+        slowest_pause=max((hush for _, hush in hushes), default=0.0),
+        reactions=list(_reactions(walk)),
+    )
+
+
+def _named(walk: Walk, problems: Iterable[str]) -> Counter[str]:
+    return Counter(f"{walk.seed}: {problem}" for problem in problems)
 
 
 # -- facts
@@ -103,7 +120,7 @@ def _lost_turns(walk: Walk) -> Iterator[str]:
         for word in (message.text_content or "").split()
     )
     answered = _answered(walk)
-    for said in walk.said:
+    for said in walk.log.said:
         for word in said.words:
             if understood[word] > 1:
                 yield f"{word} of {said.name} was understood {understood[word]} times"
@@ -198,47 +215,31 @@ def _silences(walk: Walk) -> Iterator[tuple[Sound, float]]:
         yield silence, allowed
 
 
-def _measure(walk: Walk, found: Findings) -> None:
-    figures, line = found.figures, walk.line
-    figures["calls"] += 1
-    figures[f"calls, {walk.kind}"] += 1
-    figures["seconds"] += round(walk.duration)
-    figures["turns"] += len(walk.said)
-    figures["barge-ins"] += sum(said.barged_in for said in walk.said)
-    figures["coughs"] += len(walk.noises)
-    figures["hums"] += len(walk.hums)
-    for said in walk.said:
-        if said.way != "spoken":
-            figures[f"turns {said.way}"] += 1
-            figures[f"turns {said.way} {said.moment}"] += 1
-    for _, _, moment in walk.keys:
-        figures[f"keys {moment}"] += 1
-    figures["pauses inside turns"] += sum(_pauses(walk, said.start, said.end) for said in walk.said)
-    figures["provider faults"] += walk.faults
-    figures["requests"] += len(walk.world.asked)
-    if walk.goodbye is not None:
-        figures[f"goodbyes, then {walk.goodbye}"] += 1
-    figures["hand-offs"] += transcript_count(walk, "handoff:")
-    for run in walk.world.runs:
-        figures[f"runs of {run.kind}"] += 1
-    figures["results delivered"] += len(_tellings(walk))
-    for said in walk.said:
+def _noticed(walk: Walk) -> Iterator[Said]:
+    """Turns that the agent, if it speaks, falls silent for and answers."""
+    for said in walk.log.said:
         if _is_unheard(walk, said):
             continue  # nobody is there to notice
         if said.way == "put":
             continue  # it waits until the agent has spoken
         if said.way == "typed" and (said.reply is None or said.reply.interrupted):
             continue  # what sounds is a filler, which goes on, or already the answer
-        start = said.start
-        hush = line.agent_falls_silent(start) - start
-        if hush > 0 and not _is_protected(walk, start, start + hush):
-            figures["barge-ins over sound"] += 1
-            found.slowest_pause = max(found.slowest_pause, hush)
-            if hush > MAX_PAUSE:
-                found.slow_pauses[f"{walk.seed}: {hush:.2f} s after {said.name}, {said.way}, at {start:.2f} s"] += 1
-        begins = line.agent_begins(said.end)
+        yield said
+
+
+def _hushes(walk: Walk) -> Iterator[tuple[Said, float]]:
+    """Turns over the agent's sound, each with the seconds until its silence."""
+    for said in _noticed(walk):
+        hush = walk.line.agent_falls_silent(said.start) - said.start
+        if hush > 0 and not _is_protected(walk, said.start, said.start + hush):
+            yield said, hush
+
+
+def _reactions(walk: Walk) -> Iterator[float]:
+    for said in _noticed(walk):
+        begins = walk.line.agent_begins(said.end)
         if begins is not None:
-            found.reactions.append(begins - said.end)
+            yield begins - said.end
 
 
 def _is_protected(walk: Walk, start: float, end: float) -> bool:
@@ -252,6 +253,32 @@ def _pauses(walk: Walk, start: float, end: float) -> int:
     return max(0, len(inside) - 1)
 
 
-def transcript_count(walk: Walk, kind: str) -> int:
-    """Lines of the history that begin so."""
-    return sum(text.startswith(kind) for text in transcript(walk.call.session.history))
+# -- how much there was
+
+
+def _figures(walk: Walk) -> Counter[str]:
+    log = walk.log
+    figures = Counter(
+        {
+            "calls": 1,
+            f"calls, {walk.kind}": 1,
+            "seconds": round(walk.duration),
+            "turns": len(log.said),
+            "barge-ins": sum(said.barged_in for said in log.said),
+            "coughs": len(log.noises),
+            "hums": len(log.hums),
+            "pauses inside turns": sum(_pauses(walk, said.start, said.end) for said in log.said),
+            "provider faults": walk.faults,
+            "requests": len(walk.world.asked),
+            "hand-offs": sum(line.startswith("handoff:") for line in transcript(walk.call.session.history)),
+            "results delivered": len(_tellings(walk)),
+        }
+    )
+    for said in log.said:
+        if said.way != "spoken":
+            figures.update((f"turns {said.way}", f"turns {said.way} {said.moment}"))
+    figures.update(f"keys {moment}" for _, _, moment in log.keys)
+    figures.update(f"runs of {run.kind}" for run in walk.world.runs)
+    if walk.goodbye is not None:
+        figures[f"goodbyes, then {walk.goodbye}"] += 1
+    return figures

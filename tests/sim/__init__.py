@@ -1,0 +1,1 @@
+"""Callers who decide what they do, and what is found in their calls."""
