@@ -196,11 +196,11 @@ class AgentServer(native.AgentServer):
 
     @asynccontextmanager
     async def job(
-        self, room: NativeRoom, *, models: ModelResolver | None = None
+        self, room: NativeRoom, *, models: ModelResolver | None = None, job: native_job.Job | None = None
     ) -> AsyncIterator[native_job.JobContext]:
         """Run the entrypoint for one call; leaving ends the call."""
         await self._set_up()
-        async with super().job(room, models=models) as context:
+        async with super().job(room, models=models, job=job) as context:
             if (ended := self._on_session_end) is not None:
 
                 async def end() -> None:

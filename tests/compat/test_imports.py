@@ -15,6 +15,8 @@ import antiphon
 from antiphon.compat import livekit
 from antiphon_livekit.surface import MODULES
 
+pytestmark = pytest.mark.usefixtures("without_api")
+
 ABSENT = [(module, name.name) for module, names in MODULES.items() for name in names if not name.home]
 
 

@@ -30,6 +30,7 @@ from antiphon.testing import (
 )
 from antiphon.transport import AudioInput, AudioInputOptions, AudioOutput
 from antiphon.transports import processing
+from antiphon.transports.livekit.library import real_rtc
 from antiphon.transports.processing import AudioProcessing, FollowedOutput, Processed, WarmUp
 from antiphon.transports.terminal import DeviceSettings, TerminalAudio
 from antiphon.vad import SpeechStarted
@@ -501,7 +502,7 @@ def test_a_line_is_cleaned_once() -> None:
 @pytest.fixture
 def without_library(monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
-    monkeypatch.setattr(processing, "_library", processing._library.__wrapped__)
+    monkeypatch.setattr(processing, "real_rtc", real_rtc.__wrapped__)
 
     def missing(name: str) -> Any:
         if name == "livekit.rtc":

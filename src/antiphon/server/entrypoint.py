@@ -17,8 +17,9 @@ from typing import Any, TypeVar, overload
 
 from antiphon.discovery import load
 from antiphon.errors import UsageError, pass_on
+from antiphon.events import CloseReason
 from antiphon.protocols import ModelResolver, current_job, model_resolver
-from antiphon.server.job import JobContext, JobProcess
+from antiphon.server.job import Job, JobContext, JobProcess
 from antiphon.server.room import Room
 from antiphon.session import AgentSession
 
@@ -84,15 +85,17 @@ class AgentServer:
         return self._handler
 
     @asynccontextmanager
-    async def job(self, room: Room, *, models: ModelResolver | None = None) -> AsyncIterator[JobContext]:
+    async def job(
+        self, room: Room, *, models: ModelResolver | None = None, job: Job | None = None
+    ) -> AsyncIterator[JobContext]:
         """Run the entrypoint for one call; leaving ends the call.
 
-        `models` decides what the sessions of this call run with. An entrypoint that raises, or returns without having
-        started a session, ends the job with `JobContext.error` set.
+        `models` decides what the sessions of this call run with; `job` says what was asked for. An entrypoint that
+        raises, or returns without having started a session, ends the job with `JobContext.error` set.
         """
         if self._handler is None:
             raise UsageError("AgentServer: no entrypoint. Decorate a coroutine function with @server.rtc_session.")
-        context = self.context_class(room, proc=self.proc)
+        context = self.context_class(room, job=job, proc=self.proc)
         tokens = current_job.set(context), model_resolver.set(models)
         handler = asyncio.create_task(self._enter(self._handler, context), name=f"{context.job.id} entrypoint")
         try:
@@ -104,7 +107,10 @@ class AgentServer:
             if deaf:
                 logger.warning("%s: the entrypoint ignored its cancellation and was abandoned", context.job.id)
             if context.session is not None:
-                await context.session.aclose()
+                left = room.caller_left
+                await context.session.aclose(
+                    reason=CloseReason.PARTICIPANT_DISCONNECTED if left else CloseReason.USER_INITIATED
+                )
             await context.run_shutdown_callbacks()
             context.release()
             current_job.reset(tokens[0])

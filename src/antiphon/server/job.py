@@ -10,7 +10,7 @@ import asyncio
 import inspect
 import itertools
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +34,14 @@ class Job:
 
     id: str = field(default_factory=lambda: f"job-{next(_numbers)}")
     metadata: str = ""
+    """What whoever asked for it said of it."""
+    agent_name: str = ""
+    """Which entrypoint was asked for."""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    participant: Any = None
+    """Of a job for one participant: LiveKit's `ParticipantInfo`."""
+    api: Any = None
+    """LiveKit's `LiveKitAPI` for the server that the job came from; None in this process."""
 
 
 @dataclass(slots=True)
@@ -91,9 +99,24 @@ class JobContext:
         return self._error
 
     async def connect(self) -> None:
-        """Join the room. Rooms in this process are joined from the start, so this returns at once."""
+        """Join the room. Rooms in this process are joined from the start; `session.start` joins others, too.
+
+        Raises `AntiphonError` if that cannot be done.
+        """
         if not self._room.connected:
             raise UsageError(f"JobContext.connect: the room {self._room.name!r} has ended already.")
+        await self._room.connect()
+
+    async def wait_for_participant(self, *, identity: str | None = None) -> Any:
+        """Join the room, wait for the participant of this identity, or for the caller, and return them."""
+        return await self._room.wait_for_participant(identity)
+
+    @property
+    def api(self) -> Any:
+        """LiveKit's `LiveKitAPI` for the server that this job came from. Raises `UsageError` in this process."""
+        if self.job.api is None:
+            raise UsageError("JobContext.api: no LiveKit server is behind this call.")
+        return self.job.api
 
     def attach(self, session: AgentSession[Any]) -> None:
         """The session of this job is about to start. Sessions call this themselves.
@@ -133,14 +156,17 @@ class JobContext:
         self.shutdown("error")
 
     async def prepare(self, models: Sequence[Any]) -> None:
-        """Load models before the caller is heard. Sessions call this themselves. Raises what a model raises."""
+        """Join the room and load models, before the caller is heard. Sessions call this themselves.
+
+        Raises what a model raises.
+        """
         if self._earlier is not None and self._session is not None:
             earlier, self._earlier = self._earlier, None
             agent = self._session.current_agent
             await agent.update_chat_ctx(earlier)
             agent.overridden = agent.overridden - {"on_enter"}
         loads = [model.prewarm() for model in models if model is not None]
-        for result in await asyncio.gather(*loads, return_exceptions=True):
+        for result in await asyncio.gather(self._room.connect(), *loads, return_exceptions=True):
             if isinstance(result, BaseException):
                 raise result
         self.proc.settle()

@@ -16,19 +16,17 @@ leave it to the device and set `echo_cancellation=False`.
 from __future__ import annotations
 
 import asyncio
-import importlib
 import logging
-import sys
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from types import ModuleType
 from typing import Any, Final, Protocol, runtime_checkable
 
 from antiphon.audio import AudioFrame, Resampler
 from antiphon.errors import UsageError
 from antiphon.transport import AudioInput, AudioOutput, AudioProcessor
+from antiphon.transports.livekit.library import real_rtc
 from antiphon.transports.mixer import MixedOutput
 
 logger = logging.getLogger("antiphon")
@@ -423,34 +421,12 @@ class _Module:
         return bytes(frame.data)
 
 
-@cache
 def _library() -> ModuleType:
-    """The real `livekit.rtc`, ready for use. Takes half a second the first time. Raises `UsageError` without it.
-
-    It is kept out of `sys.modules`: there the name may be answered by our compatibility layer, now or later, and a
-    program that runs on that must not meet two kinds of rooms.
-    """
-    loaded = sys.modules.get("livekit.rtc")
-    if loaded is not None and getattr(loaded, "__file__", None):
-        return loaded
-    finders = list(sys.meta_path)
-    before = {name: sys.modules.pop(name) for name in list(sys.modules) if _is_livekit(name)}
-    sys.meta_path[:] = [f for f in finders if type(f).__module__.split(".")[0] != "antiphon_livekit"]
+    """The real `livekit.rtc`, ready for use. Takes half a second the first time. Raises `UsageError` without it."""
     try:
-        library = importlib.import_module("livekit.rtc")
-        library.AudioProcessingModule()  # what it loads late, it loads by name
+        return real_rtc()
     except ImportError as error:
         raise UsageError(
             f"cleaning the microphone needs the package livekit ({error}). Install it with:"
             " pip install 'antiphon[processing]'"
         ) from None
-    finally:
-        sys.meta_path[:] = finders
-        for name in [name for name in sys.modules if _is_livekit(name)]:
-            del sys.modules[name]
-        sys.modules.update(before)
-    return library
-
-
-def _is_livekit(name: str) -> bool:
-    return name == "livekit" or name.startswith("livekit.")

@@ -1,0 +1,10 @@
+"""Calls in LiveKit rooms: joined one by one, or as they are dispatched to a worker.
+
+```
+server.py     LiveKitServer: where it is, and the keys to it
+hold.py       one call in a room, from joining to leaving
+front_end.py  what LiveKit's front ends are shown of a session, and what they send it
+```
+
+LiveKit does rooms, media, telephones and dispatch. Needs the extra `livekit`.
+"""
