@@ -97,9 +97,14 @@ class Closing:
             self._enter(_OPEN)
             self.deadline = self.goodbye = None
 
-    def lingers(self, until: float | None) -> None:
-        """The goodbye was said: when the call ends, or None while somebody goes on."""
-        self.deadline = until
+    def goes_on(self) -> None:
+        """The goodbye is not over, or somebody has more to say."""
+        self.deadline = None
+
+    def lingers(self, now: float) -> None:
+        """The goodbye was said, and nobody speaks: the call ends in a moment."""
+        if self.deadline is None:
+            self.deadline = now + self.linger
 
     def drain(self, reason: str, deadline: float) -> None:
         """What was begun is finished until then, and nothing else is begun."""

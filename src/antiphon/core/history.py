@@ -7,7 +7,7 @@ changes afterwards. Everything recorded leaves by a `Record` command; only the o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from antiphon.chat import AgentConfigUpdate, ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.core.commands import Record, message_id
@@ -27,6 +27,11 @@ class Slot:
     item: ChatItem | None = None
     """What settled it; None if nothing was heard."""
 
+    def settled(self, item: ChatItem | None) -> None:
+        """It is known what was said."""
+        self.open = False
+        self.item = item
+
 
 @dataclass(slots=True, eq=False)
 class Note:
@@ -34,6 +39,13 @@ class Note:
 
     items: tuple[ChatItem, ...]
     known_to: set[str]
+
+    def is_news_to(self, agent: str) -> bool:
+        """Whether the agent does not know them yet. It does from now on."""
+        if agent in self.known_to:
+            return False
+        self.known_to.add(agent)
+        return True
 
 
 class History:
@@ -71,8 +83,7 @@ class History:
         """An agent's instructions, tools or context are others. `item` is recorded if there is one."""
         self.version += 1
         if item is not None:
-            item.created_at = self.wall
-            self.record(item, agent)
+            self.record(replace(item, created_at=self.wall), agent)
 
     def say(self, text: str, agent: str, item_id: str | None = None) -> ChatMessage:
         """Record a message of the caller's, or of the application in the caller's place."""
@@ -88,8 +99,7 @@ class History:
 
     def let_know(self, note: Note, agent: str) -> None:
         """Put what the history has already into the context of an agent that is to speak of it."""
-        if agent not in note.known_to:
-            note.known_to.add(agent)
+        if note.is_news_to(agent):
             for item in note.items:
                 self._out.send(Record(item, agent, carried=True))
 
@@ -109,17 +119,16 @@ class History:
         """What was heard of a slot is final. Nothing heard, nothing recorded."""
         if not slot.open:
             return
-        slot.open = False
-        self.version += 1
+        said = None
         if heard:
-            slot.item = ChatMessage(
+            said = ChatMessage(
                 role="assistant",
                 content=heard,
                 id=message_id(slot.segment, self.mark),
                 interrupted=interrupted,
                 created_at=slot.created_at,
             )
-        self._flush()
+        self._settle(slot, said)
 
     def keep_place(self, agent: str) -> Slot:
         """Keep the place of a turn whose words are not known yet."""
@@ -129,10 +138,12 @@ class History:
         """The words of a turn. None, and it leaves no trace."""
         if not slot.open:
             return
-        slot.open = False
+        said = ChatMessage(role="user", content=text, id=item_id, created_at=slot.created_at) if text else None
+        self._settle(slot, said)
+
+    def _settle(self, slot: Slot, said: ChatMessage | None) -> None:
+        slot.settled(said)
         self.version += 1
-        if text:
-            slot.item = ChatMessage(role="user", content=text, id=item_id, created_at=slot.created_at)
         self._flush()
 
     def carry(self, text: str, agent: str, item_id: str) -> None:

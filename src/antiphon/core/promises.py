@@ -11,7 +11,6 @@ Above: the conversation and its rules. Below: nothing. It does not know what the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from antiphon.core.commands import Command
 from antiphon.core.facts import (
@@ -59,16 +58,10 @@ _KEYS: dict[type[Fact], tuple[str, bool]] = {
 """Which field of a fact names its promise, and whether the fact closes it."""
 
 
-@dataclass(slots=True)
-class _Promise:
-    assume: Fact
-    deadline: float | None
-
-
 class Outbox:
     """The commands given, the promises they opened, the ids they carry, and the time."""
 
-    __slots__ = ("_commands", "_due", "_is_due_known", "_last_id", "_open", "now", "send")
+    __slots__ = ("_commands", "_deadlines", "_last_id", "_open", "now", "send")
 
     def __init__(self, now: float = 0.0) -> None:
         self.now = now
@@ -76,10 +69,11 @@ class Outbox:
         self._commands: list[Command] = []
         self.send: Callable[[Command], None] = self._commands.append
         """Give a command."""
-        self._open: dict[int, _Promise] = {}
+        self._open: dict[int, Fact] = {}
+        """What is assumed if nothing comes, by key."""
+        self._deadlines: dict[int, float] = {}
+        """Of those whose clock runs."""
         self._last_id = 0
-        self._due: float | None = None
-        self._is_due_known = True
 
     def new_id(self) -> int:
         """A number never used before in this conversation, for whatever needs an id."""
@@ -88,27 +82,27 @@ class Outbox:
 
     def promise(self, key: int, assume: Fact, within: float | None) -> None:
         """Open `key`. `assume` becomes true `within` seconds unless a closing fact comes; None: the clock stands."""
-        self._open[key] = _Promise(assume, None if within is None else self.now + within)
-        self._is_due_known = False
+        self._open[key] = assume
+        self.rearm(key, within)
 
     def rearm(self, key: int, within: float | None) -> None:
         """Set the clock of an open promise anew. No effect on a closed one."""
-        promise = self._open.get(key)
-        if promise is not None:
-            promise.deadline = None if within is None else self.now + within
-            self._is_due_known = False
+        if key not in self._open:
+            return
+        if within is None:
+            self._deadlines.pop(key, None)
+        else:
+            self._deadlines[key] = self.now + within
 
     def remaining(self, key: int) -> float | None:
         """Seconds left for an open promise; None if it is closed or its clock stands."""
-        promise = self._open.get(key)
-        if promise is None or promise.deadline is None:
-            return None
-        return max(0.0, promise.deadline - self.now)
+        deadline = self._deadlines.get(key)
+        return None if deadline is None else max(0.0, deadline - self.now)
 
     def withdraw(self, key: int) -> None:
         """Close `key` without a fact; what still comes for it is refused."""
         self._open.pop(key, None)
-        self._is_due_known = False
+        self._deadlines.pop(key, None)
 
     def is_open(self, key: int) -> bool:
         """True while a closing fact is awaited."""
@@ -124,29 +118,20 @@ class Outbox:
         if key not in self._open:
             return False
         if closes:
-            del self._open[key]
-            self._is_due_known = False
+            self.withdraw(key)
         return True
 
     @property
     def deadline(self) -> float | None:
         """When the next promise falls due, or None."""
-        if not self._is_due_known:
-            first: float | None = None
-            for promise in self._open.values():
-                due = promise.deadline
-                if due is not None and (first is None or due < first):
-                    first = due
-            self._due = first
-            self._is_due_known = True
-        return self._due
+        return min(self._deadlines.values(), default=None)
 
     def next_overdue(self) -> Fact | None:
         """The assumed fact of the promise that is longest overdue, or None. Still to be admitted, which closes it."""
         due = self.deadline
         if due is None or due > self.now:
             return None
-        return next(promise.assume for promise in self._open.values() if promise.deadline == due)
+        return next(assume for key, assume in self._open.items() if self._deadlines.get(key) == due)
 
     def take_commands(self) -> list[Command]:
         """The commands given since the last call, in order."""

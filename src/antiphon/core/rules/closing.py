@@ -64,9 +64,9 @@ def _linger_on(floor: Floor) -> bool:
     """The goodbye was said: a moment for the caller, then the end. Who speaks gets as long as they need."""
     closing = floor.closing
     if floor.speeches.get(closing.goodbye) is not None or floor.turn.has_floor or floor.is_busy:
-        closing.lingers(None)
-    elif closing.deadline is None:
-        closing.lingers(floor.out.now + closing.linger)
+        closing.goes_on()
+    else:
+        closing.lingers(floor.out.now)
     if closing.deadline is not None and floor.out.now >= closing.deadline:
         agree(floor)
         return True
