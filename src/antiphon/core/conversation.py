@@ -1,7 +1,7 @@
 """The conversation: facts in, commands out, time as an argument.
 
-Theory of operation. A fact changes the state of one owner and nothing else. What follows is decided by `RULES`, a
-short list in order of right of way: it is gone through until no rule fires. A rule that may not fire now (the
+Theory of operation. A fact changes the state of one owner and nothing else. What follows is decided by `follow`, a
+short list of rules in order of right of way: it is gone through until no rule fires. A rule that may not fire now (the
 caller speaks, a hook runs, a hand-off is due) fires when it may, because it looks at levels, not at edges. Timeouts
 are facts too: a promise that is overdue assumes its closing fact.
 
@@ -16,7 +16,7 @@ went in is the journal of the session: replayed, it gives the same commands.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from antiphon.core import facts as f
 from antiphon.core.commands import CancelTool, Command, StopGenerating, StopPlayout
@@ -37,9 +37,6 @@ from antiphon.core.rules.presence import Presence
 from antiphon.core.rules.silence import Silence
 from antiphon.core.state import Bond, Run
 from antiphon.options import SessionOptions
-
-Rule: TypeAlias = Callable[[Floor], bool]
-"""Looks whether something is due, does it, and says whether it did. It begins with a cheap look."""
 
 ROUTES: Mapping[type[f.Fact], Callable[[Floor, Any], None]] = {
     f.UserSpeechStarted: barge_in.voice_started,
@@ -82,20 +79,37 @@ ROUTES: Mapping[type[f.Fact], Callable[[Floor, Any], None]] = {
 }
 """Who takes a fact: it changes the state of one owner, and nothing else."""
 
-RULES: tuple[Rule, ...] = (
-    turns.commit,
-    playing.try_voice,
-    turns.apologise,
-    model_initiated.judge,
-    steps.advance,
-    replies.answer,
-    replies.begin,
-    playing.play,
-    handoff.advance,
-    replies.deliver,
-    closing.advance,
-)
-"""In order of right of way."""
+
+def follow(floor: Floor) -> bool:
+    """The rules, in order of right of way, each behind a cheap look at whether it is needed at all. True if one fired.
+
+    A rule does what is due if it may be done now, and says whether it did.
+    """
+    fired, turn, debts, top = False, floor.turn, floor.debts, floor.frames.top
+    if turn.ready or debts.turns.waiting:
+        fired |= turns.commit(floor)
+    if floor.dead_voice.since is not None:
+        fired |= playing.try_voice(floor)
+    if turn.lost:
+        fired |= turns.apologise(floor)
+    if floor.unasked.responses:
+        fired |= model_initiated.judge(floor)
+    if floor.speeches:
+        fired |= steps.advance(floor)
+    if debts.turns.owed:
+        fired |= replies.answer(floor)
+    if top.speeches:
+        fired |= replies.begin(floor)
+    if floor.line.segments:
+        fired |= playing.play(floor)
+    if top.pending is not None:
+        fired |= handoff.advance(floor)
+    if debts.results:
+        fired |= replies.deliver(floor)
+    if not floor.closing.is_open:
+        fired |= closing.advance(floor)
+    return fired
+
 
 MAX_PASSES = 60
 """Rules settle in a handful of passes; more means that two of them undo each other, which is a defect."""
@@ -224,13 +238,8 @@ class Conversation:
         ROUTES[type(fact)](self._floor, fact)
 
     def _settle(self) -> None:
-        floor = self._floor
         for _ in range(MAX_PASSES):
-            fired = False
-            for rule in RULES:
-                if rule(floor):
-                    fired = True
-            if not fired:
+            if not follow(self._floor):
                 return
         raise AssertionError(
             "the rules of the conversation do not settle: this is a defect of Antiphon, please report it"

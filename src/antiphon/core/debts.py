@@ -111,12 +111,13 @@ class _Account:
 class Debts:
     """All that is still to be told."""
 
-    __slots__ = ("_accounts", "_history", "_results", "turns")
+    __slots__ = ("_accounts", "_history", "results", "turns")
 
     def __init__(self, out: Outbox, history: History, options: SessionOptions) -> None:
         self._history = history
         self.turns = Turns(out, history, options)
-        self._results: list[PendingResult] = []
+        self.results: list[PendingResult] = []
+        """All that is not settled, oldest first."""
         self._accounts: dict[Speech, _Account] = {}
 
     # -- what there is to tell
@@ -124,14 +125,14 @@ class Debts:
     def result(self, done: OpenCall, frame: Frame, *, final: bool, handoff: Handoff | None = None) -> None:
         """A tool in the background has something to tell: the agent in charge of the frame is to say it."""
         notes = self._made_known(done, frame)
-        self._results.append(PendingResult(done.call.call_id, frame, _OWED, notes, final=final, handoff=handoff))
+        self.results.append(PendingResult(done.call.call_id, frame, _OWED, notes, final=final, handoff=handoff))
 
     def borne(self, speech: Speech, calls: Sequence[OpenCall]) -> None:
         """A round of the speech is closed. What of it must not be lost is told behind it, or is owed."""
         for done in calls:
             if (done.policy.effect == "writes" or done.was_protected) and done.reply and not done.update:
                 notes = [done.note] if done.note is not None else []
-                self._results.append(
+                self.results.append(
                     PendingResult(done.call.call_id, speech.frame, _BORNE, notes, speech, speech.rounds)
                 )
 
@@ -143,14 +144,14 @@ class Debts:
 
     def owed_in(self, frame: Frame) -> list[PendingResult]:
         """What the agent of a frame has to tell, oldest first."""
-        if not self._results:
+        if not self.results:
             return []
-        return [result for result in self._results if result.due is _OWED and result.frame is frame]
+        return [result for result in self.results if result.due is _OWED and result.frame is frame]
 
     @property
     def owes_results(self) -> bool:
         """Some reply has to tell something."""
-        return bool(self._results) and any(result.due is _OWED for result in self._results)
+        return bool(self.results) and any(result.due is _OWED for result in self.results)
 
     # -- who tells it
 
@@ -162,7 +163,7 @@ class Debts:
 
     def news_for(self, speech: Speech) -> list[PendingResult]:
         """What came up since the speech's latest request."""
-        if not self._results:
+        if not self.results:
             return []
         carried = self._account(speech).carried
         return [result for result in self.owed_in(speech.frame) if result not in carried]
@@ -178,7 +179,7 @@ class Debts:
 
         `unasked`: a model began it by itself. It knows the results that are in; of updates nobody can say.
         """
-        if not self._results:
+        if not self.results:
             return ()
         owed = self.owed_in(speech.frame)
         account = self._account(speech)
@@ -188,7 +189,7 @@ class Debts:
     def answered_by(self, speech: Speech) -> None:
         """The speech answers every turn that is owed, and tells what belongs to them."""
         turns = self.turns.answered_by(speech)
-        if self._results:
+        if self.results:
             belonging = [one for one in self.owed_in(speech.frame) if any(turn in turns for turn in one.turns)]
             self._account(speech).made_for += belonging
 
@@ -200,7 +201,7 @@ class Debts:
         self._account(speech).took(segment)
         if not segment.heard or not segment.tells:
             return
-        for result in self._results:
+        for result in self.results:
             if result.speech is speech and result.due is _BORNE and result.round <= segment.rounds:
                 result.due = _PARTLY if segment.was_cut else _SETTLED
         self._forget_settled()
@@ -216,7 +217,7 @@ class Debts:
         """A speech is over: what it did not answer or tell is owed again. Returns the hand-offs that are due now."""
         unanswered = self.turns.speech_ended(speech)
         account = self._accounts.pop(speech, None)
-        if not self._results:
+        if not self.results:
             return []
         account = account or _Account()
         cut = speech.interrupted or speech.failed or speech.fallback
@@ -239,7 +240,7 @@ class Debts:
 
     def _told_whole(self, speech: Speech, *, heard: bool) -> None:
         """A speech was not cut: it told what it bore, and, if it is a reply, what its frame had told in part."""
-        for result in self._results:
+        for result in self.results:
             in_part = result.due is _PARTLY and result.speech is None and result.frame is speech.frame
             if result.speech is speech or (heard and in_part):
                 result.due = _SETTLED
@@ -249,12 +250,12 @@ class Debts:
 
         The same agent has what it began to tell in its context, and goes on as it sees fit.
         """
-        for result in self._results:
+        for result in self.results:
             if result.due is _PARTLY and result.speech is None and result.frame is speech.frame:
                 result.notes += account.said  # it may have told more of these, before it was cut, too
         is_leaving = speech.frame.pending is not None
-        owed = [one for one in self._results if one.speech is speech and one.due is _BORNE]
-        partly = [one for one in self._results if one.speech is speech and one.due is _PARTLY]
+        owed = [one for one in self.results if one.speech is speech and one.due is _BORNE]
+        partly = [one for one in self.results if one.speech is speech and one.due is _PARTLY]
         for result in partly:
             result.frame, result.speech = speech.frame, None
             if is_leaving:
@@ -272,18 +273,18 @@ class Debts:
         for note in result.notes[:1]:
             self._history.let_know(note, result.frame.agent)
         result.due, result.speech, result.covered = _OWED, None, covered
-        self._results.remove(result)
-        self._results.append(result)
+        self.results.remove(result)
+        self.results.append(result)
 
     def _forget_settled(self) -> None:
-        self._results = [result for result in self._results if result.due is not _SETTLED]
+        self.results = [result for result in self.results if result.due is not _SETTLED]
 
     # -- agents come and go
 
     def handed_over(self, frame: Frame) -> None:
         """Another agent took the frame over: it answers what is owed, tells what is to be told, or was in part."""
         self.turns.carry(frame.agent)
-        for result in [one for one in self._results if one.frame is frame and one.due is _PARTLY and not one.speech]:
+        for result in [one for one in self.results if one.frame is frame and one.due is _PARTLY and not one.speech]:
             self._fall_due(result, covered=True)
         for result in self.owed_in(frame):
             self._let_know(result, frame.agent)
@@ -291,7 +292,7 @@ class Debts:
 
     def frame_ended(self, frame: Frame, below: Frame) -> None:
         """A frame ended: what it had to tell is told by the one below."""
-        for result in self._results:
+        for result in self.results:
             if result.frame is frame and result.speech is None:
                 self._let_know(result, below.agent)
                 result.frame = below
@@ -302,4 +303,4 @@ class Debts:
 
     def clear(self) -> None:
         """Nothing that is owed will be told any more."""
-        self._results = [result for result in self._results if result.due is not _OWED]
+        self.results = [result for result in self.results if result.due is not _OWED]

@@ -10,7 +10,8 @@ audio with its text, a *run* one execution of a tool.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from antiphon.chat import AgentConfigUpdate, ImageContent
@@ -439,27 +440,31 @@ Fact: TypeAlias = (
 
 _FactT = TypeVar("_FactT", bound=Fact | Call)
 
-_texts: dict[type, tuple[str, ...]] = {}
-"""By kind of fact: the fields that hold what somebody wrote."""
-
-_OF_MODELS: frozenset[type] = frozenset({TextStarted, StepGenerated})
-"""Their texts came through a segment, which takes none that is not well-formed."""
+_WRITTEN: Mapping[type, tuple[str, ...]] = {
+    Call: ("call_id", "name", "arguments", "canonical"),
+    Transcribed: ("text",),
+    UserTurnSubmitted: ("text",),
+    TurnTaken: ("text",),
+    TurnTranscribed: ("text",),
+    ToolCalled: ("call", "rejected"),
+    GenerationFailed: ("error",),
+    ToolUpdated: ("message", "told"),
+    ToolReturned: ("output",),
+    HookReturned: ("text",),
+    SpeechRequested: ("instructions", "user_input"),
+    EndRequested: ("reason",),
+    CloseRequested: ("reason",),
+}
+"""By kind: the fields that hold what somebody outside wrote. What is spoken came through a segment, which checks it."""
 
 
 def well_formed_fact(fact: _FactT) -> _FactT:
     """The fact without halves of surrogate pairs, which nothing that is made of it could be sent with."""
-    kind = type(fact)
-    names = _texts.get(kind)
-    if names is None:
-        names = _texts[kind] = (
-            () if kind in _OF_MODELS else tuple(f.name for f in fields(kind) if str(f.type).startswith(("str", "Call")))
-        )
-    for name in names:
+    for name in _WRITTEN.get(type(fact), ()):
         value = getattr(fact, name)
-        if isinstance(value, str):
-            whole: Any = value if value.isascii() else well_formed(value)
-        else:
-            whole = value and well_formed_fact(value)
+        if not value or (isinstance(value, str) and value.isascii()):
+            continue
+        whole: Any = well_formed(value) if isinstance(value, str) else well_formed_fact(value)
         if whole is not value:
             fact = replace(fact, **{name: whole})
     return fact

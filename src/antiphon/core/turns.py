@@ -48,11 +48,16 @@ class Turns:
 
     def _moved(self) -> None:
         """What is asked for with every fact is looked up only when a turn moves."""
-        waiting = [turn for turn in self._all if turn.state is _WAITING]
-        self.waiting = [turn for turn in waiting if turn.heard_as is None]
-        self.waiting += [turn for turn in waiting if turn.heard_as is not None]
-        self.judged = next((turn for turn in self._all if turn.state is _TAKEN), None)
-        self.owed = [turn for turn in self._all if turn.state is _OWED]
+        self.waiting, self.judged, self.owed = [], None, []
+        for turn in self._all:
+            if turn.state is _WAITING:
+                self.waiting.append(turn)
+            elif turn.state is _TAKEN:
+                self.judged = turn
+            elif turn.state is _OWED:
+                self.owed.append(turn)
+        if len(self.waiting) > 1:
+            self.waiting.sort(key=lambda turn: turn.heard_as is not None)
 
     @property
     def are_pending(self) -> bool:

@@ -22,38 +22,31 @@ from antiphon.core.state import Turn
 class Unasked:
     """The responses that are neither adopted nor declined."""
 
-    __slots__ = ("_out", "_responses")
+    __slots__ = ("_out", "responses")
 
     def __init__(self, out: Outbox) -> None:
         self._out = out
-        self._responses: dict[int, ResponseBegan] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._responses)
-
-    @property
-    def pending(self) -> list[ResponseBegan]:
-        """All of them, oldest first."""
-        return list(self._responses.values())
+        self.responses: dict[int, ResponseBegan] = {}
+        """By id, oldest first."""
 
     def began(self, fact: ResponseBegan) -> None:
         """The model began to respond."""
-        self._responses[fact.response] = fact
+        self.responses[fact.response] = fact
 
     def answer_to(self, turns: Sequence[Turn], agent: str) -> ResponseBegan | None:
         """The response that the model of `agent` began to the latest of these turns."""
         if not turns or turns[-1].heard_as is None:
             return None
-        for response in self._responses.values():
+        for response in self.responses.values():
             if response.turn == turns[-1].heard_as and response.agent == agent:
                 return response
         return None
 
     def adopted(self, response: ResponseBegan) -> None:
         """It is what a speech says."""
-        del self._responses[response.response]
+        del self.responses[response.response]
 
     def decline(self, response: ResponseBegan) -> None:
         """Nobody wants it."""
-        del self._responses[response.response]
+        del self.responses[response.response]
         self._out.send(Decline(response.response))

@@ -273,8 +273,10 @@ class UserTurn:
     @property
     def deadline(self) -> float | None:
         """When `advance` must be called next; None: not before the next fact."""
-        times = [time for time in (self._over_at, self._limit_at) if time is not None]
-        return min(times, default=None)
+        over_at, limit_at = self._over_at, self._limit_at
+        if over_at is None or limit_at is None:
+            return limit_at if over_at is None else over_at
+        return min(over_at, limit_at)
 
     @property
     def _over_at(self) -> float | None:

@@ -13,9 +13,10 @@ from antiphon.core.state import Kind, Speech, Stage
 
 def advance(floor: Floor) -> None:
     """Discard what is outdated, and ask for the likely next answer."""
-    ahead, mute = floor.ahead, not floor.closing.is_open
+    ahead = floor.ahead
     if ahead is None:
         return
+    mute = not floor.closing.is_open
     if ahead.held is not None and (mute or ahead.is_lost or not _still_holds(floor, ahead)):
         _discard(floor, ahead)
     if not floor.turn.has_floor and ahead.held is None:

@@ -46,8 +46,6 @@ def agree(floor: Floor) -> None:
 def advance(floor: Floor) -> bool:
     """Go to the next phase if it is time."""
     closing = floor.closing
-    if closing.is_open:
-        return False
     if closing.is_ending:
         return _linger_on(floor)
     overdue = closing.deadline is not None and floor.out.now >= closing.deadline

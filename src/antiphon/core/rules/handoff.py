@@ -45,7 +45,7 @@ def enter(floor: Floor, frame: Frame, previous: str | None) -> None:
 def advance(floor: Floor) -> bool:
     """Begin the hand-off of the top frame once its agent has finished. True if something moved."""
     frame = floor.frames.top
-    if frame.pending is None or frame.leaving is not None:
+    if frame.leaving is not None:
         return False
     if floor.closing.ends_speech or floor.debts.turns.judged is not None:
         return False

@@ -17,10 +17,8 @@ def began(floor: Floor, fact: f.ResponseBegan) -> None:
 
 def judge(floor: Floor) -> bool:
     """One that nobody wants is declined; one that answers nobody is spoken, if nothing else goes on."""
-    if not floor.unasked:
-        return False
     judged = False
-    for response in floor.unasked.pending:
+    for response in list(floor.unasked.responses.values()):
         if not _may_speak(floor, response):
             floor.unasked.decline(response)
             floor.debts.turns.must_be_asked(response.turn)

@@ -71,8 +71,6 @@ def starved(floor: Floor, fact: f.PlayoutStarved) -> None:
 
 def try_voice(floor: Floor) -> bool:
     """What was to be heard was lost, and nobody has anything else to say: the voice is tried with an apology."""
-    if floor.dead_voice.since is None:
-        return False
     line = floor.options.failure_line
     if floor.out.now < floor.dead_voice.retry_at or not line or not floor.accepts_turns or floor.is_busy:
         return False
@@ -82,7 +80,7 @@ def try_voice(floor: Floor) -> bool:
 
 def play(floor: Floor) -> bool:
     """What is next on the line is given to the loudspeaker."""
-    if not floor.line.segments or floor.line.paused:
+    if floor.line.paused:
         return False
     floor.line.fade()
     segment = floor.line.next_to_play()

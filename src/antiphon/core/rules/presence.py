@@ -12,13 +12,12 @@ from antiphon.core.notices import AgentState, AgentStateChanged, BecameIdle, Use
 class Presence:
     """Tells of every change, once."""
 
-    __slots__ = ("_agent", "_floor", "_user", "_was_idle", "away_at")
+    __slots__ = ("_floor", "_told", "_user", "away_at")
 
     def __init__(self, floor: Floor) -> None:
         self._floor = floor
-        self._agent: AgentState = "initializing"
         self._user: UserState = "listening"
-        self._was_idle = False
+        self._told: tuple[UserState, AgentState, bool] = (self._user, "initializing", False)
         self.away_at: float | None = None
         """When the caller will count as away; None: somebody speaks, or something is being done."""
 
@@ -29,17 +28,20 @@ class Presence:
             return
         is_away = self._is_away()
         user: UserState = "speaking" if floor.turn.speaking else "away" if is_away else "listening"
-        if user != self._user:
-            self._user = user
-            floor.out.send(UserStateChanged(user))
         agent = self._agent_now()
-        if agent != self._agent:
-            self._agent = agent
-            floor.out.send(AgentStateChanged(agent))
-        idle = agent == "listening" and floor.is_idle  # who speaks or thinks is not
-        if idle and not self._was_idle:
-            floor.out.send(BecameIdle())
-        self._was_idle = idle
+        now = user, agent, agent == "listening" and floor.is_idle  # who speaks or thinks is not idle
+        if now != self._told:
+            self._tell(*now)
+
+    def _tell(self, user: UserState, agent: AgentState, is_idle: bool) -> None:
+        send, (told_user, told_agent, was_idle) = self._floor.out.send, self._told
+        self._told, self._user = (user, agent, is_idle), user
+        if user != told_user:
+            send(UserStateChanged(user))
+        if agent != told_agent:
+            send(AgentStateChanged(agent))
+        if is_idle and not was_idle:
+            send(BecameIdle())
 
     def _is_away(self) -> bool:
         """Nobody has said or done anything for a long time, and it would be the caller's turn."""

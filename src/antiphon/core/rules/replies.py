@@ -71,7 +71,7 @@ def interruptibility_changed(floor: Floor, fact: f.InterruptibilityChanged) -> N
 def answer(floor: Floor) -> bool:
     """Owed turns are answered, all by one reply, as soon as the caller lets the agent speak."""
     turns = floor.debts.turns
-    if not turns.owed or floor.closing.ends_speech:
+    if floor.closing.ends_speech:
         return False
     if turns.judged is not None or floor.is_turn_waiting or floor.caller_has_floor or floor.line.is_stopping:
         return False
@@ -124,7 +124,7 @@ def _may_begin(floor: Floor, speech: Speech) -> bool:
 def deliver(floor: Floor) -> bool:
     """Results from the background are told when the line is free, all in one speech."""
     debts = floor.debts
-    if not debts.owes_results or not floor.accepts_turns or floor.is_busy or not debts.owed_in(floor.top):
+    if not floor.accepts_turns or floor.is_busy or not debts.owed_in(floor.top):
         return False
     speech = floor.speeches.open(Kind.DELIVERY, floor.top)
     is_final = debts.told_by(speech)

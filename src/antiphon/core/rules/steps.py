@@ -31,16 +31,16 @@ from antiphon.core.notices import SpeechFailed, ToolEnded, ToolOutcome, ToolProg
 from antiphon.core.state import Bond, Gate, Kind, OpenCall, Run, Speech, Stage, Step
 from antiphon.text import is_sayable
 
-_GENERATING, _TOOLS = Stage.GENERATING, Stage.TOOLS
+_AT_WORK = (Stage.GENERATING, Stage.TOOLS)
 
 # -- facts
 
 
 def text_started(floor: Floor, fact: TextStarted) -> None:
     """The first text of a response."""
-    goes_on(floor, fact.gen)
     speech = floor.speeches.by_gen(fact.gen)
-    if speech is not None:
+    if speech is not None and speech.step is not None:
+        _goes_on(floor, speech.step)
         floor.speeches.text_started(speech, fact.written)
 
 
@@ -53,7 +53,9 @@ def generated(floor: Floor, fact: StepGenerated) -> None:
 
 def continued(floor: Floor, fact: StreamContinued) -> None:
     """The model is at work."""
-    goes_on(floor, fact.gen, fact.within)
+    speech = floor.speeches.by_gen(fact.gen)
+    if speech is not None and speech.step is not None:
+        _goes_on(floor, speech.step, fact.within)
 
 
 def suspended(floor: Floor, fact: RunSuspended) -> None:
@@ -82,7 +84,7 @@ def called(floor: Floor, fact: ToolCalled) -> None:
     speech = floor.speeches.by_gen(fact.gen)
     if speech is None or speech.step is None or not speech.step.tools:
         return
-    goes_on(floor, fact.gen)
+    _goes_on(floor, speech.step)
     open_call = OpenCall(fact.call, fact.policy)
     if fact.rejected is not None:
         open_call.close(fact.rejected, is_error=True)
@@ -100,15 +102,14 @@ def paused(floor: Floor, fact: StreamPaused) -> None:
     floor.out.promise(fact.gen, stalled, max(0.0, limit - fact.seconds))
 
 
-def goes_on(floor: Floor, gen: int, within: float | None = None) -> None:
+def _goes_on(floor: Floor, step: Step, within: float | None = None) -> None:
     """The model is at work. `within`: seconds that it has from here on."""
     limit = floor.options.generation_limit if within is None else within
-    speech = floor.speeches.by_gen(gen)
-    if speech is None or speech.step is None or speech.step.so_far is None:
-        floor.out.rearm(gen, limit)
+    if step.so_far is None:
+        floor.out.rearm(step.gen, limit)
     else:
-        speech.step.so_far = None
-        floor.out.promise(gen, GenerationFailed(gen, texts.NO_ANSWER), limit)
+        step.so_far = None
+        floor.out.promise(step.gen, GenerationFailed(step.gen, texts.NO_ANSWER), limit)
 
 
 def updated(floor: Floor, fact: ToolUpdated) -> None:
@@ -175,10 +176,9 @@ def _deliver(floor: Floor, run: Run, fact: ToolReturned) -> None:
 def advance(floor: Floor) -> bool:
     """Speeches run their tools, and go from round to round: a round is written before a turn is answered."""
     moved = False
-    if floor.speeches:
-        for speech in floor.speeches:
-            if speech.stage is _GENERATING or speech.stage is _TOOLS:
-                moved = _advance(floor, speech) or moved
+    for speech in floor.speeches:
+        if speech.stage in _AT_WORK and _advance(floor, speech):
+            moved = True
     return moved
 
 

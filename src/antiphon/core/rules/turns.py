@@ -105,7 +105,7 @@ def predict(floor: Floor) -> None:
 def commit(floor: Floor) -> bool:
     """A turn that is over is taken, by the first of `TAKERS` that it is for."""
     turns = floor.debts.turns
-    if not (floor.turn.ready or turns.waiting) or not floor.accepts_turns or turns.judged is not None:
+    if not floor.accepts_turns or turns.judged is not None:
         return False
     if floor.top.is_handing_over:
         return _make_way(floor)
@@ -197,8 +197,6 @@ def _make_way(floor: Floor) -> bool:
 
 def apologise(floor: Floor) -> bool:
     """The recogniser fell silent. Where nobody knows what the caller said, they are asked to say it again."""
-    if not floor.turn.lost:
-        return False
     turns, unheard = floor.debts.turns, floor.turn.loss_told()
     floor.out.send(WordsLost())
     line = floor.options.unheard_line
