@@ -430,6 +430,8 @@ Mocks: TypeAlias = dict[type[Any], dict[str, Callable[..., Any]]]
 
 _mocks: Mocks = {}
 _mocks_of_sessions: WeakKeyDictionary[Any, Mocks] = WeakKeyDictionary()
+_ever_mocked: set[type[Any]] = set()
+"""Of all others is known at once, for every request, that there are no mocks."""
 
 
 class _MockedTools(AbstractContextManager[None]):
@@ -449,6 +451,7 @@ class _MockedTools(AbstractContextManager[None]):
     def _put(self) -> None:
         if not self._active:
             self._active = True
+            _ever_mocked.add(self._agent_type)
             self._before = self._all.get(self._agent_type)
             self._all[self._agent_type] = {**(self._before or {}), **self._new}
 
@@ -501,7 +504,7 @@ def mock_tools(
 
 def mocked_tools(agent_type: type[Any], session: Any) -> Mapping[str, Callable[..., Any]]:
     """The functions that stand in for the tools of an agent class in a session now, by tool name."""
-    if not _mocks and not _mocks_of_sessions:
+    if agent_type not in _ever_mocked:
         return {}
     return {**_mocks.get(agent_type, {}), **_mocks_of_sessions.get(session, {}).get(agent_type, {})}
 

@@ -22,7 +22,6 @@ from antiphon.core.facts import (
     EndRequested,
     HandOffRequested,
     InterruptRequested,
-    SpeechRequested,
     UserTurnCleared,
     UserTurnCommitRequested,
     UserTurnSubmitted,
@@ -310,10 +309,10 @@ class AgentSession(Session[Userdata]):
             if driver.playout.is_mute(agent) and audio is None and needs_voice:
                 raise UsageError("session.say: the session has a loudspeaker and no voice; give a tts, or audio=")
             return self._host.handles.request(
-                SpeechRequested(
-                    0, "say", interruptible=self._may_interrupt(allow_interruptions), record=add_to_chat_ctx
-                ),
+                "say",
                 (text, audio),
+                interruptible=self._may_interrupt(allow_interruptions),
+                record=add_to_chat_ctx,
             )
 
         return self._in_loop("say", request)
@@ -323,8 +322,10 @@ class AgentSession(Session[Userdata]):
             is_mute = driver.playout.is_mute(self._host.cast.current_agent_id)
             can_be_heard = driver.port.has_audio_output and not is_mute
             return self._host.handles.request(
-                SpeechRequested(0, "filler", interruptible=self._may_interrupt(NOT_GIVEN), record=False),
+                "filler",
                 (text if can_be_heard else "", None),
+                interruptible=self._may_interrupt(NOT_GIVEN),
+                record=False,
             )
 
         return self._in_loop("say_filler", request)
@@ -337,15 +338,16 @@ class AgentSession(Session[Userdata]):
         tool_choice: NotGivenOr[ToolChoice] = NOT_GIVEN,
         allow_interruptions: NotGivenOr[bool] = NOT_GIVEN,
     ) -> SpeechHandle:
-        request = SpeechRequested(
-            0,
-            "reply",
-            instructions=instructions,
-            tool_choice=_given_or(tool_choice, None),
-            interruptible=self._may_interrupt(allow_interruptions),
-            user_input=user_input,
-        )
-        return self._in_loop("generate_reply", lambda _: self._host.handles.request(request))
+        def request(driver: Driver) -> SpeechHandle:
+            return self._host.handles.request(
+                "reply",
+                instructions=instructions,
+                tool_choice=_given_or(tool_choice, None),
+                interruptible=self._may_interrupt(allow_interruptions),
+                user_input=user_input,
+            )
+
+        return self._in_loop("generate_reply", request)
 
     def _may_interrupt(self, said: NotGivenOr[bool]) -> bool:
         """Whether the caller may cut a speech: where interruption is switched off, none."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from antiphon import Agent, AgentSession, RunContext, function_tool
+from antiphon.core.commands import Command
+from antiphon.core.notices import Notice
+from antiphon.runtime import driver
 from antiphon.runtime.scope import current
 from antiphon.testing import FakeLLM, Reply, run_virtual, transcript
 
@@ -118,3 +121,8 @@ def test_a_cancelled_tool_that_does_not_end_is_told_in_the_log(caplog: pytest.Lo
 
     run_virtual(main())
     assert "was abandoned" in caplog.text
+
+
+def test_every_command_is_performed_or_only_told() -> None:
+    only_told = set(get_args(Notice))
+    assert set(get_args(Command)) - only_told <= set(driver._PERFORM) <= set(get_args(Command))

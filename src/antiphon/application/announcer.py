@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from antiphon.application.cast import Cast
 from antiphon.application.handles import Handles
@@ -59,13 +59,10 @@ class Announcer:
         """What the replies took so far, if they are measured."""
 
     def notify(self, notice: notices.Notice) -> None:
-        """Tell whom it concerns, then those who listen. What is in neither table is for observers of other layers."""
+        """Tell whom it concerns, and those who listen. What is not in the table is for observers of other layers."""
         react = _REACTIONS.get(type(notice))
         if react is not None:
             react(self, notice)
-        for name, event in _EVENTS.get(type(notice), ()):
-            if self.listened(name):
-                self._here.session.emit(name, event(notice))
 
     def failed(self, error: BaseException, source: Any) -> None:
         """Something failed and the session goes on."""
@@ -73,7 +70,7 @@ class Announcer:
 
     def listened(self, name: str) -> bool:
         """Whether anybody listens to events of this name."""
-        return self._here.session.listened(name)
+        return self._here.listened(name)
 
     def transcribed(self, text: str, final: bool, language: str) -> None:
         """The caller's words."""
@@ -125,6 +122,19 @@ class Announcer:
         if not self.cast.goes_on:
             self._rest.came()
 
+    def tool_ended(self, notice: notices.ToolEnded) -> None:
+        """A tool has returned, or was stopped."""
+        call, status = notice.call, notice.outcome
+        self._here.tell("tool_ended", lambda: ToolEndedEvent(function_call=_function_call(call), status=status))
+        self._here.tell(
+            "tool_execution_updated",
+            lambda: _updated(ToolCallEnded(call_id=call.call_id, message="", status=status)),
+        )
+
+    def listeners_told(self, name: str, event: Callable[[], object]) -> None:
+        """Tell those who listen to events of this name, if anybody does."""
+        self._here.tell(name, event)
+
     # -- what is only told to those who asked before the session began
 
     def keep_journal(self, agent: str) -> None:
@@ -154,7 +164,24 @@ def _function_call(call: Call) -> FunctionCall:
     return FunctionCall(call_id=call.call_id, name=call.name, arguments=call.arguments)
 
 
-_REACTIONS: dict[type[notices.Notice], Callable[[Announcer, Any], None]] = {
+def _tools_executed(notice: notices.RoundClosed) -> FunctionToolsExecutedEvent:
+    calls, outputs = zip(*notice.pairs, strict=True)
+    return FunctionToolsExecutedEvent(function_calls=list(calls), function_call_outputs=list(outputs))
+
+
+def _updated(update: ToolCallStarted | ToolCallUpdated | ToolCallEnded) -> ToolExecutionUpdatedEvent:
+    return ToolExecutionUpdatedEvent(update=update)
+
+
+Reaction: TypeAlias = Callable[[Announcer, Any], None]
+
+
+def _event(name: str, make: Callable[[Any], object]) -> Reaction:
+    """Of a notice that is nothing but this event."""
+    return lambda announcer, notice: announcer.listeners_told(name, lambda: make(notice))
+
+
+_REACTIONS: dict[type[notices.Notice], Reaction] = {
     notices.AgentStateChanged: Announcer.agent_state_changed,
     notices.UserStateChanged: Announcer.user_state_changed,
     notices.SpeechInterrupted: lambda announcer, notice: announcer.handles.interrupted(notice),
@@ -166,37 +193,17 @@ _REACTIONS: dict[type[notices.Notice], Callable[[Announcer, Any], None]] = {
     notices.TaskBegan: lambda announcer, notice: announcer.cast.task_began(notice),
     notices.TaskDropped: lambda announcer, notice: announcer.cast.task_dropped(notice),
     notices.BecameIdle: Announcer.became_idle,
+    notices.ToolEnded: Announcer.tool_ended,
+    notices.FalseInterruption: _event("agent_false_interruption", lambda _: AgentFalseInterruptionEvent(resumed=True)),
+    notices.TurnExceeded: _event("user_turn_exceeded", lambda n: UserTurnExceededEvent(transcript=n.text)),
+    notices.RoundClosed: _event("function_tools_executed", _tools_executed),
+    notices.ToolStarted: _event(
+        "tool_execution_updated", lambda n: _updated(ToolCallStarted(function_call=_function_call(n.call)))
+    ),
+    notices.ToolProgressed: _event(
+        "tool_execution_updated", lambda n: _updated(ToolCallUpdated(call_id=n.call.call_id, message=n.text))
+    ),
+    notices.ToolDropped: _event("tool_dropped", lambda n: ToolDroppedEvent(function_call=_function_call(n.call))),
+    notices.ToolAdopted: _event("tool_adopted", lambda n: ToolAdoptedEvent(function_call=_function_call(n.call))),
 }
 """Whom a notice concerns."""
-
-
-def _tools_executed(notice: notices.RoundClosed) -> FunctionToolsExecutedEvent:
-    calls, outputs = zip(*notice.pairs, strict=True)
-    return FunctionToolsExecutedEvent(function_calls=list(calls), function_call_outputs=list(outputs))
-
-
-def _updated(update: ToolCallStarted | ToolCallUpdated | ToolCallEnded) -> ToolExecutionUpdatedEvent:
-    return ToolExecutionUpdatedEvent(update=update)
-
-
-_EVENTS: dict[type[notices.Notice], tuple[tuple[str, Callable[[Any], object]], ...]] = {
-    notices.FalseInterruption: (("agent_false_interruption", lambda _: AgentFalseInterruptionEvent(resumed=True)),),
-    notices.TurnExceeded: (("user_turn_exceeded", lambda n: UserTurnExceededEvent(transcript=n.text)),),
-    notices.RoundClosed: (("function_tools_executed", _tools_executed),),
-    notices.ToolStarted: (
-        ("tool_execution_updated", lambda n: _updated(ToolCallStarted(function_call=_function_call(n.call)))),
-    ),
-    notices.ToolProgressed: (
-        ("tool_execution_updated", lambda n: _updated(ToolCallUpdated(call_id=n.call.call_id, message=n.text))),
-    ),
-    notices.ToolEnded: (
-        ("tool_ended", lambda n: ToolEndedEvent(function_call=_function_call(n.call), status=n.outcome)),
-        (
-            "tool_execution_updated",
-            lambda n: _updated(ToolCallEnded(call_id=n.call.call_id, message="", status=n.outcome)),
-        ),
-    ),
-    notices.ToolDropped: (("tool_dropped", lambda n: ToolDroppedEvent(function_call=_function_call(n.call))),),
-    notices.ToolAdopted: (("tool_adopted", lambda n: ToolAdoptedEvent(function_call=_function_call(n.call))),),
-}
-"""Events that a notice alone makes, by name."""

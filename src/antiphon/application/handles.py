@@ -6,14 +6,14 @@ Above: the session, tools and the announcer. Below: `SpeechHandle`.
 from __future__ import annotations
 
 from collections.abc import AsyncIterable
-from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from antiphon.application.surroundings import Surroundings
 from antiphon.audio import AudioFrame
 from antiphon.core.facts import SpeechRequested
 from antiphon.core.notices import SpeechDone, SpeechInterrupted, StepEnded
 from antiphon.events import SpeechCreatedEvent
+from antiphon.options import ToolChoice
 from antiphon.running_tool import RunningTool
 from antiphon.runtime.host import SaySource
 from antiphon.runtime.run import Run
@@ -35,20 +35,36 @@ class Handles:
         self.current: SpeechHandle | None = None
         """Of what the agent says, or prepares to say."""
 
-    def request(self, request: SpeechRequested, say: Say | None = None) -> SpeechHandle:
-        """Ask the core for a speech. `say`: what it says, if no model makes it. A dropped tool's is over at once."""
+    def request(
+        self,
+        kind: Literal["say", "reply", "filler"],
+        say: Say | None = None,
+        *,
+        interruptible: bool,
+        instructions: str | None = None,
+        tool_choice: ToolChoice | None = None,
+        record: bool = True,
+        user_input: str | None = None,
+    ) -> SpeechHandle:
+        """Ask the core for a speech (see `SpeechRequested`). `say`: what it says, if no model makes it.
+
+        A dropped tool's is over at once.
+        """
         driver, run, scope = self._here.running, self.own_run(), current.get()
         number = driver.new_id()
-        handle = SpeechHandle(driver.port, number, allow_interruptions=request.interruptible)
+        handle = SpeechHandle(driver.port, number, allow_interruptions=interruptible)
         if run is not None and run.released:
             handle.mark_interrupted()
             handle.mark_done()
             return handle
         if say is not None:
             self._sources[number] = say
-        self.opened(handle, "generate_reply" if request.kind == "reply" else "say", user_initiated=True)
+        self.opened(handle, "generate_reply" if kind == "reply" else "say", user_initiated=True)
         agent = scope.agent if isinstance(scope, HookScope) and scope.port is driver.port else None
-        driver.report(replace(request, speech=number, run=None if run is None else run.id, agent=agent))
+        asked_by = None if run is None else run.id
+        driver.report(
+            SpeechRequested(number, kind, instructions, tool_choice, interruptible, asked_by, agent, record, user_input)
+        )
         return handle
 
     def opened(self, handle: SpeechHandle, source: Any, *, user_initiated: bool) -> None:

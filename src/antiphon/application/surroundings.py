@@ -48,9 +48,14 @@ class Surroundings:
 
     def tell(self, name: str, event: Callable[[], object]) -> None:
         """Tell those who listen to events of this name, if anybody does."""
-        session = self.session
-        if session.listened(name):
+        session = self._session()
+        if session is not None and session.listened(name):
             session.emit(name, event())
+
+    def listened(self, name: str) -> bool:
+        """Whether anybody listens to events of this name."""
+        session = self._session()
+        return session is not None and session.listened(name)
 
     def failed(self, error: BaseException, source: Any) -> None:
         """Something failed and the session goes on."""

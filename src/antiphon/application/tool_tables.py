@@ -38,12 +38,14 @@ _SESSION = ""
 class _Table:
     """What an agent may call, as long as it stays true."""
 
-    __slots__ = ("mocks", "table", "version", "without_ignored")
+    __slots__ = ("is_computed", "mocks", "table", "version", "without_ignored")
 
     def __init__(self, version: int, table: ToolContext, mocks: Mapping[str, Callable[..., Any]]) -> None:
         self.version = version
         self.mocks = mocks
         self.table = table
+        self.is_computed = bool(table.toolsets)
+        """A toolset gives other tools from request to request."""
         shown = [tool for tool in table.flatten() if not _is_ignored(tool)]
         self.without_ignored = table if len(shown) == len(table) else ToolContext(shown)
 
@@ -102,7 +104,7 @@ class ToolTables:
         agent = self._agents[agent_id]
         known = self._tables.get(agent_id)
         mocks = mocked_tools(type(agent), self._here.session)
-        if known is None or known.version != agent.tools_version or known.table.toolsets or known.mocks != mocks:
+        if known is None or known.version != agent.tools_version or known.is_computed or known.mocks != mocks:
             known = self._tables[agent_id] = _Table(
                 agent.tools_version, self._table([*agent.tools, *self._shared], agent_id, mocks), mocks
             )

@@ -23,16 +23,16 @@ class Transcript:
         self.items: list[ChatItem] = []
         """The history."""
 
-    def record(self, command: Record, raw: str | None) -> bool:
-        """Write an item down. False: only its agent had to be told of it."""
-        item, agent = command.item, self._cast.agent(command.agent)
+    def record(self, command: Record, raw: str | None) -> None:
+        """Write an item down. `raw`: how it was written, if other words were heard."""
+        item, agent = command.item, self._cast.agents[command.agent]
         if command.carried:
             if not any(known.id == item.id for known in agent.context_items()):  # it may have been given the context
                 agent.append_item(item)
-            return False
+            return
         agent.append_item(item)
         self.items.append(item)
-        if isinstance(item, ChatMessage) and raw is not None:
+        if raw is not None and isinstance(item, ChatMessage):
             # Of a message that was cut the model sees what was heard; the rest is for reports.
             item.extra["written" if item.interrupted else "raw"] = raw
         self._rest.gathers(item, self._cast.agents)
@@ -40,7 +40,6 @@ class Transcript:
             self._output_came(item)
         elif isinstance(item, (ChatMessage, AgentHandoff)):
             self._here.tell("conversation_item_added", lambda: ConversationItemAddedEvent(item=item))
-        return True
 
     def _output_came(self, output: FunctionCallOutput) -> None:
         call_id, _, what = output.call_id.partition("/")

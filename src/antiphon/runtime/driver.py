@@ -12,8 +12,8 @@ import asyncio
 import logging
 import os
 from collections import deque
-from collections.abc import Sequence
-from typing import assert_never
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from antiphon.core.commands import (
     Adopt,
@@ -40,7 +40,7 @@ from antiphon.core.commands import (
 )
 from antiphon.core.conversation import Conversation
 from antiphon.core.facts import Fact, GenerationFailed, HookReturned, PlayoutFinished, ToolReturned, well_formed_fact
-from antiphon.core.notices import HookOverdue, Notice, SpeechDone, SpeechInterrupted, WordsLost, is_notice
+from antiphon.core.notices import HookOverdue, SpeechDone, SpeechInterrupted, WordsLost
 from antiphon.errors import pass_on
 from antiphon.options import SessionOptions
 from antiphon.runtime.callers_voice import CallersVoice
@@ -63,9 +63,6 @@ from antiphon.turn_detector import TurnDetector
 from antiphon.vad import VAD
 
 logger = logging.getLogger("antiphon")
-
-_HEEDED: frozenset[type[Notice]] = frozenset({SpeechDone, SpeechInterrupted, WordsLost, HookOverdue})
-"""Notices that the performers heed."""
 
 
 class Driver:
@@ -127,7 +124,7 @@ class Driver:
         self._span("time", self._now)
         self._conversation.start(self._now)
         self.playout.start()
-        self._perform_decided()
+        self._go_on()
         self.realtime.listen_for(agent)
         self.recognition.start(agent)
 
@@ -193,12 +190,11 @@ class Driver:
         self._now = max(self._now, self.loop.time())
         return self._now
 
-    def _perform_decided(self) -> None:
+    def _go_on(self) -> None:
         """Perform what the core decided without a fact, and whatever follows from that."""
         self._performing = True
         try:
-            for command in self._take_commands():
-                self._perform(command)
+            self._perform_decided()
         finally:
             self._performing = False
         self._hear()
@@ -210,21 +206,40 @@ class Driver:
         try:
             while facts:
                 self._receive(facts.popleft())
-                for command in self._take_commands():
-                    self._perform(command)
+                self._perform_decided()
         finally:
             self._performing = False
         self._arm()
 
-    def _take_commands(self) -> list[Command]:
+    def _perform_decided(self) -> None:
         commands = self._conversation.take_commands()
+        if self._observers:
+            self._show(commands)
+        for command in commands:
+            try:
+                perform = _PERFORM.get(type(command))
+                if perform is None:
+                    self._events.notify(command)  # type: ignore[arg-type]  # the table has all that are no notices
+                else:
+                    perform(self, command)
+            except BaseException as error:
+                self._failed(command, error)
+
+    def _failed(self, command: Command, error: BaseException) -> None:
+        pass_on(error)
+        logger.error("performing %s failed", type(command).__name__, exc_info=error)
+        self._events.failed(error, "runtime")
+        closing = _closing_fact(command)
+        if closing is not None:
+            self._facts.append(closing)
+
+    def _show(self, commands: list[Command]) -> None:
         for observer in self._observers:
             try:
                 for command in commands:
                     show(observer, self._now, command)
             except BaseException as error:
                 self._drop(observer, error, commands)
-        return commands
 
     def _receive(self, fact: Fact) -> None:
         now = self._time()
@@ -269,97 +284,45 @@ class Driver:
         if not self._performing:
             self._span("time", self._now)
             self._conversation.advance(self._now)
-            self._perform_decided()
+            self._go_on()
 
     # -- commands
 
-    def _perform(self, command: Command) -> None:
-        try:
-            self._dispatch(command)
-        except BaseException as error:
-            pass_on(error)
-            logger.exception("performing %s failed", type(command).__name__)
-            self._events.failed(error, "runtime")
-            closing = _closing_fact(command)
-            if closing is not None:
-                self._facts.append(closing)
+    def _record(self, command: Record) -> None:
+        self.realtime.recorded(command)
+        self._speeches.record(command, self.playout.raw_text(command))
 
-    def _dispatch(self, command: Command) -> None:
-        if is_notice(command):
-            self._notify(command)
-            return
-        match command:
-            case Record():
-                self.realtime.recorded(command)
-                self._speeches.record(command, self.playout.raw_text(command))
-            case Generate():
-                self._generation.generate(command)
-            case Adopt():
-                self._generation.adopt(command)
-            case Decline():
-                self.realtime.decline(command.response)
-            case CommitAudio():
-                self.realtime.commit_audio(command.turn)
-            case RunTool():
-                self._tools.run(command)
-            case Play():
-                self.playout.play(command.segment, first=command.first)
-            case Speak():
-                self._generation.speak(command)
-            case RunHook():
-                self._hooks.run(command)
-            case StopGenerating():
-                self._generation.stop(command.gen)
-            case Release():
-                self._generation.release(command)
-            case Discard():
-                self._generation.discard(command)
-            case StopPlayout():
-                if command.at_word:
-                    self.playout.fade(command.segment)
-                else:
-                    self.playout.stop(command.segment)
-            case PausePlayout():
-                self.playout.pause()
-            case ResumePlayout():
-                self.playout.resume()
-            case CancelTool():
-                self._tools.cancel(command.run)
-            case RebindRun():
-                self._tools.rebind(command)
-            case ReleaseRun():
-                self._tools.release(command.run)
-            case PredictEndOfTurn():
-                self.recognition.predict(command.version, command.text)
-            case Close():
-                self._close(command.reason)
-            case _:
-                assert_never(command)
+    def _stop_playout(self, command: StopPlayout) -> None:
+        if command.at_word:
+            self.playout.fade(command.segment)
+        else:
+            self.playout.stop(command.segment)
 
-    def _notify(self, notice: Notice) -> None:
-        if type(notice) in _HEEDED:
-            self._heed(notice)
+    def _speech_done(self, notice: SpeechDone) -> None:
+        speech = notice.speech
+        self._generation.forget(speech)
+        self.playout.forget(speech)
+        self.realtime.speech_done(speech)
+        self._tools.speech_over(speech)
         self._events.notify(notice)
 
-    def _heed(self, notice: Notice) -> None:
-        match notice:
-            case SpeechDone(speech):
-                self._generation.forget(speech)
-                self.playout.forget(speech)
-                self.realtime.speech_done(speech)
-                self._tools.speech_over(speech)
-            case SpeechInterrupted(speech):
-                self._tools.speech_over(speech)
-            case WordsLost():
-                self.recognition.words_lost()
-            case HookOverdue(hook):
-                self._hooks.overdue(hook)
+    def _speech_interrupted(self, notice: SpeechInterrupted) -> None:
+        self._tools.speech_over(notice.speech)
+        self._events.notify(notice)
+
+    def _words_lost(self, notice: WordsLost) -> None:
+        self.recognition.words_lost()
+        self._events.notify(notice)
+
+    def _hook_overdue(self, notice: HookOverdue) -> None:
+        self._hooks.overdue(notice.hook)
+        self._events.notify(notice)
 
     # -- the end
 
-    def _close(self, reason: str) -> None:
+    def _close(self, command: Close) -> None:
         if not self._closed.done():
-            self._closed.set_result(reason)
+            self._closed.set_result(command.reason)
         self.halt()
 
     def halt(self) -> None:
@@ -383,6 +346,35 @@ class Driver:
         await self.port.wait_for_tasks(grace)
         await self.recognition.aclose()
         await self.playout.aclose()
+
+
+_PERFORM: dict[type[Command], Callable[[Driver, Any], None]] = {
+    Record: Driver._record,
+    Generate: lambda driver, command: driver._generation.generate(command),
+    Adopt: lambda driver, command: driver._generation.adopt(command),
+    Speak: lambda driver, command: driver._generation.speak(command),
+    StopGenerating: lambda driver, command: driver._generation.stop(command.gen),
+    Release: lambda driver, command: driver._generation.release(command),
+    Discard: lambda driver, command: driver._generation.discard(command),
+    Decline: lambda driver, command: driver.realtime.decline(command.response),
+    CommitAudio: lambda driver, command: driver.realtime.commit_audio(command.turn),
+    Play: lambda driver, command: driver.playout.play(command.segment, first=command.first),
+    StopPlayout: Driver._stop_playout,
+    PausePlayout: lambda driver, _: driver.playout.pause(),
+    ResumePlayout: lambda driver, _: driver.playout.resume(),
+    RunTool: lambda driver, command: driver._tools.run(command),
+    CancelTool: lambda driver, command: driver._tools.cancel(command.run),
+    RebindRun: lambda driver, command: driver._tools.rebind(command),
+    ReleaseRun: lambda driver, command: driver._tools.release(command.run),
+    RunHook: lambda driver, command: driver._hooks.run(command),
+    PredictEndOfTurn: lambda driver, command: driver.recognition.predict(command.version, command.text),
+    Close: Driver._close,
+    SpeechDone: Driver._speech_done,
+    SpeechInterrupted: Driver._speech_interrupted,
+    WordsLost: Driver._words_lost,
+    HookOverdue: Driver._hook_overdue,
+}
+"""What performs each kind of command, and the notices that performers heed. All other notices are only told."""
 
 
 def _closing_fact(command: Command) -> Fact | None:

@@ -78,7 +78,6 @@ class Generation:
             command.segment,
             command.agent,
             tools=tools,
-            one_call=self._agents.one_call_at_a_time(command.agent),
         )
 
     async def _ask(self, response: Response, command: Generate, request: ChatContext) -> None:

@@ -20,6 +20,7 @@ from antiphon.runtime.synthesis import Segment, current_segment, speakable
 from antiphon.streams import closing
 from antiphon.text import words
 from antiphon.tts import TTS, SynthesizedAudio
+from antiphon.visible import well_formed
 
 if TYPE_CHECKING:
     from antiphon.runtime.playout import Playout
@@ -81,6 +82,7 @@ class Reworded(Segment):
             self._task.cancel()
 
     def push(self, piece: str) -> None:
+        piece = well_formed(piece)
         self._pieces.append(piece)
         self.feed.push(piece)
 

@@ -29,7 +29,7 @@ from antiphon.runtime.stream_watch import Pulse, StreamWatch
 from antiphon.runtime.synthesis import Segment
 from antiphon.runtime.tool_calls import MAX_CALLS, ONE_AT_A_TIME, TOO_MANY_CALLS, ToolCalls
 from antiphon.streams import closing
-from antiphon.visible import LONGEST_SHOWN, shortened, well_formed
+from antiphon.visible import LONGEST_SHOWN, shortened
 
 logger = logging.getLogger("antiphon")
 
@@ -107,14 +107,13 @@ class Responses:
 
 
 class Response:
-    """One response (or one text to say) in the making. `one_call`: only the first of its calls may run."""
+    """One response (or one text to say) in the making."""
 
     __slots__ = (
         "_all",
         "_calls",
         "_directly",
         "_feed",
-        "_one_call",
         "_speaks_itself",
         "_started",
         "_task",
@@ -138,7 +137,6 @@ class Response:
         agent: str,
         *,
         tools: Sequence[Any] = (),
-        one_call: bool = False,
         directly: bool = False,
         audio: AsyncIterable[Any] | None = None,
     ) -> None:
@@ -149,7 +147,6 @@ class Response:
         self.agent = agent
         self.tools = list(tools)
         """What a model that is not asked through the `llm_node` may call."""
-        self._one_call = one_call
         self._directly = directly
         """Its text is not for the agent's `tts_node`."""
         self._speaks_itself = False
@@ -203,11 +200,13 @@ class Response:
 
     async def _whole_text(self) -> str:
         """What will be spoken of it. It may take until the agent's `tts_node` has read all of it."""
-        self._all.unwatched(self.gen)
         if self.segment is None:
             return ""
         text = self.segment.end()
-        return text if text is not None else await self._all.playout.respelled(self.segment)
+        if text is None:
+            self._all.unwatched(self.gen)
+            text = await self._all.playout.respelled(self.segment)
+        return text
 
     async def read(self, source: AsyncIterable[str]) -> None:
         """Take a text in pieces."""
@@ -227,10 +226,12 @@ class Response:
             pulse, clock = self.pulse, self._all.port.loop.time
             async for chunk in result:
                 pulse.latest = clock()
-                if self._started and type(chunk) is ChatChunk and chunk.usage is None and not self.stopped:
-                    delta, segment = chunk.delta, self.segment
-                    if delta is not None and delta.content and not delta.tool_calls and segment is not None:
-                        segment.push(well_formed(delta.content))  # the rest of a text, which is most of what comes
+                segment = self.segment
+                if segment is not None and type(chunk) is ChatChunk and chunk.usage is None:
+                    delta = chunk.delta
+                    if delta is not None and (text := delta.content) and not delta.tool_calls:
+                        # The rest of a text, which is most of what comes.
+                        segment.push(text)
                         if pulse.is_still:
                             self._all.goes_on(self)
                         continue
@@ -249,7 +250,7 @@ class Response:
                 for call in delta.tool_calls:
                     if not self.stopped:
                         known_as = self._all.calls.new_id(call.call_id, self.agent)
-                        self._call(replace(call, call_id=known_as), tools)
+                        self._call(call if known_as == call.call_id else replace(call, call_id=known_as), tools)
             if chunk.usage is not None:
                 used = chunk.usage
                 self._all.port.span(
@@ -268,14 +269,13 @@ class Response:
         """The next piece of its text. `whole`: there is no other."""
         if self.stopped:
             return
-        piece = well_formed(piece)
         segment = self.segment
         if segment is None:
             if not piece.strip():
                 return
             segment = self._begin_segment()
         segment.push(piece)
-        self._announce(piece if whole else "")
+        self._announce(segment.raw if whole else "")
 
     def _announce(self, written: str = "") -> None:
         if not self._started:
@@ -334,7 +334,8 @@ class Response:
 
     def _call(self, wanted: FunctionToolCall, tools: Sequence[Any]) -> None:
         self._calls += 1
-        refusal = ONE_AT_A_TIME if self._one_call and self._calls > 1 else None
+        is_one_too_many = self._calls > 1 and self._all.agents.one_call_at_a_time(self.agent)
+        refusal = ONE_AT_A_TIME if is_one_too_many else None
         if self._calls > MAX_CALLS:
             if self._calls > MAX_CALLS + 1:
                 return
@@ -376,6 +377,7 @@ class Response:
             self._feed.close()
         if self.segment is not None:
             self._all.playout.abandon(self.segment)
+            self.segment = None
         if self._task is not None:
             self._task.cancel()
 

@@ -25,6 +25,7 @@ from antiphon.streams import closing
 from antiphon.text import SpeechText, words
 from antiphon.transport import AudioOutput
 from antiphon.tts import TTS, SynthesizedAudio
+from antiphon.visible import well_formed
 
 if TYPE_CHECKING:
     from antiphon.runtime.playout import Playout
@@ -77,14 +78,14 @@ class Segment:
 
     @property
     def raw(self) -> str:
-        """The text so far, as it was written."""
-        return "".join(self._pieces)
+        """The text so far, as it was written, and well-formed."""
+        return well_formed("".join(self._pieces))
 
     def push(self, piece: str) -> None:
         """Take the next piece of text."""
         self._pieces.append(piece)
         if self.caption.is_read:
-            self.caption.spoken(piece)
+            self.caption.spoken(well_formed(piece))
             self.caption.show(self.raw, self.spoken)
 
     # -- what becomes of it
@@ -210,6 +211,7 @@ class Voiced(Segment):
     # -- text
 
     def push(self, piece: str) -> None:
+        piece = well_formed(piece)
         self._pieces.append(piece)
         if self.respells:
             self.feed.push(piece)
