@@ -236,6 +236,14 @@ class RealtimeSession(ABC):
 
     # -- events
 
+    @property
+    def silence(self) -> float | None:
+        """Seconds since the service last showed that it is there, by an event or by a sign of its own.
+
+        It counts from the beginning of the iteration. None: that cannot be told, or the iteration has not begun.
+        """
+        return None
+
     @abstractmethod
     def __aiter__(self) -> AsyncIterator[RealtimeEvent]:
         """What happens. Raises `ProviderError` when the session breaks."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -33,10 +33,13 @@ from antiphon.realtime import (
     SpeechStopped,
     TextDelta,
 )
-from antiphon.testing import FakeMicrophone, FakeSpeaker, Reply, silence, speech, transcript
+from antiphon.testing import FakeMicrophone, FakeSpeaker, Reply, silence, speech, transcript, wait_until
 from antiphon.testing.realtime_contract import Listener
 from tests.providers.openai_realtime_double import RealtimeDouble
 from tests.providers.websocket_double import WebSocketDouble, cut, garble, hang
+
+if TYPE_CHECKING:
+    from websockets.asyncio.server import ServerConnection
 
 LONG = "This is a rather long answer that goes on for quite a while, so that there is time enough to interrupt it."
 
@@ -414,6 +417,35 @@ def test_a_service_that_does_not_answer_the_door_is_an_error() -> None:
             await gone.wait()
         server.close()
         await server.wait_closed()
+
+    asyncio.run(main())
+
+
+def test_a_service_that_is_there_shows_it_and_one_that_is_gone_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai.realtime, "_PING", 0.02)
+
+    async def main() -> None:
+        begins, goes = asyncio.Event(), asyncio.Event()
+
+        async def service(connection: ServerConnection) -> None:
+            await begins.wait()  # pongs are given meanwhile
+            await connection.send('{"type": "session.created", "session": {}}')
+            await goes.wait()
+            connection.transport.pause_reading()
+            await connection.wait_closed()
+
+        async with WebSocketDouble(service) as server, model(server).session(RealtimeSetup()) as session:
+            assert session.silence is None
+            listening = asyncio.ensure_future(anext(aiter(session), None))
+            await wait_until(lambda: server.connections and (session.silence or 0.0) > 0.5)
+            begins.set()
+            await wait_until(lambda: (session.silence or 9.0) < 0.2)
+            await asyncio.sleep(0.5)
+            await wait_until(lambda: (session.silence or 9.0) < 0.2)
+            goes.set()
+            await wait_until(lambda: (session.silence or 0.0) > 0.5)
+            await session.aclose()
+            await asyncio.gather(listening, return_exceptions=True)
 
     asyncio.run(main())
 

@@ -9,6 +9,8 @@ and refuses, it is asked for again. And instructions of a response replace those
 
 The service is told not to interrupt its responses by itself (`interrupt_response`): whether a voice means to interrupt
 is the session's decision, which cancels the response and truncates what was said.
+
+Sound is not acknowledged, so a service that is gone would not be missed while the caller is silent: it is pinged.
 """
 
 from __future__ import annotations
@@ -47,6 +49,8 @@ _RATE = 24_000
 """Hz of sound in both directions: the only rate of the service's PCM format."""
 _BACKLOG = 10.0
 """Seconds of the caller's sound kept for a service that does not keep up. The oldest is dropped beyond that."""
+_PING = 1.0
+"""Seconds between two pings: one that is not answered is noticed within a sentence."""
 _SILENCE = 0.5
 """Seconds of silence after which the service's detector ends a turn, unless it is told otherwise."""
 _STATUSES: tuple[str, ...] = get_args(ResponseStatus)
@@ -225,6 +229,10 @@ class _Session(realtime.RealtimeSession):
         self._own_commits = 0
         self._words: dict[str, str] = {}
         """By item: the caller's words so far."""
+        self._latest: float | None = None
+        """When the service last showed that it is there."""
+        self._has_begun = False
+        """The service speaks the protocol, and does not only accept connections."""
         self._tools = list(setup.tools)
         self._refused_tools: set[str] = set()
         self._tools_event = ""
@@ -326,14 +334,27 @@ class _Session(realtime.RealtimeSession):
 
     # -- out
 
+    @property
+    def silence(self) -> float | None:
+        return None if self._latest is None else asyncio.get_running_loop().time() - self._latest
+
+    def _shows_itself(self) -> None:
+        self._latest = asyncio.get_running_loop().time()
+
     async def __aiter__(self) -> AsyncIterator[RealtimeEvent]:
         if self._closed:
             return
+        self._shows_itself()
         connection = self._connection = await self._model.connect()
-        sending = asyncio.create_task(self._pump(connection), name="openai.realtime sending")
+        tasks = [
+            asyncio.create_task(self._pump(connection), name="openai.realtime sending"),
+            asyncio.create_task(self._ping(connection), name="openai.realtime pinging"),
+        ]
         try:
             with translated_errors(self._model.label, timeout=self._model.timeout):
                 async for message in connection:
+                    self._has_begun = True
+                    self._shows_itself()
                     for event in self._hear(parsed(message, self._model.label)):
                         yield event
             if not self._closed:
@@ -343,13 +364,21 @@ class _Session(realtime.RealtimeSession):
                 raise
         finally:
             self._closed = True
-            sending.cancel()
-            await asyncio.gather(sending, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             connection.transport.abort()
 
     async def _pump(self, connection: ClientConnection) -> None:
         while True:
             await connection.send(await self._outbox.get())
+
+    async def _ping(self, connection: ClientConnection) -> None:
+        while True:
+            await asyncio.sleep(_PING)
+            await (await connection.ping())
+            if self._has_begun:
+                self._shows_itself()
 
     async def aclose(self) -> None:
         self._closed = True

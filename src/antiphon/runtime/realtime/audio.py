@@ -18,6 +18,7 @@ from antiphon.runtime.port import Port
 from antiphon.runtime.realtime.session_watch import SessionWatch
 from antiphon.runtime.realtime.sync import Sync
 from antiphon.runtime.realtime.turn_sound import TurnSound
+from antiphon.runtime.realtime.unnoticed import Unnoticed
 from antiphon.runtime.realtime.wire import Wire
 
 MAX_EARLY = 20
@@ -27,7 +28,7 @@ MAX_EARLY = 20
 class Turns:
     """Those of one link. `sound` is shared by the links of a session: a turn may begin with one and end with another.
 
-    `has_words`: the model says what it heard.
+    `has_words`: the model says what it heard. `unnoticed`: whether it hears at all, where it ends turns by itself.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class Turns:
         watch: SessionWatch,
         sync: Sync,
         sound: TurnSound,
+        unnoticed: Unnoticed | None,
         *,
         has_words: bool,
     ) -> None:
@@ -47,6 +49,7 @@ class Turns:
         self._watch = watch
         self._sync = sync
         self._sound = sound
+        self._unnoticed = unnoticed
         self._has_words = has_words
         self._is_spoken_to = False
         """It is this model that the caller speaks to."""
@@ -67,6 +70,11 @@ class Turns:
         return bool(self._committed)
 
     @property
+    def is_unnoticed(self) -> bool:
+        """The caller spoke, and the model has said nothing since."""
+        return self._unnoticed is not None and self._unnoticed.is_over
+
+    @property
     def wants_words(self) -> bool:
         """Words of a turn have not come."""
         return bool(self._wordless)
@@ -81,6 +89,7 @@ class Turns:
     def leave(self) -> None:
         """The caller speaks to another model."""
         self._is_spoken_to = False
+        self.noticed()
         self.forget_sound()
 
     def catch_up(self) -> None:
@@ -91,8 +100,19 @@ class Turns:
     def _heard_so_far(self) -> list[AudioFrame]:
         return self._sound.frames if self._is_spoken_to else []
 
+    def heard(self, frame: AudioFrame) -> None:
+        """The caller's sound goes on."""
+        self.push(frame)
+        if self._unnoticed is not None and self._unnoticed.heard(frame):
+            self._watch.stir()
+
+    def noticed(self) -> None:
+        """The model says something: it hears."""
+        if self._unnoticed is not None:
+            self._unnoticed.noticed()
+
     def push(self, frame: AudioFrame) -> None:
-        """The caller's sound."""
+        """Sound of the caller, now or earlier."""
         if self._wire.session is not None:
             self._wire.session.push_audio(frame)
 
@@ -180,6 +200,7 @@ class Turns:
         """The session broke: what it heard is not put into words any more."""
         self._committed.clear()
         self._answered_next = None
+        self.noticed()  # the next session is given the sound: once, since it may have been no voice
         for turn in [*self._wordless.values()]:
             self._words_came(turn, "")
         self._wordless.clear()

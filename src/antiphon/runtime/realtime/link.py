@@ -43,6 +43,7 @@ from antiphon.runtime.realtime.audio import Turns
 from antiphon.runtime.realtime.session_watch import SessionWatch
 from antiphon.runtime.realtime.sync import Sync
 from antiphon.runtime.realtime.turn_sound import TurnSound
+from antiphon.runtime.realtime.unnoticed import Unnoticed
 from antiphon.runtime.realtime.wire import Wire
 from antiphon.runtime.responses import Response
 from antiphon.runtime.tool_calls import ToolCalls
@@ -141,7 +142,14 @@ class Link:
         self.sync = Sync(port, agents, tools, self._wire, lambda: me.reopen(), agent, model.capabilities)
         """What the session knows."""
         self.turns = Turns(
-            port, events, self._wire, self._watch, self.sync, sound, has_words=self._can.user_transcription
+            port,
+            events,
+            self._wire,
+            self._watch,
+            self.sync,
+            sound,
+            Unnoticed(voice) if self._can.turn_detection else None,
+            has_words=self._can.user_transcription,
         )
         """What it hears of the caller."""
         self._asked: dict[str, Response] = {}
@@ -263,14 +271,22 @@ class Link:
     @property
     def is_owed(self) -> bool:
         """Something is to come of the session."""
-        if self.closed:
-            return False
+        return not self.closed and (self._is_awaited or self.turns.is_unnoticed)
+
+    @property
+    def _is_awaited(self) -> bool:
         return bool(self._connecting or self._asked or self._replies or self.turns.is_owed)
 
+    @property
+    def silence(self) -> float | None:
+        """Seconds since the service showed that it is there; None where that cannot be told."""
+        session = self._wire.session
+        return None if self.closed or session is None else session.silence
+
     def _silence_of(self, seconds: float, then: str, *, retryable: bool = True) -> ProviderTimeout:
-        what = "a connection" if self._connecting else "an answer"
+        what = "a connection" if self._connecting else "an answer" if self.is_owed else "a sign that it is there"
         return ProviderTimeout(
-            f"{self._model.label}: expected {what} within {seconds:g} s, got none{then}. If it stays so, check the"
+            f"{self._model.label}: expected {what} within {seconds:.2g} s, got none{then}. If it stays so, check the"
             " connection to the service, or use another.",
             provider=self._model.label,
             retryable=retryable,
@@ -285,7 +301,9 @@ class Link:
     def hung(self, seconds: float) -> None:
         """Nothing came of the session for too long."""
         # The second in a row that is silent from its beginning is the last: the caller hears nothing all the while.
-        is_worth_a_try = self._heard_anything or not self._breaks.in_a_row
+        # One that is there and did not notice a voice may be right: it may have been none.
+        may_be_right = self.turns.is_unnoticed and not self._is_awaited and (self.silence or 0.0) < seconds
+        is_worth_a_try = self._heard_anything or may_be_right or not self._breaks.in_a_row
         then = "; it is opened anew" if is_worth_a_try else " once more; the call ends"
         error = self._silence_of(seconds, then, retryable=is_worth_a_try)
         self._hang_up()
@@ -393,6 +411,8 @@ class Link:
             self._cut(reply.id, 0.0)
 
     def _take(self, event: RealtimeEvent) -> None:
+        if not isinstance(event, Failed):
+            self.turns.noticed()
         match event:
             case AudioDelta() | TextDelta() | FunctionCallDone() | ResponseDone():
                 reply = self._replies.get(event.response_id)

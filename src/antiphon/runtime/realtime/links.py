@@ -79,7 +79,7 @@ class Realtime:
         if self._current is not None:
             # Where only the model can tell what is voice, all that it misses may be.
             self._turn_sound.push(frame, speaking=self._voice.is_heard or not self._current.is_open)
-            self._current.turns.push(frame)
+            self._current.turns.heard(frame)
 
     def clear_audio(self) -> None:
         """Forget what the caller said since their last turn."""

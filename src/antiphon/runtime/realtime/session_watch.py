@@ -1,7 +1,7 @@
-"""Notices that a session with a service owes something, and that nothing comes of it.
+"""Notices that a session with a service owes something of which nothing comes, or that the service is gone.
 
 Above: the link to a model that hears and speaks, which says what is owed. Below: the loop's clock. One timer, set only
-while something is owed.
+while something is owed, or the service shows that it is there.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ class Watched(Protocol):
     @property
     def is_owed(self) -> bool:
         """Something is to come."""
+
+    @property
+    def silence(self) -> float | None:
+        """Seconds since the service showed that it is there; None where that cannot be told."""
 
     def fell_silent(self, seconds: float) -> None:
         """Nothing came of it for so long. Told once for each silence."""
@@ -44,25 +48,35 @@ class SessionWatch:
     def stir(self) -> None:
         """Something came, or was asked for: silence counts from now."""
         self._latest = self._loop.time()
-        self._is_told = False
-        watched = self._watched()
-        if self._timer is None and watched is not None and watched.is_owed:
+        if self._is_told:  # the timer is set for the end of that silence
+            self._is_told = False
+            self.stop()
+        if self._timer is None and self._seconds() is not None:
             self._timer = self._loop.call_later(TOLD_AFTER, self._look)
+
+    def _seconds(self) -> float | None:
+        """For how long there has been nothing; None while nothing is to come."""
+        watched = self._watched()
+        if watched is None:
+            return None
+        silence = watched.silence
+        return max(self._loop.time() - self._latest, silence or 0.0) if watched.is_owed else silence
 
     def _look(self) -> None:
         self._timer = None
-        watched = self._watched()
-        if watched is None or not watched.is_owed:
+        watched, seconds = self._watched(), self._seconds()
+        if watched is None or seconds is None:
             return
-        seconds = self._loop.time() - self._latest
         if seconds >= self._limit - 1e-6:
             watched.hung(seconds)
             return
-        if seconds >= TOLD_AFTER - 1e-6 and not self._is_told:
+        if seconds < TOLD_AFTER - 1e-6:
+            self._is_told = False
+        elif not self._is_told:
             self._is_told = True
             watched.fell_silent(seconds)
-        due = self._latest + (self._limit if self._is_told else TOLD_AFTER)
-        self._timer = self._loop.call_at(due, self._look)
+        due = self._limit if self._is_told else TOLD_AFTER
+        self._timer = self._loop.call_later(due - seconds, self._look)
 
     def stop(self) -> None:
         """Watch no more."""
