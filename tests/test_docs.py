@@ -30,15 +30,16 @@ def test_the_page_on_providers_shows_providers_that_keep_their_promises() -> Non
         namespace[name]()
 
 
-def test_the_page_on_transports_shows_a_microphone() -> None:
+def test_the_page_on_transports_shows_a_line_that_keeps_its_promises() -> None:
     namespace: dict[str, Any] = {}
-    (block,) = blocks("transports.md")
-    exec(block, namespace)
+    for block in blocks("transports.md"):
+        exec(block, namespace)
     heard: list[AudioFrame] = []
-    microphone = namespace["FramesInput"]()
-    microphone.start(heard.append, lambda: None)
-    microphone.feed(AudioFrame.silence(0.02, 16_000))
+    line = namespace["FramesLine"]("room")
+    line.input.start(heard.append, lambda: None)
+    line.input.feed(AudioFrame.silence(0.02, 16_000))
     assert len(heard) == 1
+    namespace["test_the_loudspeaker_keeps_its_promises"]()
 
 
 @pytest.mark.parametrize("block", [b for b in blocks("testing.md") if "def test_" in b])

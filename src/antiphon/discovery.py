@@ -3,6 +3,8 @@
 | group | an entry is | found as |
 |---|---|---|
 | `antiphon.providers` | a module with some of `LLM`, `STT`, `TTS` | `--llm name`, `--llm name/model` |
+| `antiphon.transports` | a `Transport`, or what makes one of an address | `--transport name`, `name/address` |
+| `antiphon.stores` | what makes a store of its address | by the scheme of the address: `name://host/place` |
 | `antiphon.compat` | a module that answers for another framework's names | `antiphon.compat.name` |
 | `console_scripts` | a command; ours is called `antiphon` | `AgentServer.run()` |
 
@@ -33,6 +35,14 @@ def found(group: str) -> Mapping[str, EntryPoint]:
     for entry in entry_points(group=group):
         entries.setdefault(entry.name, entry)
     return entries
+
+
+def load_for(group: str, url: str) -> Any:
+    """What is made of an address by the entry that goes by its scheme. Raises what `load` raises."""
+    scheme, colon, _ = url.partition(":")
+    if not colon:
+        raise UsageError(f"{group}: expected an address with a scheme, such as name://place, got {url!r}.")
+    return load(group, scheme)(url)
 
 
 def load(group: str, name: str) -> Any:

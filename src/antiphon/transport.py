@@ -2,16 +2,21 @@
 
 A transport has two halves. `AudioInput` hands each microphone frame to one callback, synchronously, at the pace of
 real time. `AudioOutput` takes frames for the loudspeaker and knows how much of them was played. Neither knows
-about turns or models. An `AudioProcessor` stands between a line and its session; `RoomOptions` name it.
+about turns or models. A `Transport` opens and closes both for one call, and is found by name (`named_transport`). An
+`AudioProcessor` stands between a line and its session; `RoomOptions` name it.
 """
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
 
 from antiphon.audio import AudioFrame
+from antiphon.discovery import load
 from antiphon.errors import UsageError
 
 
@@ -72,6 +77,57 @@ class AudioOutput(ABC):
 
     async def aclose(self) -> None:
         """The call is over: what is queued is thrown away, and nothing sounds any more, whatever is called."""
+
+
+class Transport:
+    """The line of one call: both its halves, which carry sound while it is entered.
+
+    ```python
+    async with named_transport("terminal") as line:
+        await session.start(agent, input=line.input, output=line.output)
+        await line.wait_failed()
+    ```
+    """
+
+    input: AudioInput
+    """The caller's voice. It ends when the far end hangs up, which ends the call."""
+    output: AudioOutput
+    """The caller's ear."""
+
+    async def __aenter__(self) -> Self:
+        """Open the line. Raises `AntiphonError` where that is impossible, with the remedy."""
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Hang up, and release what the line holds. May be called twice."""
+        await self.input.aclose()
+        await self.output.aclose()
+
+    async def wait_failed(self) -> None:
+        """Wait until the line fails, for ever if it does not. Raises `AntiphonError` with the reason."""
+        await asyncio.get_running_loop().create_future()
+
+
+def named_transport(name: str) -> Transport:
+    """The transport called `name`: "terminal", or one of an installed package, "mine" or "mine/address".
+
+    What comes behind the first slash is for the transport. Transports are the entries of `antiphon.transports`
+    (`antiphon.discovery`). Raises `UsageError` for an unknown name, and what the transport raises for its address.
+    """
+    kind, _, address = name.partition("/")
+    make = load("antiphon.transports", kind)
+    transport = make(address) if address else make()
+    if not isinstance(transport, Transport):
+        raise UsageError(
+            f"antiphon.transports: expected {kind!r} to make an antiphon.transport.Transport, got"
+            f" {type(transport).__name__}. Name a subclass of it, or a function that returns one."
+        )
+    return transport
 
 
 def check_frame(frame: AudioFrame, sample_rate: int, taker: str) -> None:

@@ -18,9 +18,10 @@ from antiphon.calls.models import ModelChoice
 from antiphon.cli import talk as module
 from antiphon.cli.main import main
 from antiphon.cli.screen import Screen
-from antiphon.cli.talk import TalkOptions, device_settings, talk
+from antiphon.cli.talk import TalkOptions, talk
 from antiphon.errors import AntiphonError, UsageError
 from antiphon.testing import FakeLLM, FakeSTT, FakeTTS, FakeVAD
+from antiphon.transports import devices
 from antiphon.transports.terminal import TerminalAudio
 from tests.cli.terminal import Terminal
 
@@ -161,10 +162,49 @@ def test_options_of_sound_without_sound_are_refused(file: Path, capsys: pytest.C
     assert "Add --audio" in capsys.readouterr().err
 
 
+def test_a_transport_is_the_only_line(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["console", str(file), "--transport", "mine", "--null-audio"])
+    assert left.value.code == 2
+    assert "--transport names the line. Leave out --audio" in capsys.readouterr().err
+
+
+def test_a_transport_that_nobody_brings_is_an_error_with_those_that_there_are(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["console", str(file), "--transport", "mine/5"])
+    assert left.value.code == 2
+    assert "expected one of those installed (terminal), got 'mine'. Install what brings it." in capsys.readouterr().err
+
+
+LINE = """
+from antiphon.errors import AntiphonError
+from antiphon.testing import FakeMicrophone, FakeSpeaker
+from antiphon.transport import Transport
+
+class Line(Transport):
+    def __init__(self, address="nowhere"):
+        self.input, self.output, self.address = FakeMicrophone(), FakeSpeaker(), address
+
+    async def wait_failed(self):
+        raise AntiphonError(f"the line to {self.address} is down.")
+"""
+
+
+def test_a_call_is_made_over_a_strangers_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stranger: Callable[..., None]
+) -> None:
+    stranger("[antiphon.transports]\nmine = strangers_line:Line\n", strangers_line=LINE)
+    with pytest.raises(AntiphonError, match="the line to far/away is down"):
+        talk_once(monkeypatch, TalkOptions(transport="mine/far/away"))
+    assert "Running with fakes.FakeLLM" in capsys.readouterr().out
+
+
 def test_an_unknown_device_is_an_error_with_those_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "list_devices", list)
+    monkeypatch.setattr(devices, "list_devices", list)
     with pytest.raises(UsageError, match=r"no sound device 'headset'\. There are: none"):
-        device_settings(TalkOptions(devices=["headset"]))
+        talk_once(monkeypatch, TalkOptions(devices=["headset"]))
 
 
 def server() -> AgentServer:

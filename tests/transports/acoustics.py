@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from antiphon.audio import AudioFrame
-from antiphon.transports.terminal import DeviceSettings
+from antiphon.transports.devices import DeviceSettings
 from antiphon.transports.wav import read_recording
 
 RECORDINGS = Path(__file__).parents[2] / "examples" / "recordings"

@@ -30,9 +30,10 @@ from antiphon.testing import (
 )
 from antiphon.transport import AudioInput, AudioInputOptions, AudioOutput
 from antiphon.transports import processing
+from antiphon.transports.devices import DeviceSettings
 from antiphon.transports.livekit.library import real_rtc
 from antiphon.transports.processing import AudioProcessing, FollowedOutput, Processed, WarmUp
-from antiphon.transports.terminal import DeviceSettings, TerminalAudio
+from antiphon.transports.terminal import TerminalAudio
 from antiphon.vad import SpeechStarted
 from tests.transports.acoustics import Acoustics, RoomDevice, Samples, blocks_of, decibels, frame_of, spoken
 

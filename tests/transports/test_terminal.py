@@ -18,23 +18,20 @@ from antiphon.audio import AudioFrame
 from antiphon.errors import AntiphonError, UsageError
 from antiphon.server.room import Room
 from antiphon.testing import FakeLLM, FakeSTT, FakeTTS, FakeVAD, check_output, now, run_virtual, speech, wait_until
-from antiphon.transports import terminal
-from antiphon.transports.switched import SwitchedInput
-from antiphon.transports.terminal import (
-    Decimator,
+from antiphon.transports.devices import (
+    PERIOD,
+    PERIODS,
     DeviceSettings,
-    Playback,
-    Recorded,
     SoundDevice,
-    TerminalAudio,
     choose_devices,
     list_devices,
     open_device,
 )
+from antiphon.transports.switched import SwitchedInput
+from antiphon.transports.terminal import Decimator, Playback, Recorded, TerminalAudio
 from tests.transports.acoustics import RoomDevice
 
 NULL = DeviceSettings(null=True)
-PERIOD = terminal.PERIOD
 
 
 def room(*, settings: DeviceSettings | None = None, **options: Any) -> tuple[TerminalAudio, list[RoomDevice]]:
@@ -151,7 +148,7 @@ def test_played_counts_what_has_left_the_devices_buffer() -> None:
                 sounded = [given for at, given in devices[0].given if at - PERIOD <= now() + 1e-9]
                 heard = sum(len(given) - given.count(b"\0\0") for given in sounded) / 2 / 48_000
                 assert audio.output.played <= heard + 1e-9
-            assert audio.output.played == pytest.approx((20 - terminal.PERIODS) * PERIOD, abs=2 * PERIOD)
+            assert audio.output.played == pytest.approx((20 - PERIODS) * PERIOD, abs=2 * PERIOD)
 
     run_virtual(scene())
 

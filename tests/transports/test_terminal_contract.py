@@ -12,8 +12,9 @@ import numpy as np
 
 from antiphon.audio import AudioFrame
 from antiphon.testing import FakeMicrophone, FakeSpeaker, Heard, TransportUnderTest, check_transport, run_virtual
+from antiphon.transports.devices import Device, DeviceSettings, open_device
 from antiphon.transports.processing import Processed
-from antiphon.transports.terminal import Device, DeviceSettings, TerminalAudio, open_device
+from antiphon.transports.terminal import TerminalAudio
 from tests.transports.acoustics import RoomDevice
 
 PERIOD = DeviceSettings().period

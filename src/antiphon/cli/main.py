@@ -128,7 +128,7 @@ class _ListDevices(argparse.Action):
     """Print the sound devices and leave, whatever else is on the command line."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> None:
-        from antiphon.transports.terminal import list_devices
+        from antiphon.transports.devices import list_devices
 
         try:
             devices = list_devices()
@@ -147,6 +147,9 @@ def _add_sound(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="WHICH",
         help="a sound device by number or part of its name; give it twice for two",
+    )
+    parser.add_argument(
+        "--transport", metavar="NAME", help="by voice, over the line of an installed package: a name, or name/address"
     )
     parser.add_argument("--list-devices", action=_ListDevices, nargs=0, help="print the sound devices and leave")
     parser.add_argument("--null-audio", action="store_true", help="by voice without sound, for a machine without any")
@@ -282,7 +285,9 @@ async def _console(options: argparse.Namespace, server: AgentServer | None) -> N
     from antiphon.cli.screen import Screen
 
     screen = Screen()
-    voice = options.audio or options.null_audio
+    if options.transport and (options.audio or options.null_audio or options.device):
+        raise UsageError("--transport names the line. Leave out --audio, --null-audio and --device.")
+    voice = bool(options.audio or options.null_audio or options.transport)
     if not voice and (options.device or options.push_to_talk or options.processing is not None):
         raise UsageError("--device, --push-to-talk and --processing need a call by voice. Add --audio.")
     server = server or _load(options.file, livekit=options.livekit)
@@ -292,7 +297,9 @@ async def _console(options: argparse.Namespace, server: AgentServer | None) -> N
         return
     from antiphon.cli.talk import TalkOptions, talk
 
-    wanted = TalkOptions(options.device, options.null_audio, options.processing, options.push_to_talk)
+    wanted = TalkOptions(
+        options.device, options.null_audio, options.processing, options.push_to_talk, transport=options.transport or ""
+    )
     await talk(server, options=wanted, models=models, screen=screen)
 
 

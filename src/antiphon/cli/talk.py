@@ -1,6 +1,8 @@
 """A call by voice in the terminal: talk, or type, to an agent on this machine's microphone and loudspeaker.
 
-Above: `main.py`, which gives the devices and the models. Below: `TerminalAudio`, the agent server that runs the call,
+The voice may come over another line (`--transport`); then the keyboard and the screen stay here.
+
+Above: `main.py`, which gives the line and the models. Below: the transport, the agent server that runs the call,
 `Stage` and `Screen`, which show it. On a terminal the words, levels and keys are live; anywhere else each thing that
 is said or done is one plain line, and each line of the input is a turn.
 """
@@ -34,8 +36,10 @@ from antiphon.metrics import TurnMetrics
 from antiphon.server.entrypoint import AgentServer
 from antiphon.server.room import Room
 from antiphon.session import AgentSession
+from antiphon.transport import Transport, named_transport
+from antiphon.transports.devices import device_settings
 from antiphon.transports.processing import AudioProcessing
-from antiphon.transports.terminal import DeviceSettings, TerminalAudio, choose_devices, list_devices
+from antiphon.transports.terminal import TerminalAudio
 
 SILENT_MICROPHONE = 5.0
 """Seconds of nothing but zeros after which the caller is told."""
@@ -52,31 +56,33 @@ class TalkOptions:
     null: bool = False
     """No sound devices."""
     processing: bool | None = None
-    """Clean the microphone; None: if the package is there."""
+    """Clean the microphone; None: that of this machine, if the package is there."""
     push_to_talk: bool = False
+    transport: str = ""
+    """The line, see `named_transport`; "": that of the devices."""
 
 
 async def talk(server: AgentServer, *, options: TalkOptions, models: ModelChoice, screen: Screen) -> None:
     """Run the call until the caller or the agent ends it. Raises `AntiphonError` for what makes it impossible."""
-    settings = await asyncio.to_thread(device_settings, options)
+    line = await _line(options)
     processing = await _processing(options, screen)
-    async with TerminalAudio(settings) as audio:
+    async with line as audio:
         room = Room(
             audio_input=audio.input, audio_output=audio.output, processing=processing, muted=options.push_to_talk
         )
         await _Conversation(server, audio, room, options, screen).run(models)
 
 
-def device_settings(options: TalkOptions) -> DeviceSettings:
-    """The devices that were asked for. Raises `UsageError` for one that is not there."""
-    if options.null or not options.devices:
-        return DeviceSettings(null=options.null)
-    chosen = choose_devices(options.devices, list_devices())
-    return DeviceSettings(microphone=chosen.get("microphone"), loudspeaker=chosen.get("loudspeaker"))
+async def _line(options: TalkOptions) -> Transport:
+    """The line that was asked for. Raises `UsageError` for one that is not there."""
+    if options.transport:
+        return named_transport(options.transport)
+    # The sound system is asked for its devices, and may be slow to answer.
+    return TerminalAudio(await asyncio.to_thread(device_settings, options.devices, null=options.null))
 
 
 async def _processing(options: TalkOptions, screen: Screen) -> AudioProcessing | None:
-    if options.processing is False:
+    if options.processing is False or (options.transport and not options.processing):
         return None
     processing = AudioProcessing()
     try:
@@ -95,7 +101,7 @@ class _Conversation:
     def __init__(
         self,
         server: AgentServer,
-        audio: TerminalAudio,
+        audio: Transport,
         room: Room,
         options: TalkOptions,
         screen: Screen,
@@ -145,7 +151,8 @@ class _Conversation:
         if not self._live:
             yield
             return
-        self._audio.input.listen(self._on_block)
+        if isinstance(self._audio, TerminalAudio):
+            self._audio.input.listen(self._on_block)
         with typing(self._editor, self._on_typed):
             async with Stage(self._screen.console, self._view).shown():
                 yield
