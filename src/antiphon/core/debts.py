@@ -220,7 +220,7 @@ class Debts:
         if not self.results:
             return []
         account = account or _Account()
-        cut = speech.interrupted or speech.failed or speech.fallback
+        cut = speech.interrupted or speech.trouble.failed or speech.trouble.fallback
         heard = account.heard and not cut
         due: list[Handoff] = []
         for result in account.carried:

@@ -53,8 +53,6 @@ class Floor:
         preemptive = options.turns.preemptive_generation
         self.ahead = Ahead(preemptive) if preemptive.enabled and not options.model_hears else None
         self.dead_voice = DeadVoice()
-        self.results_at = 0.0
-        """When the latest round of tools was over."""
 
     # -- predicates
 

@@ -18,13 +18,15 @@ from antiphon.core.state import Gate, OpenCall, Run, Speech, Step
 class Rounds:
     """Brings calls and what came of them into the history."""
 
-    __slots__ = ("_debts", "_history", "_out", "_runs")
+    __slots__ = ("_debts", "_history", "_out", "_runs", "closed_at")
 
     def __init__(self, out: Outbox, history: History, runs: Runs, debts: Debts) -> None:
         self._out = out
         self._history = history
         self._runs = runs
         self._debts = debts
+        self.closed_at = 0.0
+        """When the latest round of tools was over."""
 
     def release(self, speech: Speech) -> None:
         """The caller spoke over a round: what must not be undone goes on, the rest leaves no trace."""
@@ -45,11 +47,16 @@ class Rounds:
                     self._runs.release(run)
         self.record(speech, step)
 
+    def close(self, speech: Speech, step: Step) -> None:
+        """All calls of a step are closed."""
+        self.closed_at = self._out.now
+        self.record(speech, step)
+
     def record(self, speech: Speech, step: Step) -> None:
         """Write the closed calls of a step into the history, in call order, each beside its output."""
-        done = [c for c in step.calls if c.gate is Gate.CLOSED]
-        step.calls = []
-        speech.rounds += bool(done)  # what the speech said before this round tells nothing of it
+        done = step.take_closed()
+        if done:
+            speech.round_over()
         pairs = tuple(self._record_pair(open_call, f"gen_{step.gen}", speech.agent) for open_call in done)
         self._debts.turns.release(speech, speech.agent)
         self._debts.borne(speech, done)

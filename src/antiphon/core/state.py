@@ -189,6 +189,24 @@ class Step:
         """There is something to say."""
         self.begun = True
 
+    def called(self, open_call: OpenCall) -> None:
+        """The model made a call."""
+        self.calls.append(open_call)
+
+    def take_closed(self) -> list[OpenCall]:
+        """Its calls whose output is known: they are written down, and what is left of the others is forgotten."""
+        done = [call for call in self.calls if call.gate is Gate.CLOSED]
+        self.calls = []
+        return done
+
+    def stood_still(self, so_far: str) -> None:
+        """The model's stream does not go on."""
+        self.so_far = so_far
+
+    def went_on(self) -> None:
+        """The model is at work again."""
+        self.so_far = None
+
     def ended(self) -> None:
         """Nothing more will come of it."""
         self.generated = True
@@ -247,6 +265,51 @@ class Turn:
         self.text = text
 
 
+@dataclass(slots=True)
+class Trouble:
+    """What went wrong with a speech, and what was done about it."""
+
+    failed: bool = False
+    """The model, or its voice, failed it."""
+    retried: bool = False
+    """The model said nothing, and was asked once more."""
+    fallback: bool = False
+    """The core's own line was said in the model's place."""
+    again: bool = False
+    """What gave no sound was said once more."""
+    lost: str | None = None
+    """A segment broke, and nothing was heard since: its text if it gave no sound at all, "" if it did."""
+
+    def broke(self) -> None:
+        """It is not made good."""
+        self.failed = True
+
+    def asked_again(self) -> None:
+        """The model gets another chance."""
+        self.retried = True
+
+    def fell_back(self) -> None:
+        """The core says its own line."""
+        self.fallback = True
+
+    def said_again(self) -> None:
+        """What gave no sound gets another chance."""
+        self.again = True
+
+    def voice_failed(self, unsaid: str) -> None:
+        """A segment broke. `unsaid`: its text, where it gave no sound at all."""
+        self.lost = unsaid
+
+    def heard(self) -> None:
+        """The voice is heard again."""
+        self.lost = None
+
+    def take_lost(self) -> str | None:
+        """What was lost, to be made up for once."""
+        taken, self.lost = self.lost, None
+        return taken
+
+
 @dataclass(slots=True, eq=False)
 class Speech:
     """A speech of the agent."""
@@ -278,20 +341,13 @@ class Speech:
     """Anything of it was heard."""
     told_in: int = 0
     """The latest round, from 1 on, in which a tool said anything by itself."""
-    retried: bool = False
-    failed: bool = False
-    fallback: bool = False
-    """The core's own line was said in the model's place."""
+    trouble: Trouble = field(default_factory=Trouble)
     last_round: bool = False
     """The task it belonged to is over: nothing follows the calls at hand."""
     ends_call: bool = False
     """The call ends with it: what it lacks is not asked for again, nor made up for."""
     farewell: bool = False
     """Its last response, before a hand-off: no tools."""
-    again: bool = False
-    """What gave no sound was said once more."""
-    lost: str | None = None
-    """A segment broke, and nothing was heard since: its text if it gave no sound at all, "" if it did."""
     owes: bool = False
     """A round wanted a reply, and nothing was said since."""
 
@@ -302,10 +358,6 @@ class Speech:
     def is_goodbye(self) -> None:
         """The call ends with it."""
         self.ends_call = True
-
-    def voice_failed(self, unsaid: str) -> None:
-        """A segment of it broke. `unsaid`: its text, where it gave no sound at all."""
-        self.lost = unsaid
 
     def began(self, gen: int, segment: int, *, tools: bool, tells: bool, ahead: bool) -> Step:
         """Its next response, or a text to say, is made. `ahead`: before it is known to be wanted."""
@@ -332,12 +384,32 @@ class Speech:
         """Something of it was heard."""
         self.heard = True
 
+    def written(self) -> None:
+        """Its response is complete; its calls are not all closed."""
+        self.stage = Stage.TOOLS
+
+    def round_over(self) -> None:
+        """Calls of it are written down: what it said before tells nothing of them."""
+        self.rounds += 1
+
+    def round_answered(self, step: Step, *, wants_reply: bool) -> None:
+        """It owes a reply if a round wanted one. Text beside the calls is an answer to the round before."""
+        self.owes = wants_reply or (self.owes and not step.segment.text)
+
+    def took_leave(self) -> None:
+        """Another agent takes over behind it."""
+        self.farewell = True
+
+    def said_all(self) -> None:
+        """Nothing more will be generated."""
+        self.stage = Stage.SPEAKING
+
     def segment_over(self, segment: Segment) -> None:
         """A segment of it sounds no more."""
         if segment in self.live:
             self.live.remove(segment)
         if segment.heard:
-            self.lost = None
+            self.trouble.heard()
 
     def task_over(self) -> None:
         """The task it belonged to is over: it gets no more rounds."""

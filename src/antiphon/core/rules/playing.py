@@ -29,7 +29,7 @@ def finished(floor: Floor, fact: f.PlayoutFinished) -> None:
         return
     floor.speeches.segment_gone(gone)
     if fact.failed or fact.unsaid:
-        gone.speech.voice_failed(fact.unsaid)
+        gone.speech.trouble.voice_failed(fact.unsaid)
     if fact.heard:
         floor.dead_voice.heard()
     elif fact.failed or fact.unsaid:

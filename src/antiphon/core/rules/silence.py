@@ -126,7 +126,7 @@ class Silence:
         budget = self._budget
         due = max(since, self._bridged_at, self._floor.turn.silent_since or 0.0) + budget.max_silence
         if self._results_are_in:
-            due = max(due, self._floor.results_at + budget.grace)
+            due = max(due, self._floor.rounds.closed_at + budget.grace)
         if now < due - budget.prepare:
             self._discard()
             self.deadline = due - budget.prepare

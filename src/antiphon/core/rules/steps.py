@@ -88,7 +88,7 @@ def called(floor: Floor, fact: ToolCalled) -> None:
     open_call = OpenCall(fact.call, fact.policy)
     if fact.rejected is not None:
         open_call.close(fact.rejected, is_error=True)
-    speech.step.calls.append(open_call)
+    speech.step.called(open_call)
 
 
 def paused(floor: Floor, fact: StreamPaused) -> None:
@@ -96,7 +96,7 @@ def paused(floor: Floor, fact: StreamPaused) -> None:
     speech = floor.speeches.by_gen(fact.gen)
     if speech is None or speech.step is None or speech.kind not in (Kind.REPLY, Kind.DELIVERY):
         return
-    speech.step.so_far = fact.text
+    speech.step.stood_still(fact.text)
     limit = floor.options.stream_timeout
     stalled = GenerationFailed(fact.gen, texts.stood_still(limit), fact.text)
     floor.out.promise(fact.gen, stalled, max(0.0, limit - fact.seconds))
@@ -108,7 +108,7 @@ def _goes_on(floor: Floor, step: Step, within: float | None = None) -> None:
     if step.so_far is None:
         floor.out.rearm(step.gen, limit)
     else:
-        step.so_far = None
+        step.went_on()
         floor.out.promise(step.gen, GenerationFailed(step.gen, texts.NO_ANSWER), limit)
 
 
@@ -195,7 +195,7 @@ def _advance(floor: Floor, speech: Speech) -> bool:
         return True
     if any(c.gate is not Gate.CLOSED for c in step.calls):
         if speech.stage is Stage.GENERATING:
-            speech.stage = Stage.TOOLS
+            speech.written()
             return True
         return moved
     _close_round(floor, speech, step)
@@ -302,37 +302,41 @@ def failed(floor: Floor, fact: GenerationFailed) -> None:
     floor.speeches.text_complete(speech, fact.text)
     if step.calls or speech.interrupted:
         return
-    if speech.kind is Kind.REPLY and not speech.failed and not speech.last_round and not speech.ends_call:
-        speech.failed = speech.fallback = True
+    if speech.kind is Kind.REPLY and not speech.trouble.failed and not speech.last_round and not speech.ends_call:
+        speech.trouble.broke()
+        speech.trouble.fell_back()
         floor.speeches.begin(speech, tools=False, say=floor.options.failure_line)
         return
-    speech.failed = True
-    speech.stage = Stage.SPEAKING
+    speech.trouble.broke()
+    speech.said_all()
     end_if_over(floor, speech)
 
 
 def end_if_over(floor: Floor, speech: Speech) -> None:
     """A speech with nothing left to generate, run or play is done, once what its voice lost is made up for."""
-    if speech.stage is Stage.SPEAKING and not speech.live and speech.lost is not None:
-        lost, speech.lost = speech.lost, None
-        if not (speech.interrupted or speech.fallback or speech.last_round) and _make_up_for(floor, speech, lost):
+    if speech.stage is Stage.SPEAKING and not speech.live and speech.trouble.lost is not None:
+        lost = speech.trouble.take_lost() or ""
+        nothing_follows = speech.interrupted or speech.trouble.fallback or speech.last_round
+        if not nothing_follows and _make_up_for(floor, speech, lost):
             return
-        speech.failed = speech.failed or bool(lost)
+        if lost:
+            speech.trouble.broke()
     floor.speeches.finish_if_over(speech)
 
 
 def _make_up_for(floor: Floor, speech: Speech, lost: str) -> bool:
     """What gave no sound is said once more; what still does not, or cannot be said, gives way to a line. True if so."""
     is_answer, may_be_said = speech.kind is Kind.REPLY, is_sayable(lost)
-    if may_be_said and not speech.again and speech.kind is not Kind.FILLER:
-        speech.again = True
+    if may_be_said and not speech.trouble.again and speech.kind is not Kind.FILLER:
+        speech.trouble.said_again()
         floor.speeches.begin(speech, tools=False, say=lost, tells=True)
         return True
     line = floor.options.failure_line if may_be_said or not lost else floor.options.fallback_line
     if not line or speech.ends_call or not (is_answer or (lost and not may_be_said)):
         return False
-    speech.fallback = True
-    speech.failed = speech.failed or bool(lost)
+    speech.trouble.fell_back()
+    if lost:
+        speech.trouble.broke()
     floor.speeches.begin(speech, tools=False, say=line)
     return True
 
@@ -350,23 +354,22 @@ def cancel(floor: Floor, run: Run) -> None:
 
 def _close_round(floor: Floor, speech: Speech, step: Step) -> None:
     """All calls of the step are closed: write them down and decide how the speech goes on."""
-    floor.results_at = floor.out.now
     handoff = _first_handoff(step)
     wants_reply = any(c.reply for c in step.calls)
     only_updates = all(c.update for c in step.calls)
     calls = list(step.calls)
-    floor.rounds.record(speech, step)
+    floor.rounds.close(speech, step)
     if handoff is not None:
         floor.frames.hand_over(speech.frame, handoff)
-        speech.farewell = True
-    speech.owes = wants_reply or (speech.owes and not step.segment.text)
+        speech.took_leave()
+    speech.round_answered(step, wants_reply=wants_reply)
     if (speech.owes or floor.debts.turns.owed) and not speech.last_round:
         floor.debts.answered_by(speech)
         floor.rounds.let_know(speech.frame.agent, calls)
         may_call = speech.rounds < floor.options.max_tool_steps and not speech.farewell and not only_updates
         floor.speeches.begin(speech, tools=may_call)
     else:
-        speech.stage = Stage.SPEAKING
+        speech.said_all()
         end_if_over(floor, speech)
 
 
@@ -387,15 +390,15 @@ def _first_handoff(step: Step) -> Handoff | None:
 def _end(floor: Floor, speech: Speech, step: Step) -> None:
     """A response without calls is the last one, unless it leaves the caller without an answer."""
     if _is_silent(floor, speech, step):
-        if not speech.retried:
-            speech.retried = True
+        if not speech.trouble.retried:
+            speech.trouble.asked_again()
             floor.speeches.begin(speech, tools=step.tools, retry=True)
             return
-        if not speech.fallback and not speech.farewell:  # else the next agent speaks
-            speech.fallback = True
+        if not speech.trouble.fallback and not speech.farewell:  # else the next agent speaks
+            speech.trouble.fell_back()
             floor.speeches.begin(speech, tools=False, say=floor.options.fallback_line)
             return
-    speech.stage = Stage.SPEAKING
+    speech.said_all()
     end_if_over(floor, speech)
 
 
