@@ -553,6 +553,33 @@ class Frame:
         """A speech is over, or another frame finishes it."""
         self.speeches.remove(speech)
 
+    def enters(self, hook: int) -> None:
+        """Its agent begins: `on_enter` runs."""
+        self.entering = hook
+
+    def entered(self) -> None:
+        """`on_enter` has run."""
+        self.entering = None
+
+    def leaves(self, hook: int) -> None:
+        """Its agent has said all and goes: `on_exit` runs."""
+        self.entering = None
+        self.leaving = hook
+
+    def left(self) -> None:
+        """`on_exit` has run."""
+        self.leaving = None
+
+    def taken_over(self, handoff: Handoff, *, carries_turn: bool) -> None:
+        """Another agent is in charge."""
+        self.agent = handoff.agent
+        self.pending = None
+        self.carries_turn = carries_turn
+
+    def waits_for(self, frame: Frame) -> None:
+        """The frame whose floor its task waited for is gone: it waits for another one's."""
+        self.parent = frame
+
     def hands_over(self, handoff: Handoff) -> None:
         """Another agent is to take it over. The first wish wins."""
         if self.pending is None:

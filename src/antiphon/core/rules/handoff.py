@@ -37,7 +37,7 @@ def context_changed(floor: Floor, fact: ContextChanged) -> None:
 def enter(floor: Floor, frame: Frame, previous: str | None) -> None:
     """The agent of a frame begins."""
     hook = floor.out.new_id()
-    frame.entering = hook
+    frame.enters(hook)
     floor.out.promise(hook, HookReturned(hook), floor.options.hook_timeout)
     floor.out.send(RunHook(hook, "on_enter", frame.agent, previous=previous))
 
@@ -51,10 +51,10 @@ def advance(floor: Floor) -> bool:
         return False
     if any(speech.kind is not Kind.FILLER for speech in frame.speeches):
         return False
-    frame.entering = None
-    frame.leaving = floor.out.new_id()
-    floor.out.promise(frame.leaving, HookReturned(frame.leaving), floor.options.hook_timeout)
-    floor.out.send(RunHook(frame.leaving, "on_exit", frame.agent))
+    hook = floor.out.new_id()
+    frame.leaves(hook)
+    floor.out.promise(hook, HookReturned(hook), floor.options.hook_timeout)
+    floor.out.send(RunHook(hook, "on_exit", frame.agent))
     return True
 
 
@@ -62,10 +62,10 @@ def hook_returned(floor: Floor, hook: int) -> bool:
     """`on_enter` or `on_exit` ran. True if the hook was one of these."""
     for frame in floor.frames.all:
         if frame.entering == hook:
-            frame.entering = None
+            frame.entered()
             return True
         if frame.leaving == hook:
-            frame.leaving = None
+            frame.left()
             _switch(floor, frame)
             return True
     return False
@@ -75,12 +75,12 @@ def _switch(floor: Floor, frame: Frame) -> None:
     if frame.pending is None:
         return
     old, new = frame.agent, frame.pending.agent
-    frame.agent, frame.pending = new, None
+    carries_turn = bool(floor.debts.turns.owed) or floor.is_turn_waiting or bool(floor.turn.text)
+    frame.taken_over(frame.pending, carries_turn=carries_turn)
     history = floor.history
     item = AgentHandoff(old_agent_id=old, new_agent_id=new, id=history.item_id(), created_at=history.wall)
     history.record(item, new)
     floor.debts.handed_over(frame)
-    frame.carries_turn = bool(floor.debts.turns.owed) or floor.is_turn_waiting or bool(floor.turn.text)
     floor.out.send(HandedOff(new))
     enter(floor, frame, old)
 
@@ -151,7 +151,7 @@ def _drop_or_move(floor: Floor, waiting: Frame, below: Frame) -> None:
     """
     run = floor.runs.get(waiting.run)
     if run is not None and run.bond is Bond.BACKGROUND:
-        waiting.parent = below
+        waiting.waits_for(below)
         return
     floor.frames.stop_waiting(waiting)
     _resume(floor, waiting)
