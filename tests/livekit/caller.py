@@ -42,7 +42,7 @@ class RoomCaller:
         self._source: Any = None
         self._tasks: set[asyncio.Task[None]] = set()
         self.room.on("track_subscribed", self._subscribed)
-        self.room.on("participant_connected", lambda p: self.events.append(("joined", p.identity)))
+        self.room.on("participant_connected", self._joined)
         self.room.on("participant_disconnected", lambda p: self.events.append(("left", p.identity)))
         self.room.on("participant_attributes_changed", self._attributes)
         self.room.on("disconnected", lambda reason: self.events.append(("disconnected", reason)))
@@ -81,6 +81,10 @@ class RoomCaller:
     def states(self) -> list[str]:
         """The agent's states, as the attributes told them."""
         return [value for name, value in self.events if name == "state"]
+
+    def _joined(self, participant: Any) -> None:
+        self.events.append(("joined", participant.identity))
+        self._attributes(participant.attributes, participant)
 
     def _attributes(self, changed: dict[str, str], participant: Any) -> None:
         if "lk.agent.state" in changed:

@@ -73,13 +73,15 @@ def _parser(program: str, *, with_file: bool) -> argparse.ArgumentParser:
     console = commands.add_parser("console", help="talk to an agent in the terminal: in text, or by voice with --audio")
     dev = commands.add_parser("dev", help="a page to talk to an agent from, while you work on it")
     call = commands.add_parser("call", help="call an agent with recorded or typed turns")
+    connect = commands.add_parser("connect", help="join one LiveKit room, and stay until the call is over")
     _add_sound(console)
-    for command in (console, dev, call):
+    for command in (console, dev, call, connect):
         if with_file:
             command.add_argument("file", type=Path, help="the agent file")
             command.add_argument("--livekit", action="store_true", help="the file is written for LiveKit Agents")
         _add_models(command)
     _add_place(dev)
+    connect.add_argument("--room", required=True, metavar="NAME", help="the room; it is made where there is none")
     turns = call.add_mutually_exclusive_group(required=True)
     turns.add_argument("--caller", nargs="+", type=Path, metavar="WAV", help="recorded turns, one file each")
     turns.add_argument("--say", nargs="+", metavar="TEXT", help="typed turns: text in, text out")
@@ -242,7 +244,13 @@ def _tell(error: AntiphonError, *, debug: bool) -> int:
 
 async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
     _set_up_logging(debug=options.debug)
-    commands: Mapping[str, _Command] = {"console": _console, "dev": _dev, "call": _call, "demo": _demo}
+    commands: Mapping[str, _Command] = {
+        "console": _console,
+        "dev": _dev,
+        "call": _call,
+        "connect": _connect,
+        "demo": _demo,
+    }
     with told_by_signals() as stopping:
         try:
             await commands[options.command](options, server)
@@ -267,6 +275,8 @@ def _set_up_logging(*, debug: bool) -> None:
     logger.handlers[:] = [handler]
     logger.setLevel(logging.DEBUG if debug else logging.WARNING)
     logger.propagate = False
+    # LiveKit's package warns of what is its own affair.
+    logging.getLogger("livekit").setLevel(logging.DEBUG if debug else logging.ERROR)
 
 
 def _without_traceback(record: logging.LogRecord) -> bool:
@@ -359,6 +369,17 @@ async def _call(options: argparse.Namespace, server: AgentServer | None) -> None
             out.write(to_json(call.report.to_json(), indent=2) + "\n")
 
     _keep(call, options, title=title, tell=tell)
+
+
+async def _connect(options: argparse.Namespace, server: AgentServer | None) -> None:
+    from antiphon.calls.models import ModelChoice
+    from antiphon.cli.live import connect
+    from antiphon.cli.screen import Screen
+
+    screen = Screen()
+    server = server or _load(options.file, livekit=options.livekit)
+    models = ModelChoice(named=_named(options), strict=options.strict_models, notice=screen.notice)
+    await connect(server, options.room, models=models, screen=screen)
 
 
 async def _demo(options: argparse.Namespace, _: AgentServer | None = None) -> None:

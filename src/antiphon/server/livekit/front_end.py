@@ -20,7 +20,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from antiphon.events import AgentOutputTranscribedEvent, AgentStateChangedEvent, UserInputTranscribedEvent
+from antiphon.events import (
+    AgentOutputTranscribedEvent,
+    AgentState,
+    AgentStateChangedEvent,
+    UserInputTranscribedEvent,
+)
 from antiphon.server.livekit.server import STATE
 from antiphon.session import AgentSession
 from antiphon.transports.livekit import LiveKitCall
@@ -66,6 +71,7 @@ class FrontEnd:
         session.on("agent_state_changed", self._state)
         session.on("agent_output_transcribed", self._said)
         session.on("user_input_transcribed", self._heard)
+        self._call.rtc.on("reconnected", self._back)
         try:
             self._call.rtc.register_text_stream_handler(CHAT, self._typed)
         except ValueError:
@@ -88,8 +94,14 @@ class FrontEnd:
     # -- what the session does
 
     def _state(self, event: AgentStateChangedEvent) -> None:
+        self._tell_state(event.new_state)
+
+    def _back(self) -> None:
+        self._tell_state(self._session.agent_state)
+
+    def _tell_state(self, state: AgentState) -> None:
         async def tell() -> None:
-            await self._local.set_attributes({STATE: event.new_state})
+            await self._local.set_attributes({STATE: state})
 
         self._work.put_nowait(tell)
 

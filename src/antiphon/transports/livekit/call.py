@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 from antiphon.errors import AntiphonError, UsageError
@@ -56,12 +57,7 @@ class LiveKitCall:
         delete: Callable[[], Awaitable[object]] | None = None,
         patience: float = PATIENCE,
     ) -> None:
-        try:
-            self._library = real_rtc()
-        except ImportError as error:
-            raise UsageError(
-                f"a LiveKit room needs the package livekit ({error}). Install it with: pip install 'antiphon[livekit]'"
-            ) from None
+        self._library = self.load()
         self._url = url
         self._token = token
         self.auto_subscribe = auto_subscribe
@@ -75,6 +71,16 @@ class LiveKitCall:
         self._caller = Caller(self._library, self.rtc, self.input, self.output, on_gone=self._end, patience=patience)
         self.rtc.on("disconnected", self._disconnected)
         self.rtc.on("sip_dtmf_received", self._dtmf)
+
+    @staticmethod
+    def load() -> ModuleType:
+        """Load LiveKit's package: the first time takes half a second. Raises `UsageError` where it is missing."""
+        try:
+            return real_rtc()
+        except ImportError as error:
+            raise UsageError(
+                f"a LiveKit room needs the package livekit ({error}). Install it with: pip install 'antiphon[livekit]'"
+            ) from None
 
     def listen(self, *, on_end: Callable[[str], None], on_key: Callable[[str], None]) -> None:
         """Call `on_end(reason)` once when the call is over and was not left, `on_key(digit)` for each telephone key."""

@@ -197,6 +197,10 @@ class Caller:
         self.look()
         if self.participant is None:
             self._wait_for_return()
+            return
+        # What was asked for while the connection was made anew may be lost.
+        for publication in self.participant.track_publications.values():
+            self._want(publication)
 
     def _wait_for_return(self) -> None:
         reason = f"the caller was lost, and not back within {self._patience:g} s"
