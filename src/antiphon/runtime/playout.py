@@ -29,7 +29,6 @@ from antiphon.core.facts import (
     PlayoutStarved,
     SoundReady,
 )
-from antiphon.core.playout import DEFAULT_PACE
 from antiphon.errors import ProviderError, ProviderTimeout, UsageError, pass_on
 from antiphon.options import ModelSettings
 from antiphon.runtime.captions import Captions
@@ -40,6 +39,7 @@ from antiphon.runtime.sound import Sound
 from antiphon.runtime.synthesis import Segment, Voiced, current_segment, speak
 from antiphon.runtime.ticker import Ticker
 from antiphon.streams import closing
+from antiphon.text.alignment import DEFAULT_PACE
 from antiphon.transport import AudioOutput
 from antiphon.tts import TTS, SynthesizedAudio
 

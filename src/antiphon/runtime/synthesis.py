@@ -17,12 +17,12 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from antiphon.audio import AudioFrame, Resampler
-from antiphon.core.playout import PlayoutLedger
 from antiphon.runtime.feed import TextFeed
 from antiphon.runtime.sound import Sound, Told
 from antiphon.scope import Scoped
 from antiphon.streams import closing
 from antiphon.text import SpeechText, words
+from antiphon.text.alignment import PlayoutLedger
 from antiphon.transport import AudioOutput
 from antiphon.tts import TTS, SynthesizedAudio
 from antiphon.visible import well_formed

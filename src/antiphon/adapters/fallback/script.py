@@ -12,12 +12,11 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from antiphon.text import SentenceSplitter, word_spans, words
+from antiphon.text.alignment import ENOUGH_TO_MEASURE, located
 from antiphon.tts import WordTiming
 
 TYPICAL_PACE = 17.0
 """Characters a second of a brisk voice, until its own pace is known: rather is a word left out than said twice."""
-
-_ENOUGH_TO_MEASURE = 20  # characters; shorter texts are mostly pauses
 
 
 class Script:
@@ -119,23 +118,16 @@ class Stretch:
 
     def pace(self) -> float | None:
         """Characters a second, if all of it was said and that is enough to tell."""
-        if len(self.text) < _ENOUGH_TO_MEASURE or self.seconds <= 0:
+        if len(self.text) < ENOUGH_TO_MEASURE or self.seconds <= 0:
             return None
         return len(self.text) / self.seconds
 
 
 def _said(text: str, timings: Sequence[WordTiming], seconds: float, pace: float) -> float:
     """How many characters were said in so many seconds: by the voice's own timings, and behind them by its pace."""
-    folded = text.casefold()
-    if len(folded) != len(text):
-        folded = text  # positions must stay those of the text
     position, since = 0, 0.0
-    for timing in timings:
-        word = timing.text.strip()
-        at = folded.find(word.casefold(), position) if word else -1
-        if at < 0:
-            continue
+    for begin, end, timing in located(text, timings):
         if timing.start >= seconds:
-            return at
-        position, since = at + len(word), timing.end
+            return begin
+        position, since = end, timing.end
     return position + max(0.0, seconds - since) * pace - 1e-6

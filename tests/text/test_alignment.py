@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.core.playout import PlayoutLedger
 from antiphon.errors import UsageError
 from antiphon.text import words
+from antiphon.text.alignment import PlayoutLedger
 from antiphon.tts import WordTiming
 
 RATE = 1000

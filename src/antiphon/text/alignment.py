@@ -16,15 +16,16 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from antiphon.errors import UsageError
-from antiphon.text import join, word_spans
+from antiphon.text.words import join, word_spans
 
 DEFAULT_PACE = 15.0
 """Characters a second of an average voice, until its own pace is known."""
 
-_ENOUGH_TO_MEASURE = 20  # characters; shorter texts are mostly pauses
+ENOUGH_TO_MEASURE = 20
+"""Characters by which a pace can be measured; shorter texts are mostly pauses."""
 
 
 class Timing(Protocol):
@@ -43,6 +44,28 @@ class Timing(Protocol):
         """When it ends."""
 
 
+Timed = TypeVar("Timed", bound=Timing)
+
+
+def located(
+    text: str, timings: Iterable[Timed], position: int = 0, seconds: float = 0.0
+) -> Iterator[tuple[int, int, Timed]]:
+    """(begin, end in the text, timing) of each word, behind a position and a time.
+
+    A word that is not there tells nothing, and neither does one that sounds before the word before it.
+    """
+    folded = text.casefold()
+    if len(folded) != len(text):
+        folded = text  # positions must stay those of the text
+    for timing in timings:
+        word = timing.text.strip()
+        at = folded.find(word.casefold(), position) if word else -1
+        if at < 0 or timing.start < seconds or timing.end < timing.start:
+            continue
+        position, seconds = at + len(word), timing.end
+        yield at, position, timing
+
+
 @dataclass(slots=True)
 class _Stretch:
     text: str
@@ -57,18 +80,10 @@ class _Stretch:
         return self.begin + self.samples
 
     def align(self, timings: Iterable[Timing]) -> None:
-        """Find the words of `timings` in the text. A word that is not there tells nothing."""
-        folded = self.text.casefold()
-        if len(folded) != len(self.text):
-            folded = self.text  # positions must stay those of the text
+        """Find the words of `timings` in the text."""
         position, seconds = self.anchors[-1] if self.anchors else (0, 0.0)
-        for timing in timings:
-            word = timing.text.strip()
-            at = folded.find(word.casefold(), position) if word else -1
-            if at < 0 or timing.start < seconds or timing.end < timing.start:
-                continue
-            position, seconds = at + len(word), timing.end
-            self.anchors += (at, timing.start), (position, seconds)
+        for begin, end, timing in located(self.text, timings, position, seconds):
+            self.anchors += (begin, timing.start), (end, timing.end)
 
     def words(self, seconds: float) -> Iterator[tuple[int, float, float]]:
         """(end in the text, start, end of its sound) for each word, if the stretch lasts `seconds`."""
@@ -164,7 +179,7 @@ class PlayoutLedger:
         complete = self._stretches if self._ended else self._stretches[:-1]
         characters = sum(len(stretch.text) for stretch in complete if stretch.samples)
         samples = sum(stretch.samples for stretch in complete if stretch.text)
-        if characters < _ENOUGH_TO_MEASURE:
+        if characters < ENOUGH_TO_MEASURE:
             return self._pace
         return characters * self._sample_rate / samples
 

@@ -1,0 +1,1 @@
+"""Text on its way to a voice and back: sentences, words, markup, alignment, spoken forms."""
