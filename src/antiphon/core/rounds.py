@@ -36,14 +36,14 @@ class Rounds:
         for open_call in step.calls:
             run = open_call.run
             if open_call.gate is Gate.WAITING:
-                open_call.gate = Gate.DROPPED
+                open_call.drop()
             elif open_call.gate is Gate.RUNNING and run is not None:
                 if run.keeps:
                     elapsed = self._out.now - run.started
                     open_call.close(texts.still_running(open_call.call.name, elapsed), reply=False)
                     self._runs.to_background(run)
                 else:
-                    open_call.gate = Gate.DROPPED
+                    open_call.drop()
                     self._runs.release(run)
         self.record(speech, step)
 
@@ -83,7 +83,7 @@ class Rounds:
             id=self._history.item_id(),
             created_at=wall,
         )
-        done.note = self._history.pair(made, output, agent)
+        done.written_down(self._history.pair(made, output, agent))
         return made, output
 
     def let_know(self, agent: str, calls: list[OpenCall]) -> None:
@@ -92,10 +92,8 @@ class Rounds:
             if call.note is not None:
                 self._history.let_know(call.note, agent)
 
-    def result(self, run: Run, suffix: str, done: OpenCall, agent: str) -> None:
+    def result(self, run: Run, done: OpenCall, agent: str) -> None:
         """Write what a background tool reported as a pair of its own, for `agent` to know."""
-        call = run.call
-        done.call = type(call)(f"{call.call_id}/{suffix}", call.name, call.arguments, call.canonical)
         self._record_pair(done, f"run_{run.id}", agent)
 
     def take_up(self, run: Run, agent: str) -> None:

@@ -18,7 +18,7 @@ from antiphon.core.commands import CancelTool, RebindRun, ReleaseRun, RunTool
 from antiphon.core.facts import Call, ToolReturned
 from antiphon.core.notices import ToolAdopted, ToolDropped, ToolEnded, ToolStarted
 from antiphon.core.promises import Outbox
-from antiphon.core.state import Bond, OpenCall, Run, Speech
+from antiphon.core.state import Bond, Frame, OpenCall, Run, Speech
 from antiphon.options import ToolPolicy
 
 KEPT_ORPHANS = 32
@@ -41,15 +41,15 @@ class Runs:
         """The run, unless it is over and forgotten."""
         return None if run_id is None else self._runs.get(run_id)
 
-    def start(self, open_call: OpenCall, speech: Speech, gen: int, agent: str) -> Run:
+    def start(self, open_call: OpenCall, speech: Speech, gen: int, agent: str) -> None:
         """Execute a call."""
         call, policy = open_call.call, open_call.policy
         run = Run(self._out.new_id(), call, policy, speech, speech.frame, agent, self._out.now, open_call=open_call)
         self._runs[run.id] = run
         self._promise(run, policy.timeout)
+        open_call.runs_as(run)
         self._out.send(RunTool(run.id, call, policy, speech.id, gen, agent))
         self._out.send(ToolStarted(run.id, speech.id, call))
-        return run
 
     def _promise(self, run: Run, timeout: float) -> None:
         unknown = run.policy.effect == "writes"
@@ -58,20 +58,18 @@ class Runs:
 
     def to_background(self, run: Run) -> None:
         """Its call has its output and the tool goes on."""
-        run.bond = Bond.BACKGROUND
-        run.open_call = None
+        run.in_background()
         if not run.suspended:
             self._promise(run, run.policy.background_timeout)
 
     def release(self, run: Run) -> None:
         """Its call was dropped. A tool that only reads is stopped; one that did not say runs on as an orphan."""
-        run.open_call = None
         self._out.send(ReleaseRun(run.id))
         self._out.send(ToolDropped(run.id, run.speech.id, run.call))
         if run.policy.effect == "reads":
             self.cancel(run)
         else:
-            run.bond = Bond.ORPHAN
+            run.orphaned()
 
     def cancel(self, run: Run) -> None:
         """Stop it; nothing is expected of it any more."""
@@ -82,8 +80,7 @@ class Runs:
 
     def forget(self, run: Run) -> None:
         """It is over."""
-        run.bond = Bond.GONE
-        run.open_call = None
+        run.over()
         self._runs.pop(run.id, None)
 
     def keep_result(self, run: Run, returned: ToolReturned) -> None:
@@ -91,7 +88,7 @@ class Runs:
         if returned.is_error or returned.handoff is not None:
             self.forget(run)
             return
-        run.returned = returned
+        run.returned_unseen(returned)
         ended = [r for r in self._runs.values() if r.returned is not None]
         for old in ended[: max(0, len(ended) - KEPT_ORPHANS)]:
             self.forget(old)
@@ -103,13 +100,10 @@ class Runs:
                 return run
         return None
 
-    def adopt(self, run: Run, open_call: OpenCall, speech: Speech, gen: int) -> None:
+    def adopt(self, run: Run, open_call: OpenCall, speech: Speech, gen: int, home: Frame) -> None:
         """The run now serves another call, made in step `gen` of another speech."""
-        run.bond = Bond.ATTACHED
-        run.call = open_call.call
-        run.speech = speech
-        run.frame = speech.frame
-        run.open_call = open_call
+        run.adopted(open_call, speech, home)
+        open_call.runs_as(run)
         self._out.send(RebindRun(run.id, open_call.call, speech.id, gen))
         self._out.send(ToolAdopted(run.id, speech.id, run.call))
 
@@ -127,17 +121,12 @@ class Runs:
 
     def suspend(self, run: Run) -> None:
         """It waits for the caller or for speech of its own: its clock stands still."""
-        if run.suspended == 0:
-            run.time_left = self._out.remaining(run.id)
+        if run.waits(self._out.remaining(run.id)):
             self._out.rearm(run.id, None)
-        run.suspended += 1
 
     def resume(self, run: Run) -> bool:
         """One thing it waited for is over. True if it goes on now."""
-        if run.suspended == 0:
-            return False
-        run.suspended -= 1
-        if run.suspended:
+        if not run.goes_on():
             return False
         left = run.time_left if run.time_left is not None else run.policy.timeout
         self._out.rearm(run.id, max(left, 1.0))

@@ -127,6 +127,55 @@ class Run:
         """It must not be interrupted any more."""
         self.protected = True
 
+    def in_background(self) -> None:
+        """Its call has its output, and the tool goes on."""
+        self.bond, self.open_call = Bond.BACKGROUND, None
+
+    def orphaned(self) -> None:
+        """Its call was dropped, and the tool goes on."""
+        self.bond, self.open_call = Bond.ORPHAN, None
+
+    def over(self) -> None:
+        """Nobody waits for it any more."""
+        self.bond, self.open_call = Bond.GONE, None
+
+    def returned_unseen(self, returned: ToolReturned) -> None:
+        """It ended as an orphan: an equal call may still have what came of it."""
+        self.returned = returned
+
+    def adopted(self, open_call: OpenCall, speech: Speech, home: Frame) -> None:
+        """It serves another call, of another speech. `home`: the frame that learns what it reports later."""
+        self.bond, self.open_call = Bond.ATTACHED, open_call
+        self.call, self.speech, self.frame = open_call.call, speech, home
+
+    def waits(self, time_left: float | None) -> bool:
+        """For one thing more that only the caller, or its own speech, can end. True if it waited for nothing before.
+
+        `time_left`: what its clock shows.
+        """
+        self.suspended += 1
+        if self.suspended > 1:
+            return False
+        self.time_left = time_left
+        return True
+
+    def goes_on(self) -> bool:
+        """One thing that it waited for is over. True if it was the last one."""
+        if not self.suspended:
+            return False
+        self.suspended -= 1
+        return not self.suspended
+
+    def report(self, suffix: str) -> OpenCall:
+        """The pair in the history of what it reports from the background."""
+        call = Call(f"{self.call.call_id}/{suffix}", self.call.name, self.call.arguments, self.call.canonical)
+        return OpenCall(call, self.policy)
+
+    def update(self) -> OpenCall:
+        """The pair of its next progress report."""
+        self.updates += 1
+        return self.report(f"update_{self.updates}")
+
     @property
     def active(self) -> bool:
         """True while the tool runs."""
@@ -162,12 +211,34 @@ class OpenCall:
         """It asked not to be interrupted: what came of it is not lost either."""
         return self.run is not None and self.run.protected
 
+    def runs_as(self, run: Run) -> None:
+        """The tool is at work."""
+        self.gate, self.run = Gate.RUNNING, run
+
+    def drop(self) -> None:
+        """The caller spoke over it."""
+        self.gate = Gate.DROPPED
+
     def close(self, output: str, *, is_error: bool = False, reply: bool = True) -> None:
         """Its output is known."""
         self.gate = Gate.CLOSED
         self.output = output
         self.is_error = is_error
         self.reply = reply
+
+    def close_with(self, returned: ToolReturned) -> None:
+        """The tool ended."""
+        self.close(returned.output, is_error=returned.is_error, reply=returned.reply)
+        self.handoff, self.images = returned.handoff, returned.images
+
+    def goes_on(self, progress: str, *, reply: bool = True) -> None:
+        """Its output is a word on the way: the tool works on in the background."""
+        self.close(progress, reply=reply)
+        self.update = True
+
+    def written_down(self, note: Note) -> None:
+        """It is in the history, beside its output."""
+        self.note = note
 
 
 @dataclass(slots=True)

@@ -159,8 +159,8 @@ BREAKS = (
     Break("adoption: with other arguments", "runs.py",
           "if run.bond is Bond.ORPHAN and _is_of_tool(run, call) and run.call.canonical == call.canonical:",
           "if run.bond is Bond.ORPHAN and _is_of_tool(run, call):"),
-    Break("adoption: the run keeps the id of its first call", "runs.py",
-          "        run.call = open_call.call\n        run.speech", "        run.speech"),
+    Break("adoption: the run keeps the id of its first call", "state.py",
+          "self.call, self.speech, self.frame = open_call.call,", "_, self.speech, self.frame = open_call.call,"),
     Break("adoption: an orphan's hand-off is made", "rules/steps.py",
           "        floor.runs.keep_result(run, fact)\n",
           "        floor.runs.keep_result(run, fact)\n"

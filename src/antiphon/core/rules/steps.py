@@ -119,20 +119,14 @@ def updated(floor: Floor, fact: ToolUpdated) -> None:
         return
     floor.out.send(ToolProgressed(run.id, run.call, fact.message if fact.told is None else fact.told))
     if run.bond is Bond.ATTACHED and run.open_call is not None:
-        _go_on_in_background(floor, run, run.open_call, fact.message, reply=not fact.silent)
+        run.open_call.goes_on(fact.message, reply=not fact.silent)
+        floor.runs.to_background(run)
         return
-    run.updates += 1
-    done = OpenCall(run.call, run.policy)
+    done = run.update()
     done.close(fact.message, reply=not fact.silent)
-    floor.rounds.result(run, f"update_{run.updates}", done, floor.frames.home(run).agent)
+    floor.rounds.result(run, done, floor.frames.home(run).agent)
     if not fact.silent:
         floor.debts.result(done, floor.frames.home(run), final=False)
-
-
-def _go_on_in_background(floor: Floor, run: Run, open_call: OpenCall, output: str, *, reply: bool = True) -> None:
-    open_call.close(output, reply=reply)
-    open_call.update = True
-    floor.runs.to_background(run)
 
 
 def returned(floor: Floor, fact: ToolReturned) -> None:
@@ -147,23 +141,16 @@ def returned(floor: Floor, fact: ToolReturned) -> None:
     outcome: ToolOutcome = "unknown" if fact.unknown else "error" if fact.is_error else "done"
     floor.out.send(ToolEnded(run.id, run.speech.id, run.call, outcome))
     if run.bond is Bond.ATTACHED and run.open_call is not None:
-        _close_with(run.open_call, fact)
+        run.open_call.close_with(fact)
     elif run.bond is Bond.BACKGROUND:
         _deliver(floor, run, fact)
     floor.runs.forget(run)
 
 
-def _close_with(open_call: OpenCall, fact: ToolReturned) -> None:
-    open_call.close(fact.output, is_error=fact.is_error, reply=fact.reply)
-    open_call.handoff = fact.handoff
-    open_call.images = fact.images
-
-
 def _deliver(floor: Floor, run: Run, fact: ToolReturned) -> None:
-    done = OpenCall(run.call, run.policy)
-    _close_with(done, fact)
-    floor.rounds.result(run, "finished", done, floor.frames.home(run).agent)
-    frame = floor.frames.home(run)
+    done, frame = run.report("finished"), floor.frames.home(run)
+    done.close_with(fact)
+    floor.rounds.result(run, done, frame.agent)
     if fact.reply:
         floor.debts.result(done, frame, final=True, handoff=fact.handoff)
     elif fact.handoff is not None:
@@ -245,23 +232,17 @@ def _start(floor: Floor, speech: Speech, step: Step, open_call: OpenCall) -> Non
     if refusal is not None:
         open_call.close(refusal)
         return
-    open_call.gate = Gate.RUNNING
-    open_call.run = floor.runs.start(open_call, speech, step.gen, speech.agent)
+    floor.runs.start(open_call, speech, step.gen, speech.agent)
 
 
 def _adopt(floor: Floor, speech: Speech, step: Step, open_call: OpenCall, orphan: Run) -> None:
-    result, frame = orphan.returned, orphan.frame
-    open_call.gate = Gate.RUNNING
-    open_call.run = orphan
-    floor.runs.adopt(orphan, open_call, speech, step.gen)
-    if floor.frames.is_held_up_by(
-        orphan, speech.frame
-    ):  # the speech would wait for the run, and the run for the speech
-        orphan.frame = frame
-        output = texts.still_running(open_call.call.name, floor.out.now - orphan.started)
-        _go_on_in_background(floor, orphan, open_call, output)
-    elif result is not None:
-        _close_with(open_call, result)
+    waits_for_us = floor.frames.is_held_up_by(orphan, speech.frame)  # and the speech would wait for the run
+    floor.runs.adopt(orphan, open_call, speech, step.gen, home=orphan.frame if waits_for_us else speech.frame)
+    if waits_for_us:
+        open_call.goes_on(texts.still_running(open_call.call.name, floor.out.now - orphan.started))
+        floor.runs.to_background(orphan)
+    elif orphan.returned is not None:
+        open_call.close_with(orphan.returned)
         floor.runs.forget(orphan)
 
 
@@ -346,9 +327,9 @@ def cancel(floor: Floor, run: Run) -> None:
     if run.bond is Bond.ATTACHED and run.open_call is not None:
         run.open_call.close(f"`{run.call.name}` was cancelled.", reply=False)
     elif run.bond is Bond.BACKGROUND:
-        done = OpenCall(run.call, run.policy)
+        done = run.report("finished")
         done.close(f"`{run.call.name}` was cancelled.", reply=False)
-        floor.rounds.result(run, "finished", done, floor.frames.home(run).agent)
+        floor.rounds.result(run, done, floor.frames.home(run).agent)
     floor.runs.cancel(run)
 
 
