@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from antiphon.core.state import Frame, Speech, Stage
+from antiphon.core.stages import Stage
+from antiphon.core.state import Frame, Speech
 from antiphon.options import PreemptiveGeneration
 
 SPOILED_ENOUGH = 2

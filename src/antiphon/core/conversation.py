@@ -35,7 +35,8 @@ from antiphon.core.rules import (
 )
 from antiphon.core.rules.presence import Presence
 from antiphon.core.rules.silence import Silence
-from antiphon.core.state import Bond, Run
+from antiphon.core.stages import Bond
+from antiphon.core.state import Run
 from antiphon.options import SessionOptions
 
 ROUTES: Mapping[type[f.Fact], Callable[[Floor, Any], None]] = {

@@ -21,8 +21,9 @@ from dataclasses import dataclass, field
 from antiphon.core.facts import Handoff
 from antiphon.core.history import History, Note
 from antiphon.core.promises import Outbox
-from antiphon.core.state import Frame, Kind, OpenCall, Segment, Speech, Turn
-from antiphon.core.turns import Turns
+from antiphon.core.stages import Kind
+from antiphon.core.state import Frame, OpenCall, Segment, Speech
+from antiphon.core.turns import Turn, Turns
 from antiphon.options import SessionOptions
 
 TRIES = 3

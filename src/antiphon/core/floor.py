@@ -17,7 +17,8 @@ from antiphon.core.rounds import Rounds
 from antiphon.core.runs import Runs
 from antiphon.core.shields import Shields
 from antiphon.core.speeches import Speeches
-from antiphon.core.state import Frame, Gate, Speech
+from antiphon.core.stages import Gate
+from antiphon.core.state import Frame, Speech
 from antiphon.core.unasked import Unasked
 from antiphon.core.user_turn import UserTurn
 from antiphon.options import SessionOptions

@@ -16,7 +16,8 @@ from antiphon.core.facts import PlayoutFinished
 from antiphon.core.history import History
 from antiphon.core.notices import FalseInterruption
 from antiphon.core.promises import Outbox
-from antiphon.core.state import Segment, Sound, Voice
+from antiphon.core.stages import Sound, Voice
+from antiphon.core.state import Segment
 from antiphon.options import SessionOptions
 
 STOP_TIMEOUT = 0.5

@@ -12,7 +12,8 @@ from antiphon.core.history import History
 from antiphon.core.notices import RoundClosed
 from antiphon.core.promises import Outbox
 from antiphon.core.runs import Runs
-from antiphon.core.state import Gate, OpenCall, Run, Speech, Step
+from antiphon.core.stages import Gate
+from antiphon.core.state import OpenCall, Run, Speech, Step
 
 
 class Rounds:

@@ -18,7 +18,8 @@ from antiphon.core.commands import CancelTool, RebindRun, ReleaseRun, RunTool
 from antiphon.core.facts import Call, ToolReturned
 from antiphon.core.notices import ToolAdopted, ToolDropped, ToolEnded, ToolStarted
 from antiphon.core.promises import Outbox
-from antiphon.core.state import Bond, Frame, OpenCall, Run, Speech
+from antiphon.core.stages import Bond
+from antiphon.core.state import Frame, OpenCall, Run, Speech
 from antiphon.options import ToolPolicy
 
 KEPT_ORPHANS = 32

@@ -6,7 +6,8 @@ Above: the floor. Below: the turns.
 from __future__ import annotations
 
 from antiphon.core.promises import Outbox
-from antiphon.core.state import Bond, Run, Speech
+from antiphon.core.stages import Bond
+from antiphon.core.state import Run, Speech
 from antiphon.core.turns import Turns
 
 RESUME_GRACE = 0.5

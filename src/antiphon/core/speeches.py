@@ -19,7 +19,8 @@ from antiphon.core.notices import SpeechDone, SpeechInterrupted, StepEnded
 from antiphon.core.promises import Outbox
 from antiphon.core.rounds import Rounds
 from antiphon.core.shields import Shields
-from antiphon.core.state import Bond, Frame, Gate, Kind, Segment, Sound, Speech, Stage, Step
+from antiphon.core.stages import Bond, Gate, Kind, Sound, Stage
+from antiphon.core.state import Frame, Segment, Speech, Step
 from antiphon.core.unasked import Unasked
 from antiphon.options import SessionOptions
 

@@ -13,91 +13,13 @@ Above: the owners, which keep these records, and the rules, which move them alon
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass, field
 
 from antiphon.chat import ImageContent
 from antiphon.core.facts import Call, Handoff, ToolReturned
 from antiphon.core.history import Note, Slot
+from antiphon.core.stages import Bond, Gate, Kind, Sound, Stage, Voice
 from antiphon.options import ToolChoice, ToolPolicy
-
-
-class Kind(enum.Enum):
-    """Why a speech exists."""
-
-    SAY = enum.auto()
-    """Text that the application gave."""
-    REPLY = enum.auto()
-    """A model's answer: to the caller, or because the application asked for one."""
-    DELIVERY = enum.auto()
-    """Results from the background, told unasked."""
-    FILLER = enum.auto()
-    """A line that bridges a wait: said before anything else that waits, ended at a word by anything better."""
-
-
-class Stage(enum.Enum):
-    """How far a speech is."""
-
-    WAITING = enum.auto()
-    """Not begun: its turn has not come."""
-    HELD = enum.auto()
-    """Made ahead, before it is known to be wanted: nothing of it is played, run or told."""
-    GENERATING = enum.auto()
-    """A model (or a synthesis) is at work on a step."""
-    TOOLS = enum.auto()
-    """The step is written; its calls are not all closed."""
-    SPEAKING = enum.auto()
-    """Nothing more will be generated; what is on the line still sounds."""
-    DONE = enum.auto()
-
-
-class Gate(enum.Enum):
-    """How far a call is."""
-
-    WAITING = enum.auto()
-    """It may not run yet: calls before it come first."""
-    RUNNING = enum.auto()
-    CLOSED = enum.auto()
-    """Its output is known."""
-    DROPPED = enum.auto()
-    """The caller spoke over it; it leaves no trace."""
-
-
-class Sound(enum.Enum):
-    """Where a segment is."""
-
-    OPEN = enum.auto()
-    """No text yet; it may never get any."""
-    QUEUED = enum.auto()
-    PLAYING = enum.auto()
-    """Given to the loudspeaker."""
-    STOPPING = enum.auto()
-    """Silenced; what was heard of it is not known yet."""
-    GONE = enum.auto()
-
-
-class Voice(enum.Enum):
-    """What there is to hear of a segment."""
-
-    SILENT = enum.auto()
-    """No sound yet, or none at the moment."""
-    READY = enum.auto()
-    """Sound is there, and would be heard if the segment were played now."""
-    SOUNDING = enum.auto()
-    """It is heard, unless the line is paused."""
-
-
-class Bond(enum.Enum):
-    """What ties a run to the conversation."""
-
-    ATTACHED = enum.auto()
-    """A call of a speech waits for it."""
-    BACKGROUND = enum.auto()
-    """Its call has its output; the result will be told when it comes."""
-    ORPHAN = enum.auto()
-    """Its call was dropped."""
-    GONE = enum.auto()
-    """Nobody waits for it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -281,59 +203,6 @@ class Step:
     def ended(self) -> None:
         """Nothing more will come of it."""
         self.generated = True
-
-
-class TurnState(enum.Enum):
-    """How far a turn of the caller is."""
-
-    WAITING = enum.auto()
-    """Over, and nobody has looked at it."""
-    TAKEN = enum.auto()
-    """`on_user_turn_completed` has it before it."""
-    HELD = enum.auto()
-    """It was said over calls that go on: it enters the history behind their round."""
-    OWED = enum.auto()
-    """In the history. No speech answers it yet."""
-    ANSWERED = enum.auto()
-    """A speech answers it."""
-
-
-@dataclass(slots=True, eq=False)
-class Turn:
-    """A turn of the caller that is over."""
-
-    text: str
-    state: TurnState = TurnState.WAITING
-    speech: Speech | None = None
-    """The one that holds it, or answers it."""
-    hook: int = 0
-    """The hook that decided on it, or does."""
-    agent: str = ""
-    """Who is to answer it: its words go into this agent's context when they come."""
-    item: str = ""
-    """The id of the message that has its words."""
-    known_to: set[str] = field(default_factory=set)
-    """The agents in whose context it is, or will be with its words."""
-    heard_as: int | None = None
-    """The id under which the model itself heard it; None: it has the text only."""
-    heard_by: str = ""
-    """The agent whose model that is."""
-    answered: bool = False
-    """That model is to answer it unasked."""
-    over_agent: bool = False
-    """It was said while the agent spoke."""
-    answer_due: float | None = None
-    """When the model that heard it must have begun to answer it unasked; None: it has to be asked."""
-    over: Speech | None = None
-    """A backchannel: the speech with the running call that it was said over and does not interrupt."""
-
-    def is_answered_by(self, speech: Speech) -> bool:
-        """Whether the speech answers it."""
-        return self.speech is speech and self.state is TurnState.ANSWERED
-
-    def reworded(self, text: str) -> None:
-        """The application put other words into its place."""
-        self.text = text
 
 
 @dataclass(slots=True)

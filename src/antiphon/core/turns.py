@@ -13,12 +13,69 @@ Above: the debts, and the rules. Below: the history.
 
 from __future__ import annotations
 
+import enum
+from dataclasses import dataclass, field
+
 from antiphon.core.commands import RunHook, turn_id
 from antiphon.core.facts import HookReturned, TurnTaken, TurnTranscribed
 from antiphon.core.history import History, Slot
 from antiphon.core.promises import Outbox
-from antiphon.core.state import Speech, Turn, TurnState
+from antiphon.core.state import Speech
 from antiphon.options import SessionOptions
+
+
+class TurnState(enum.Enum):
+    """How far a turn of the caller is."""
+
+    WAITING = enum.auto()
+    """Over, and nobody has looked at it."""
+    TAKEN = enum.auto()
+    """`on_user_turn_completed` has it before it."""
+    HELD = enum.auto()
+    """It was said over calls that go on: it enters the history behind their round."""
+    OWED = enum.auto()
+    """In the history. No speech answers it yet."""
+    ANSWERED = enum.auto()
+    """A speech answers it."""
+
+
+@dataclass(slots=True, eq=False)
+class Turn:
+    """A turn of the caller that is over."""
+
+    text: str
+    state: TurnState = TurnState.WAITING
+    speech: Speech | None = None
+    """The one that holds it, or answers it."""
+    hook: int = 0
+    """The hook that decided on it, or does."""
+    agent: str = ""
+    """Who is to answer it: its words go into this agent's context when they come."""
+    item: str = ""
+    """The id of the message that has its words."""
+    known_to: set[str] = field(default_factory=set)
+    """The agents in whose context it is, or will be with its words."""
+    heard_as: int | None = None
+    """The id under which the model itself heard it; None: it has the text only."""
+    heard_by: str = ""
+    """The agent whose model that is."""
+    answered: bool = False
+    """That model is to answer it unasked."""
+    over_agent: bool = False
+    """It was said while the agent spoke."""
+    answer_due: float | None = None
+    """When the model that heard it must have begun to answer it unasked; None: it has to be asked."""
+    over: Speech | None = None
+    """A backchannel: the speech with the running call that it was said over and does not interrupt."""
+
+    def is_answered_by(self, speech: Speech) -> bool:
+        """Whether the speech answers it."""
+        return self.speech is speech and self.state is TurnState.ANSWERED
+
+    def reworded(self, text: str) -> None:
+        """The application put other words into its place."""
+        self.text = text
+
 
 _WAITING, _TAKEN, _HELD, _OWED, _ANSWERED = (
     TurnState.WAITING, TurnState.TAKEN, TurnState.HELD, TurnState.OWED, TurnState.ANSWERED,

@@ -8,7 +8,8 @@ from __future__ import annotations
 from antiphon.chat import ChatMessage
 from antiphon.core.ahead import Ahead, Basis
 from antiphon.core.floor import Floor
-from antiphon.core.state import Kind, Speech, Stage
+from antiphon.core.stages import Kind, Stage
+from antiphon.core.state import Speech
 
 
 def advance(floor: Floor) -> None:

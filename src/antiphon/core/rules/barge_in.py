@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from antiphon.core import facts as f
 from antiphon.core.floor import Floor
-from antiphon.core.state import Bond, Kind
+from antiphon.core.stages import Bond, Kind
 
 # -- facts
 

@@ -21,7 +21,8 @@ from antiphon.core.facts import (
 )
 from antiphon.core.floor import Floor
 from antiphon.core.notices import HandedOff, TaskBegan, TaskDropped
-from antiphon.core.state import Bond, Frame, Kind
+from antiphon.core.stages import Bond, Kind
+from antiphon.core.state import Frame
 
 
 def requested(floor: Floor, fact: HandOffRequested) -> None:

@@ -10,7 +10,8 @@ from antiphon.core import texts
 from antiphon.core.floor import Floor
 from antiphon.core.notices import SpeechStarted, VoiceGivenUp
 from antiphon.core.rules import closing, steps
-from antiphon.core.state import Kind, Segment, Sound, Stage
+from antiphon.core.stages import Kind, Sound, Stage
+from antiphon.core.state import Segment
 
 # -- facts
 

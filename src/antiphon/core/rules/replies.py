@@ -8,7 +8,8 @@ from __future__ import annotations
 from antiphon.core import facts as f
 from antiphon.core.floor import Floor
 from antiphon.core.rules import ahead
-from antiphon.core.state import Bond, Frame, Kind, Speech, Stage
+from antiphon.core.stages import Bond, Kind, Stage
+from antiphon.core.state import Frame, Speech
 
 _KINDS = {"say": Kind.SAY, "reply": Kind.REPLY, "filler": Kind.FILLER}
 _WAITING = Stage.WAITING

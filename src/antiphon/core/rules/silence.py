@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from antiphon.core.floor import Floor
 from antiphon.core.ladder import Filler, Ladder
-from antiphon.core.state import Gate, Kind, OpenCall, Sound, Speech, Stage, Voice
+from antiphon.core.stages import Gate, Kind, Sound, Stage, Voice
+from antiphon.core.state import OpenCall, Speech
 from antiphon.core.wait import Wait
 from antiphon.options import SilenceBudget
 

@@ -28,7 +28,8 @@ from antiphon.core.facts import (
 )
 from antiphon.core.floor import Floor
 from antiphon.core.notices import SpeechFailed, ToolEnded, ToolOutcome, ToolProgressed
-from antiphon.core.state import Bond, Gate, Kind, OpenCall, Run, Speech, Stage, Step
+from antiphon.core.stages import Bond, Gate, Kind, Stage
+from antiphon.core.state import OpenCall, Run, Speech, Step
 from antiphon.text import is_sayable
 
 _AT_WORK = (Stage.GENERATING, Stage.TOOLS)

@@ -12,7 +12,8 @@ from antiphon.core.commands import CommitAudio, PredictEndOfTurn
 from antiphon.core.floor import Floor
 from antiphon.core.notices import TurnCommitted, TurnExceeded, TurnVetoed, WordsLost
 from antiphon.core.rules import ahead, barge_in, closing, handoff
-from antiphon.core.state import Kind, Turn
+from antiphon.core.stages import Kind
+from antiphon.core.turns import Turn
 
 # -- facts
 
