@@ -131,10 +131,6 @@ class Announcer:
             lambda: _updated(ToolCallEnded(call_id=call.call_id, message="", status=status)),
         )
 
-    def listeners_told(self, name: str, event: Callable[[], object]) -> None:
-        """Tell those who listen to events of this name, if anybody does."""
-        self._here.tell(name, event)
-
     # -- what is only told to those who asked before the session began
 
     def keep_journal(self, agent: str) -> None:
@@ -178,7 +174,7 @@ Reaction: TypeAlias = Callable[[Announcer, Any], None]
 
 def _event(name: str, make: Callable[[Any], object]) -> Reaction:
     """Of a notice that is nothing but this event."""
-    return lambda announcer, notice: announcer.listeners_told(name, lambda: make(notice))
+    return lambda announcer, notice: announcer._here.tell(name, lambda: make(notice))
 
 
 _REACTIONS: dict[type[notices.Notice], Reaction] = {

@@ -142,7 +142,7 @@ class Cast:
 
     def _check_hearing(self, agent_id: str) -> None:
         """Raise `UsageError` if the caller's turns would have to be ended in another way than for the agents before."""
-        model = self.realtime_of(agent_id)
+        model = self._realtime_model(agent_id)
         hearing = "recogniser" if model is None else "model" if model.capabilities.turn_detection else "sound"
         if self._hearing is None:
             self._hearing = hearing
@@ -264,6 +264,9 @@ class Cast:
 
     def realtime_of(self, agent_id: str) -> RealtimeModel | None:
         """The agent's model, if it is one that hears and speaks."""
+        return None if self._hearing == "recogniser" else self._realtime_model(agent_id)
+
+    def _realtime_model(self, agent_id: str) -> RealtimeModel | None:
         llm = self.agents[agent_id].llm
         return llm if isinstance(llm, RealtimeModel) else None
 

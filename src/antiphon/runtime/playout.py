@@ -451,8 +451,9 @@ class Playout:
         self._events.failed(error, voice)
 
     def _keep_raw(self, segment: Segment) -> None:
-        if not segment.failed and segment.spoken and segment.raw.strip() != segment.spoken:
-            self._raw[message_id(segment.id, self._port.mark)] = segment.raw
+        raw, spoken = segment.raw, segment.spoken
+        if not segment.failed and spoken and raw.strip() != spoken:
+            self._raw[message_id(segment.id, self._port.mark)] = raw
 
     def _release_ticker(self) -> None:
         if not self._queue:

@@ -65,8 +65,6 @@ class Requests:
     def context(self, command: Generate) -> ChatContext:
         """Instructions, the agent's context, what is still open, and notes for this response only."""
         items = self._agents.agent(command.agent).request_items()
-        if self._tools.tools_of(command.agent, on_enter=False):
-            self._say_what_results_are(command.agent, items)
         items += command.open
         if self._for_turn or self._for_speech:
             _insert_before_turn(items, self._items_for(command))
@@ -108,8 +106,14 @@ class Requests:
             return _DEFAULT_SETTINGS
         return ModelSettings(tool_choice=command.tool_choice)
 
-    def _say_what_results_are(self, agent: str, items: list[ChatItem]) -> None:
-        """Add it to the instructions; the same item as long as these are the same, for those who keep its form."""
+    def say_what_results_are(self, command: Generate, items: list[ChatItem], tools: list[Any]) -> None:
+        """Add it to the instructions of an agent that has tools, offered or not.
+
+        It is the same item as long as these are the same, for those who keep its form.
+        """
+        agent = command.agent
+        if not tools and not self._tools.tools_of(agent, on_enter=False):
+            return
         said = items[0] if items and items[0].id == INSTRUCTIONS_ID else None
         known = self._instructions.get(agent)
         if known is None or known[0] is not said:
