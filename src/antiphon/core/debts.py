@@ -23,7 +23,8 @@ from antiphon.core.history import History, Note
 from antiphon.core.promises import Outbox
 from antiphon.core.stages import Kind
 from antiphon.core.state import Frame, OpenCall, Segment, Speech
-from antiphon.core.turns import Turn, Turns
+from antiphon.core.turn import Turn
+from antiphon.core.turns import Turns
 from antiphon.options import SessionOptions
 
 TRIES = 3
@@ -284,12 +285,11 @@ class Debts:
 
     def handed_over(self, frame: Frame) -> None:
         """Another agent took the frame over: it answers what is owed, tells what is to be told, or was in part."""
-        self.turns.carry(frame.agent)
+        self.turns.handed_over(frame.agent)
         for result in [one for one in self.results if one.frame is frame and one.due is _PARTLY and not one.speech]:
             self._fall_due(result, covered=True)
         for result in self.owed_in(frame):
             self._let_know(result, frame.agent)
-        self.turns.agent_left()
 
     def frame_ended(self, frame: Frame, below: Frame) -> None:
         """A frame ended: what it had to tell is told by the one below."""

@@ -1,81 +1,21 @@
 """The caller's turns, from their end to their answer, in one list.
 
-    WAITING --its place comes--> TAKEN (the hook has it) --allowed--> OWED --a speech answers it--> ANSWERED
-    TAKEN --vetoed--> gone      TAKEN --said over a call that goes on--> HELD --the round is written--> OWED
-    ANSWERED --the speech was cut before anything of it was heard--> OWED     --it is over--> gone
-
 What the caller is saying right now, and whether it is over, is the business of `UserTurn`; a turn comes here when it
-is taken. Typed turns, and those that a model took that hears the caller itself, wait here for their place. The words
-of a turn that the model heard come before, with, or long after that: until then its place in the history is kept.
+is taken. Typed turns, and those that a model took that hears the caller itself, wait here for their place.
 
 Above: the debts, and the rules. Below: the history.
 """
 
 from __future__ import annotations
 
-import enum
-from dataclasses import dataclass, field
-
-from antiphon.core.commands import RunHook, turn_id
-from antiphon.core.facts import HookReturned, TurnTaken, TurnTranscribed
-from antiphon.core.history import History, Slot
+from antiphon.core.commands import RunHook
+from antiphon.core.facts import HookReturned, TurnTaken
+from antiphon.core.history import History
+from antiphon.core.late_words import LateWords
 from antiphon.core.promises import Outbox
 from antiphon.core.state import Speech
+from antiphon.core.turn import Turn, TurnState
 from antiphon.options import SessionOptions
-
-
-class TurnState(enum.Enum):
-    """How far a turn of the caller is."""
-
-    WAITING = enum.auto()
-    """Over, and nobody has looked at it."""
-    TAKEN = enum.auto()
-    """`on_user_turn_completed` has it before it."""
-    HELD = enum.auto()
-    """It was said over calls that go on: it enters the history behind their round."""
-    OWED = enum.auto()
-    """In the history. No speech answers it yet."""
-    ANSWERED = enum.auto()
-    """A speech answers it."""
-
-
-@dataclass(slots=True, eq=False)
-class Turn:
-    """A turn of the caller that is over."""
-
-    text: str
-    state: TurnState = TurnState.WAITING
-    speech: Speech | None = None
-    """The one that holds it, or answers it."""
-    hook: int = 0
-    """The hook that decided on it, or does."""
-    agent: str = ""
-    """Who is to answer it: its words go into this agent's context when they come."""
-    item: str = ""
-    """The id of the message that has its words."""
-    known_to: set[str] = field(default_factory=set)
-    """The agents in whose context it is, or will be with its words."""
-    heard_as: int | None = None
-    """The id under which the model itself heard it; None: it has the text only."""
-    heard_by: str = ""
-    """The agent whose model that is."""
-    answered: bool = False
-    """That model is to answer it unasked."""
-    over_agent: bool = False
-    """It was said while the agent spoke."""
-    answer_due: float | None = None
-    """When the model that heard it must have begun to answer it unasked; None: it has to be asked."""
-    over: Speech | None = None
-    """A backchannel: the speech with the running call that it was said over and does not interrupt."""
-
-    def is_answered_by(self, speech: Speech) -> bool:
-        """Whether the speech answers it."""
-        return self.speech is speech and self.state is TurnState.ANSWERED
-
-    def reworded(self, text: str) -> None:
-        """The application put other words into its place."""
-        self.text = text
-
 
 _WAITING, _TAKEN, _HELD, _OWED, _ANSWERED = (
     TurnState.WAITING, TurnState.TAKEN, TurnState.HELD, TurnState.OWED, TurnState.ANSWERED,
@@ -85,7 +25,7 @@ _WAITING, _TAKEN, _HELD, _OWED, _ANSWERED = (
 class Turns:
     """All turns that are over and not answered yet."""
 
-    __slots__ = ("_all", "_history", "_options", "_out", "_places", "judged", "model_took_at", "owed", "waiting")
+    __slots__ = ("_all", "_history", "_options", "_out", "judged", "late_words", "model_took_at", "owed", "waiting")
 
     def __init__(self, out: Outbox, history: History, options: SessionOptions) -> None:
         self._out = out
@@ -100,8 +40,7 @@ class Turns:
         """In the history, and no speech answers them yet."""
         self.model_took_at = float("-inf")
         """When the model ended the caller's latest turn."""
-        self._places: dict[int, tuple[Turn, Slot]] = {}
-        """By id: turns in the history whose words are still to come, and their place."""
+        self.late_words = LateWords(out, history, options.words_timeout)
 
     def _moved(self) -> None:
         """What is asked for with every fact is looked up only when a turn moves."""
@@ -135,48 +74,34 @@ class Turns:
         self._all.append(turn)
         self._moved()
         if fact.text is None:
-            self.expect_words(fact.turn)
-
-    def expect_words(self, heard_as: int) -> None:
-        """`TurnTranscribed` is to come."""
-        self._out.promise(heard_as, TurnTranscribed(heard_as, ""), self._options.words_timeout)
+            self.late_words.expect(fact.turn)
 
     def awaits_words(self, agent: str) -> bool:
         """Another agent's model heard what is owed, and `agent` would answer it without its words."""
-        return any(not turn.text and turn.heard_by != agent and self.are_words_due(turn) for turn in self.owed)
-
-    def are_words_due(self, turn: Turn) -> bool:
-        """What was said in it is not known yet."""
-        return turn.heard_as is not None and self._out.is_open(turn.heard_as)
+        return any(not turn.text and turn.heard_by != agent and self.late_words.are_due(turn) for turn in self.owed)
 
     def transcribed(self, heard_as: int, text: str) -> None:
         """The words of a turn are known, or that it had none."""
         text = text.strip()
         for turn in self._all:
             if turn.heard_as == heard_as and turn.state in (_WAITING, _TAKEN, _HELD):
-                turn.text = turn.text or text
+                turn.worded(text)
                 return
-        committed, slot = self._places.pop(heard_as, (None, None))
-        if committed is None or slot is None:
-            return
-        committed.text = text
-        self._history.words_known(slot, text, committed.item)
-        if text:
+        committed = self.late_words.came(heard_as, text)
+        if committed is not None and text:
             self._show(committed, committed.agent)
 
     # -- the hook
 
     def judge(self, turn: Turn, agent: str, over: Speech | None) -> None:
         """`on_user_turn_completed` decides on it. `over`: see `Turn.over`."""
-        turn.hook, turn.over = self._out.new_id(), over
-        if turn.answered:
-            turn.answer_due = self._out.now + self._options.response_timeout
-        turn.state = _TAKEN
+        hook = self._out.new_id()
+        turn.taken(hook, over, self._out.now + self._options.response_timeout)
         if turn not in self._all:
             self._all.append(turn)
         self._moved()
-        self._out.promise(turn.hook, HookReturned(turn.hook), self._options.hook_timeout)
-        self._out.send(RunHook(turn.hook, "on_user_turn_completed", agent, turn.text, heard_as=turn.heard_as))
+        self._out.promise(hook, HookReturned(hook), self._options.hook_timeout)
+        self._out.send(RunHook(hook, "on_user_turn_completed", agent, turn.text, heard_as=turn.heard_as))
 
     def drop(self, turn: Turn) -> None:
         """It is not to be answered."""
@@ -188,7 +113,7 @@ class Turns:
 
     def hold(self, turn: Turn, speech: Speech) -> None:
         """It was said over calls of the speech that go on: it enters the history behind their round."""
-        turn.state, turn.speech = _HELD, speech
+        turn.held_by(speech)
         self._moved()
 
     def release(self, speech: Speech, agent: str) -> None:
@@ -199,48 +124,44 @@ class Turns:
     def commit(self, turn: Turn, agent: str) -> None:
         """A turn enters the history and is owed an answer, behind those that are owed one already."""
         self.record(turn, agent)
-        turn.state, turn.speech, turn.over = _OWED, None, None
+        turn.is_owed()
         self._all.remove(turn)
         self._all.append(turn)
         self._moved()
 
     def record(self, turn: Turn, agent: str) -> None:
         """A turn enters the history; one whose words are not known yet gets its place in it."""
-        turn.agent = agent
-        turn.known_to.add(agent)
         if turn.heard_as is None:
-            turn.item = self._history.say(turn.text, agent).id
-            return
-        turn.item = turn_id(turn.heard_as, self._history.mark)
-        if not turn.text and self._out.is_open(turn.heard_as):
-            self._places[turn.heard_as] = turn, self._history.keep_place(agent)
-            return
-        self._out.withdraw(turn.heard_as)
-        if turn.text:
-            self._history.say(turn.text, agent, turn.item)
+            turn.entered(self._history.say(turn.text, agent).id, agent)
+        else:
+            self.late_words.record(turn, turn.heard_as, agent)
 
-    def carry(self, agent: str) -> None:
+    def handed_over(self, agent: str) -> None:
+        """The agent takes over from another: no model answers unasked what was said to the one before."""
+        self._carry(agent)
+        for turn in self.waiting:
+            turn.must_be_asked()
+
+    def _carry(self, agent: str) -> None:
         """Let an agent know of the turns that are owed and were said to another."""
         for turn in self.owed:
             if turn.agent != agent:
-                turn.agent = agent
-                turn.answer_due = None
+                turn.passed_to(agent)
                 if turn.text:  # without words yet: they will be carried when they come
                     self._show(turn, agent)
 
     def _show(self, turn: Turn, agent: str) -> None:
-        if agent not in turn.known_to:
-            turn.known_to.add(agent)
+        if turn.is_news_to(agent):
             self._history.carry(turn.text, agent, turn.item)
 
     # -- the answer
 
     def answered_by(self, speech: Speech) -> list[Turn]:
         """The speech answers every turn that is owed. Returns these."""
-        self.carry(speech.frame.agent)
+        self._carry(speech.frame.agent)
         answered = self.owed
         for turn in answered:
-            turn.state, turn.speech = _ANSWERED, speech
+            turn.is_taken_up_by(speech)
         self._moved()
         return answered
 
@@ -255,7 +176,7 @@ class Turns:
         unanswered = turns if speech.interrupted and not speech.heard else []
         for turn in turns:
             if unanswered:
-                turn.state, turn.speech = _OWED, None
+                turn.is_owed()
             else:
                 self._all.remove(turn)
         if turns:
@@ -293,12 +214,7 @@ class Turns:
         if heard_as is not None:
             for turn in self._all:
                 if turn.heard_as == heard_as and turn.state in (_WAITING, _TAKEN, _OWED):
-                    turn.answered, turn.answer_due = False, None
-
-    def agent_left(self) -> None:
-        """Turns that were said to the agent before are not answered unasked by the one that is in charge now."""
-        for turn in self.waiting:
-            turn.answered = False
+                    turn.must_be_asked()
 
     # -- the end
 
@@ -311,10 +227,3 @@ class Turns:
         self._all = [turn for turn in self._all if turn.state not in (_WAITING, _TAKEN)]
         self._moved()
         return words
-
-    def forget_words(self) -> None:
-        """The session ends: words that did not come never will."""
-        for heard_as, (turn, slot) in self._places.items():
-            self._out.withdraw(heard_as)
-            self._history.words_known(slot, "", turn.item)
-        self._places.clear()

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from antiphon.core.commands import Decline
 from antiphon.core.facts import ResponseBegan
 from antiphon.core.promises import Outbox
-from antiphon.core.turns import Turn
+from antiphon.core.turn import Turn
 
 
 class Unasked:

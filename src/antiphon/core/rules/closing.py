@@ -109,7 +109,7 @@ def _end(floor: Floor) -> None:
         floor.line.finished(segment.id, segment.heard)
         floor.speeches.segment_gone(segment)
         floor.speeches.finish_if_over(segment.speech)
-    floor.debts.turns.forget_words()
+    floor.debts.turns.late_words.forget()
     floor.closing.end()
     floor.out.send(Closed(floor.closing.reason))
     floor.out.send(Close(floor.closing.reason))

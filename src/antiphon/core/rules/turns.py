@@ -13,7 +13,7 @@ from antiphon.core.floor import Floor
 from antiphon.core.notices import TurnCommitted, TurnExceeded, TurnVetoed, WordsLost
 from antiphon.core.rules import ahead, barge_in, closing, handoff
 from antiphon.core.stages import Kind
-from antiphon.core.turns import Turn
+from antiphon.core.turn import Turn
 
 # -- facts
 
@@ -110,7 +110,7 @@ def commit(floor: Floor) -> bool:
         return False
     if floor.top.is_handing_over:
         return _make_way(floor)
-    if turns.waiting and floor.closing.is_ending and turns.are_words_due(turns.waiting[0]):
+    if turns.waiting and floor.closing.is_ending and turns.late_words.are_due(turns.waiting[0]):
         return False  # whether it says goodbye to a goodbye only its words can tell
     turn = turns.waiting[0] if turns.waiting else _spoken(floor)
     return any(take(floor, turn) for take in TAKERS)
@@ -124,7 +124,7 @@ def _spoken(floor: Floor) -> Turn:
         turn.heard_as, turn.heard_by = floor.out.new_id(), agent
         floor.out.send(CommitAudio(turn.heard_as))
         if not turn.text:
-            floor.debts.turns.expect_words(turn.heard_as)
+            floor.debts.turns.late_words.expect(turn.heard_as)
     return turn
 
 
