@@ -106,6 +106,11 @@ class Agent:
     # -- what it is
 
     @property
+    def given_id(self) -> str | None:
+        """The id that it was given. The tools of two agents with one such id are the same, else each has its own."""
+        return self._id
+
+    @property
     def id(self) -> str:
         """Its name in the history: the one given, else the class name in snake_case. In a session it is unique."""
         if self._membership is not None:

@@ -56,6 +56,8 @@ Effect: TypeAlias = Literal["reads", "unsaid", "writes"]
 
 DuplicateMode: TypeAlias = Literal["allow", "replace", "reject", "confirm"]
 DuplicateScope: TypeAlias = Literal["name", "name_and_args"]
+Repeat: TypeAlias = Literal["per_turn", "once"]
+"""When an equal call of a tool that writes is another wish: in a later turn of the caller, or never in this call."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -71,8 +73,10 @@ class ToolPolicy:
     """False: starts only when the calls before it in the same step have ended (writes, in call order)."""
     cancellable: bool = False
     """The model may cancel it with `cancel_task`."""
-    on_duplicate: DuplicateMode = "allow"
+    on_duplicate: DuplicateMode | None = None
+    """What becomes of a call while another of its tool works; None: the ledger alone decides, about equal calls."""
     duplicate_scope: DuplicateScope = "name"
+    repeat: Repeat = "per_turn"
     filler: str | None = None
     """What to say when the call takes longer than the silence budget."""
     expected: float | None = None

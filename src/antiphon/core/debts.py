@@ -20,7 +20,9 @@ from dataclasses import dataclass, field
 
 from antiphon.core.facts import Handoff
 from antiphon.core.history import History, Note
+from antiphon.core.ledger import Ledger
 from antiphon.core.promises import Outbox
+from antiphon.core.row import Row
 from antiphon.core.stages import Kind
 from antiphon.core.state import Frame, OpenCall, Segment, Speech
 from antiphon.core.turn import Turn
@@ -67,6 +69,8 @@ class PendingResult:
     """The end of the tool's work, not an update on the way."""
     handoff: Handoff | None = None
     """Made once the result was told."""
+    row: Row | None = None
+    """The start of the tool whose outcome it is; None for an update."""
     tries: int = 0
     covered: bool = False
     """A reply built with it was heard; perhaps it told it."""
@@ -101,6 +105,16 @@ class _Account:
     """Its messages in the history: what was heard of it."""
     heard: bool = False
     """Anything was heard of it that may have told results: not only a line of the session's own."""
+    shown: list[tuple[int, Row]] = field(default_factory=list)
+    """What its rounds came to, by their number, where it is not told later if this speech does not tell it."""
+
+    def shows(self, closed_in: int, row: Row) -> None:
+        """A round of the speech came to this, and it is not told later if the speech does not tell it."""
+        self.shown.append((closed_in, row))
+
+    def told_by(self, segment: Segment) -> list[Row]:
+        """What was told, now that a segment was heard whole."""
+        return [row for closed_in, row in self.shown if closed_in <= segment.rounds]
 
     def took(self, segment: Segment) -> None:
         """A segment is over."""
@@ -113,10 +127,11 @@ class _Account:
 class Debts:
     """All that is still to be told."""
 
-    __slots__ = ("_accounts", "_history", "results", "turns")
+    __slots__ = ("_accounts", "_history", "_ledger", "results", "turns")
 
-    def __init__(self, out: Outbox, history: History, options: SessionOptions) -> None:
+    def __init__(self, out: Outbox, history: History, options: SessionOptions, ledger: Ledger) -> None:
         self._history = history
+        self._ledger = ledger
         self.turns = Turns(out, history, options)
         self.results: list[PendingResult] = []
         """All that is not settled, oldest first."""
@@ -127,16 +142,24 @@ class Debts:
     def result(self, done: OpenCall, frame: Frame, *, final: bool, handoff: Handoff | None = None) -> None:
         """A tool in the background has something to tell: the agent in charge of the frame is to say it."""
         notes = self._made_known(done, frame)
-        self.results.append(PendingResult(done.call.call_id, frame, _OWED, notes, final=final, handoff=handoff))
+        row = done.run.row if final and done.run is not None else None
+        self.results.append(
+            PendingResult(done.call.call_id, frame, _OWED, notes, final=final, handoff=handoff, row=row)
+        )
 
     def borne(self, speech: Speech, calls: Sequence[OpenCall]) -> None:
         """A round of the speech is closed. What of it must not be lost is told behind it, or is owed."""
         for done in calls:
-            if (done.policy.effect == "writes" or done.was_protected) and done.reply and not done.update:
+            if not done.reply or done.update or done.answered:
+                continue
+            row = None if done.run is None else done.run.row
+            if done.policy.effect == "writes" or done.was_protected:
                 notes = [done.note] if done.note is not None else []
                 self.results.append(
-                    PendingResult(done.call.call_id, speech.frame, _BORNE, notes, speech, speech.rounds)
+                    PendingResult(done.call.call_id, speech.frame, _BORNE, notes, speech, speech.rounds, row=row)
                 )
+            elif row is not None:
+                self._account(speech).shows(speech.rounds, row)
 
     def _made_known(self, done: OpenCall, frame: Frame) -> list[Note]:
         if done.note is None:
@@ -207,6 +230,9 @@ class Debts:
             if result.speech is speech and result.due is _BORNE and result.round <= segment.rounds:
                 result.due = _PARTLY if segment.was_cut else _SETTLED
         self._forget_settled()
+        if not segment.was_cut:
+            for row in self._account(speech).told_by(segment):
+                self._ledger.heard(row)
 
     def silenced(self, speech: Speech) -> None:
         """The application stops a speech: what it was made to tell may not be wanted, nor the same answer again."""
@@ -279,6 +305,9 @@ class Debts:
         self.results.append(result)
 
     def _forget_settled(self) -> None:
+        for result in self.results:
+            if result.due is _SETTLED and result.row is not None:
+                self._ledger.heard(result.row)
         self.results = [result for result in self.results if result.due is not _SETTLED]
 
     # -- agents come and go

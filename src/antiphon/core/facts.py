@@ -33,7 +33,9 @@ class Call:
     confirmed: bool = False
     """The model says that the caller confirmed a duplicate."""
     origin: str = ""
-    """Where the tool is defined: two agents may have different tools of one name."""
+    """Which tool it is: two agents may have different tools of one name, or one for an object of each."""
+    identity: str = ""
+    """What of the arguments makes the wish, where the tool says so: equal text means the same wish."""
 
 
 # -- the caller

@@ -11,6 +11,7 @@ from antiphon.core.dead_voice import DeadVoice
 from antiphon.core.debts import Debts
 from antiphon.core.frames import Frames
 from antiphon.core.history import History
+from antiphon.core.ledger import Ledger
 from antiphon.core.line import Line
 from antiphon.core.promises import Outbox
 from antiphon.core.rounds import Rounds
@@ -32,8 +33,9 @@ class Floor:
         self.out = Outbox()
         self.history = History(self.out, epoch, mark)
         self.line = Line(self.out, self.history, options)
-        self.runs = Runs(self.out)
-        self.debts = Debts(self.out, self.history, options)
+        self.ledger = Ledger(self.out, lambda: self.caller_has_floor)
+        self.runs = Runs(self.out, self.ledger)
+        self.debts = Debts(self.out, self.history, options, self.ledger)
         self.rounds = Rounds(self.out, self.history, self.runs, self.debts)
         self.turn = UserTurn(options)
         self.unasked = Unasked(self.out)
@@ -46,6 +48,7 @@ class Floor:
             line=self.line,
             frames=self.frames,
             debts=self.debts,
+            ledger=self.ledger,
             rounds=self.rounds,
             unasked=self.unasked,
             shields=self.shields,

@@ -2,7 +2,7 @@
 
     ATTACHED --first update--> BACKGROUND       ATTACHED --returned--> its call is closed
     ATTACHED --the caller spoke over it--> reads: cancelled | unsaid: ORPHAN | writes, protected: BACKGROUND (kept)
-    ORPHAN --an equal call--> ATTACHED, also after it ended well
+    ORPHAN --an equal call--> ATTACHED, also after it ended well, for ten minutes
     BACKGROUND --returned--> the pair {call_id}/finished, and an offer
 
 An orphan is invisible: its result is ignored and its hand-off is not made, unless an equal call adopts it, and then
@@ -16,23 +16,25 @@ from collections.abc import Iterator
 from antiphon.core import texts
 from antiphon.core.commands import CancelTool, RebindRun, ReleaseRun, RunTool
 from antiphon.core.facts import Call, ToolReturned
+from antiphon.core.ledger import FRESH, Ledger, same_arguments
 from antiphon.core.notices import ToolAdopted, ToolDropped, ToolEnded, ToolStarted
 from antiphon.core.promises import Outbox
 from antiphon.core.stages import Bond
-from antiphon.core.state import Frame, OpenCall, Run, Speech
+from antiphon.core.state import Frame, OpenCall, Run, Speech, Step
 from antiphon.options import ToolPolicy
 
-KEPT_ORPHANS = 32
-"""How many orphans that ended are kept for adoption; the oldest goes first."""
+KEPT_ORPHANS = 1_000
+"""How many orphans that ended are kept for adoption; the oldest goes first. `FRESH` seconds let go of most."""
 
 
 class Runs:
     """All executions that somebody may still care about."""
 
-    __slots__ = ("_out", "_runs")
+    __slots__ = ("_ledger", "_out", "_runs")
 
-    def __init__(self, out: Outbox) -> None:
+    def __init__(self, out: Outbox, ledger: Ledger) -> None:
         self._out = out
+        self._ledger = ledger
         self._runs: dict[int, Run] = {}
 
     def __iter__(self) -> Iterator[Run]:
@@ -42,18 +44,21 @@ class Runs:
         """The run, unless it is over and forgotten."""
         return None if run_id is None else self._runs.get(run_id)
 
-    def start(self, open_call: OpenCall, speech: Speech, gen: int, agent: str) -> None:
+    def start(self, open_call: OpenCall, speech: Speech, step: Step, agent: str) -> None:
         """Execute a call."""
         call, policy = open_call.call, open_call.policy
-        run = Run(self._out.new_id(), call, policy, speech, speech.frame, agent, self._out.now, open_call=open_call)
+        row = self._ledger.started(call, policy, step.asked)
+        run = Run(
+            self._out.new_id(), call, policy, speech, speech.frame, agent, self._out.now, open_call=open_call, row=row
+        )
         self._runs[run.id] = run
         self._promise(run, policy.timeout)
         open_call.runs_as(run)
-        self._out.send(RunTool(run.id, call, policy, speech.id, gen, agent))
+        self._out.send(RunTool(run.id, call, policy, speech.id, step.gen, agent))
         self._out.send(ToolStarted(run.id, speech.id, call))
 
     def _promise(self, run: Run, timeout: float) -> None:
-        unknown = run.policy.effect == "writes"
+        unknown = run.policy.effect != "reads"
         text = texts.unknown_outcome(run.call.name) if unknown else texts.timed_out(run.call.name, timeout)
         self._out.promise(run.id, ToolReturned(run.id, text, is_error=True, unknown=unknown), timeout)
 
@@ -76,6 +81,7 @@ class Runs:
         """Stop it; nothing is expected of it any more."""
         self._out.withdraw(run.id)
         self._out.send(CancelTool(run.id))
+        self._ledger.cancelled(run.row, may_have_happened=run.keeps)
         self._out.send(ToolEnded(run.id, run.speech.id, run.call, "cancelled"))
         self.forget(run)
 
@@ -87,18 +93,24 @@ class Runs:
     def keep_result(self, run: Run, returned: ToolReturned) -> None:
         """An orphan ended: well, and it may still be adopted; otherwise it is forgotten."""
         if returned.is_error or returned.handoff is not None:
+            self._ledger.lost(run.row)
             self.forget(run)
             return
-        run.returned_unseen(returned)
+        run.returned_unseen(returned, self._out.now)
+        self._ledger.returned(run.row, returned)
         ended = [r for r in self._runs.values() if r.returned is not None]
-        for old in ended[: max(0, len(ended) - KEPT_ORPHANS)]:
-            self.forget(old)
+        for position, old in enumerate(ended):
+            if not self._is_fresh(old) or position < len(ended) - KEPT_ORPHANS:
+                self.forget(old)
+
+    def _is_fresh(self, run: Run) -> bool:
+        return run.returned is None or self._out.now - run.returned_at <= FRESH
 
     def adoptable(self, call: Call) -> Run | None:
         """An orphan of an equal call."""
         for run in self._runs.values():
-            if run.bond is Bond.ORPHAN and _is_of_tool(run, call) and run.call.canonical == call.canonical:
-                return run
+            if run.bond is Bond.ORPHAN and _is_of_tool(run, call) and same_arguments(run.call, call):
+                return run if self._is_fresh(run) else None
         return None
 
     def adopt(self, run: Run, open_call: OpenCall, speech: Speech, gen: int, home: Frame) -> None:
@@ -114,10 +126,7 @@ class Runs:
         return [
             run
             for run in self._runs.values()
-            if run.active
-            and run.bond in (Bond.ATTACHED, Bond.BACKGROUND)
-            and _is_of_tool(run, call)
-            and (not by_arguments or run.call.canonical == call.canonical)
+            if run.active and _is_of_tool(run, call) and (not by_arguments or same_arguments(run.call, call))
         ]
 
     def suspend(self, run: Run) -> None:

@@ -14,6 +14,7 @@ from antiphon.core.debts import Debts
 from antiphon.core.facts import GenerationFailed, ResponseBegan, SpeechRequested, StepGenerated
 from antiphon.core.frames import Frames
 from antiphon.core.history import History
+from antiphon.core.ledger import Ledger
 from antiphon.core.line import Line
 from antiphon.core.notices import SpeechDone, SpeechInterrupted, StepEnded
 from antiphon.core.promises import Outbox
@@ -29,7 +30,7 @@ class Speeches:
     """All that are not over."""
 
     __slots__ = (
-        "_debts", "_frames", "_held", "_history", "_line", "_options", "_out", "_rounds", "_shields",
+        "_debts", "_frames", "_held", "_history", "_ledger", "_line", "_options", "_out", "_rounds", "_shields",
         "_speeches", "_unasked",
     )  # fmt: skip
 
@@ -42,6 +43,7 @@ class Speeches:
         line: Line,
         frames: Frames,
         debts: Debts,
+        ledger: Ledger,
         rounds: Rounds,
         unasked: Unasked,
         shields: Shields,
@@ -52,6 +54,7 @@ class Speeches:
         self._line = line
         self._frames = frames
         self._debts = debts
+        self._ledger = ledger
         self._rounds = rounds
         self._unasked = unasked
         self._shields = shields
@@ -115,6 +118,7 @@ class Speeches:
         if say is not None or speech.kind in (Kind.SAY, Kind.FILLER):
             self._speak(speech, self._open_step(speech, tools=tools, tells=say is None or tells), say)
             return
+        self._note_user_input(speech)
         choice = speech.tool_choice if response is None and speech.rounds == 0 else None
         tools = tools and choice != "none"
         step = self._open_step(speech, tools=tools)
@@ -125,7 +129,6 @@ class Speeches:
             self._unasked.adopted(response)
             self._out.send(Adopt(gen, speech.id, segment.id, speech.agent, response.response, tools))
             return
-        self._note_user_input(speech)
         self._out.send(
             Generate(
                 gen,
@@ -147,11 +150,13 @@ class Speeches:
         """What the application passed on as the caller's words enters the history: also where no reply begins to it."""
         text = speech.take_user_input()
         if text is not None:
+            self._ledger.turn_taken()
             self._history.say(text, speech.frame.agent)
 
     def _open_step(self, speech: Speech, *, tools: bool, tells: bool = True, ahead: bool = False) -> Step:
         self._shields.lower(speech)
-        return speech.began(self._out.new_id(), self._out.new_id(), tools=tools, tells=tells, ahead=ahead)
+        asked = self._ledger.asked(ahead=ahead)
+        return speech.began(self._out.new_id(), self._out.new_id(), asked, tools=tools, tells=tells, ahead=ahead)
 
     def _speak(self, speech: Speech, step: Step, text: str | None, *, ahead: bool = False) -> None:
         self._out.promise(step.gen, StepGenerated(step.gen, text or ""), self._options.generation_limit)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from antiphon.chat import ImageContent
 from antiphon.core.facts import Call, Handoff, ToolReturned
 from antiphon.core.history import Note, Slot
+from antiphon.core.row import Asked, Row
 from antiphon.core.stages import Bond, Gate, Kind, Sound, Stage, Voice
 from antiphon.options import ToolChoice, ToolPolicy
 
@@ -42,8 +43,11 @@ class Run:
     time_left: float | None = None
     """What its clock showed when it was suspended."""
     updates: int = 0
+    row: Row | None = None
+    """Its place in the ledger; None for one that only reads."""
     returned: ToolReturned | None = None
     """What came of it, for an orphan that has ended."""
+    returned_at: float = 0.0
 
     def protect(self) -> None:
         """It must not be interrupted any more."""
@@ -61,9 +65,9 @@ class Run:
         """Nobody waits for it any more."""
         self.bond, self.open_call = Bond.GONE, None
 
-    def returned_unseen(self, returned: ToolReturned) -> None:
+    def returned_unseen(self, returned: ToolReturned, now: float) -> None:
         """It ended as an orphan: an equal call may still have what came of it."""
-        self.returned = returned
+        self.returned, self.returned_at = returned, now
 
     def adopted(self, open_call: OpenCall, speech: Speech, home: Frame) -> None:
         """It serves another call, of another speech. `home`: the frame that learns what it reports later."""
@@ -91,7 +95,7 @@ class Run:
     def report(self, suffix: str) -> OpenCall:
         """The pair in the history of what it reports from the background."""
         call = Call(f"{self.call.call_id}/{suffix}", self.call.name, self.call.arguments, self.call.canonical)
-        return OpenCall(call, self.policy)
+        return OpenCall(call, self.policy, run=self)
 
     def update(self) -> OpenCall:
         """The pair of its next progress report."""
@@ -127,6 +131,10 @@ class OpenCall:
     images: tuple[ImageContent, ...] = ()
     note: Note | None = None
     """The call and its output, as the history has them."""
+    shows: tuple[Row, ...] = ()
+    """The starts whose outcome its output tells."""
+    answered: bool = False
+    """It was not started, for what was done before: its output is nothing new."""
 
     @property
     def was_protected(self) -> bool:
@@ -152,6 +160,13 @@ class OpenCall:
         """The tool ended."""
         self.close(returned.output, is_error=returned.is_error, reply=returned.reply)
         self.handoff, self.images = returned.handoff, returned.images
+        if self.run is not None and self.run.row is not None:
+            self.shows = (self.run.row,)
+
+    def answer(self, output: str, *, is_error: bool, shows: tuple[Row, ...]) -> None:
+        """It is not made: this was done before."""
+        self.close(output, is_error=is_error)
+        self.shows, self.answered = shows, True
 
     def goes_on(self, progress: str, *, reply: bool = True) -> None:
         """Its output is a word on the way: the tool works on in the background."""
@@ -161,6 +176,8 @@ class OpenCall:
     def written_down(self, note: Note) -> None:
         """It is in the history, beside its output."""
         self.note = note
+        for row in self.shows:
+            row.shown_in(note)
 
 
 @dataclass(slots=True)
@@ -171,6 +188,8 @@ class Step:
     segment: Segment
     tools: bool
     """Calls are wanted; False: those that come are dropped."""
+    asked: Asked
+    """When the model was asked for it."""
     calls: list[OpenCall] = field(default_factory=list)
     begun: bool = False
     """Its text has begun."""
@@ -299,9 +318,9 @@ class Speech:
         """The call ends with it."""
         self.ends_call = True
 
-    def began(self, gen: int, segment: int, *, tools: bool, tells: bool, ahead: bool) -> Step:
+    def began(self, gen: int, segment: int, asked: Asked, *, tools: bool, tells: bool, ahead: bool) -> Step:
         """Its next response, or a text to say, is made. `ahead`: before it is known to be wanted."""
-        self.step = Step(gen, Segment(segment, gen, self, self.rounds, tells), tools)
+        self.step = Step(gen, Segment(segment, gen, self, self.rounds, tells), tools, asked)
         self.live.append(self.step.segment)
         self.stage = Stage.HELD if ahead else Stage.GENERATING
         self.agent = self.frame.agent

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from antiphon.core.facts import Call
+from antiphon.core.row import Outcome, Row
 
 NO_ANSWER = "no answer in time"
 """Why a model that did not answer is given up."""
+
+_SHOWN = 2_000
+"""Characters of a result that are shown to a call that was not started again."""
 
 
 def stood_still(seconds: float) -> str:
@@ -28,19 +32,52 @@ def still_running(name: str, seconds: float) -> str:
     return f"`{name}` is still running (started {seconds:.0f} s ago); do not call it again, its result will follow."
 
 
-def already_running(name: str) -> str:
-    """The output of a second equal call of a tool that writes, while the first runs."""
-    return f"`{name}` is already running with the same arguments; it was not started again, its result will follow."
+def already_running(name: str, seconds: float) -> str:
+    """The output of a second equal call, while the first runs."""
+    return (
+        f"`{name}` is already running with the same arguments (started {seconds:.0f} s ago); it was not started again, "
+        "its result will follow."
+    )
+
+
+def not_started_again(call: Call, rows: Iterable[Row], *, once: bool) -> str:
+    """The output of a call that means what was done before: what that came to, and how to get another."""
+    lines = [f"`{call.name}` was not started again. This is what was done:"]
+    is_unknown = False
+    for row in rows:
+        told = "the user was told" if row.settled else "the user has not been told yet"
+        if row.outcome is Outcome.UNKNOWN:
+            is_unknown = True
+            outcome = f"it is unknown whether it happened; {told}"
+        elif row.outcome is Outcome.STARTED:
+            outcome = "it is still running"
+        else:
+            outcome = f"{row.output[:_SHOWN] or 'done'} ({told})"
+        other = "" if row.call.canonical == call.canonical else f" with {row.call.arguments}, not {call.arguments}"
+        lines.append(f"{row.number}.{other} {outcome}")
+    if is_unknown:
+        lines.append("Do not call it again.")
+    elif once:
+        lines.append("It is done at most once in a conversation.")
+    else:
+        lines.append("For another one, ask the user first, and call it again when they have answered.")
+    return "\n".join(lines)
 
 
 def timed_out(name: str, seconds: float) -> str:
-    """The output of a call that took too long."""
+    """The output of a call that only reads and took too long."""
     return f"`{name}` did not answer within {seconds:g} seconds and was stopped."
 
 
 def unknown_outcome(name: str) -> str:
     """The output of a call that may or may not have changed the world."""
     return f"It is unknown whether `{name}` happened; do not repeat it."
+
+
+def cancelled(name: str, *, may_have_happened: bool) -> str:
+    """The output of a call that was cancelled."""
+    doubt = " It is unknown whether it happened." if may_have_happened else ""
+    return f"`{name}` was cancelled.{doubt}"
 
 
 def handoff_lost(label: str, winner: str) -> str:

@@ -6,7 +6,7 @@ Above: `responses`, which gives what models write; `tool_runner`, which takes wh
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +58,8 @@ class ToolCalls:
         self._agents = agents
         self._events = events
         self._silence_is_bridged = silence_is_bridged
+        self._known_tools: dict[tuple[object, object], tuple[str, AnyFunctionTool]] = {}
+        """What names each tool in calls, by what tells tools apart; with a form of it, so that its parts live on."""
         self._prepared: dict[str, Prepared] = {}
         """By call id."""
         self._ids: set[str] = set()
@@ -107,9 +109,18 @@ class ToolCalls:
             prepared.arguments,
             prepared.canonical,
             prepared.confirm_duplicate,
-            meant.origin,
+            self._origin(meant),
+            prepared.identity,
         )
         return ToolCalled(gen, call, self._policy(meant))
+
+    def _origin(self, tool: AnyFunctionTool) -> str:
+        """A name for the tool that no other has: of one function on two objects, two tools are made."""
+        known = self._known_tools.get(_kin(tool))
+        if known is None:
+            others = sum(other.origin == tool.origin for _, other in self._known_tools.values())
+            known = self._known_tools[_kin(tool)] = (f"{tool.origin}#{others + 1}" if others else tool.origin, tool)
+        return known[0]
 
     def _policy(self, tool: AnyFunctionTool) -> ToolPolicy:
         return policy_of(tool, latencies.expected(tool.name)) if self._silence_is_bridged else policy_of(tool)
@@ -125,3 +136,14 @@ class ToolCalls:
         """The speech is over; calls of it that were not run will not be."""
         if self._prepared:
             self._prepared = {key: one for key, one in self._prepared.items() if one.speech != speech}
+
+
+def _kin(tool: AnyFunctionTool) -> tuple[object, object]:
+    """Equal for all forms of one tool: what was decorated, and whose it is (design, section 4).
+
+    A method belongs to its object, or to the id that its object was given: two objects of one class have two tools.
+    """
+    owner = getattr(tool.__wrapped__, "__self__", None)
+    given = getattr(owner, "given_id", None)
+    function = tool.function if isinstance(tool.function, Hashable) else id(tool.function)
+    return function, given if isinstance(given, str) else id(owner)

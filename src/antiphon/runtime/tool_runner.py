@@ -14,6 +14,7 @@ from typing import Any
 from antiphon.chat import ImageContent
 from antiphon.core.commands import RebindRun, RunTool
 from antiphon.core.facts import Handoff, ToolReturned
+from antiphon.core.texts import unknown_outcome
 from antiphon.errors import pass_on
 from antiphon.runtime.host import Agents, Events, Speeches, Tools
 from antiphon.runtime.port import Port
@@ -21,7 +22,7 @@ from antiphon.runtime.run import Run
 from antiphon.runtime.scope import current
 from antiphon.runtime.tool_calls import INTERNAL_ERROR, ToolCalls
 from antiphon.scope import is_cancelled
-from antiphon.tools.function import StopResponse, ToolError, ToolResult
+from antiphon.tools.function import OutcomeUnknown, StopResponse, ToolError, ToolResult
 from antiphon.tools.latency import latencies
 
 logger = logging.getLogger("antiphon")
@@ -121,18 +122,19 @@ class ToolRunner:
             return ToolReturned(run.id, "", reply=False)
         except ToolError as error:
             # Subclasses need not call our constructor.
-            return ToolReturned(run.id, run.rendered(str(getattr(error, "message", error))), is_error=True)
+            text = run.rendered(str(getattr(error, "message", error)))
+            return ToolReturned(run.id, text, is_error=True, unknown=isinstance(error, OutcomeUnknown))
         except asyncio.CancelledError:
             if is_cancelled():
                 raise
             # Something that the tool awaited was cancelled, not the tool.
             logger.exception("tool %r raised CancelledError", run.call.name)
-            return ToolReturned(run.id, INTERNAL_ERROR, is_error=True)
+            return _broke_off(run)
         except BaseException as error:  # a tool does not end the process, and all its calls
             pass_on(error)
             logger.exception("tool %r raised", run.call.name)
             self._events.failed(error, run.tool)
-            return ToolReturned(run.id, INTERNAL_ERROR, is_error=True)
+            return _broke_off(run)
 
     def _returned(self, run: Run, value: Any) -> ToolReturned:
         handoff, value = self._split(value)
@@ -159,6 +161,13 @@ class ToolRunner:
         at, handoff = found[0]
         rest = [item for position, item in enumerate(value) if position != at]
         return handoff, rest[0] if len(rest) == 1 else (rest or None)
+
+
+def _broke_off(run: Run) -> ToolReturned:
+    """It raised what says nothing of how far it had come: of a write, nobody knows whether it happened."""
+    unknown = run.tool.options.effect == "writes"
+    text = f"{INTERNAL_ERROR}. {unknown_outcome(run.call.name)}" if unknown else INTERNAL_ERROR
+    return ToolReturned(run.id, text, is_error=True, unknown=unknown)
 
 
 def _images(value: Any) -> tuple[tuple[ImageContent, ...], Any]:

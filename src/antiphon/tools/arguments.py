@@ -136,8 +136,8 @@ _in_order = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(","
 
 
 def canonical_text(arguments: Mapping[str, Any]) -> str:
-    """One text for equal arguments: keys in order, 1 for 1.0, sets sorted, objects by their fields."""
-    return _in_order({name: _canonical(value) for name, value in arguments.items()})
+    """One text for equal arguments: keys in order, 1 for 1.0, sets sorted, objects by their fields, texts stripped."""
+    return _in_order({name: _canonical(value, stripped=True) for name, value in arguments.items()})
 
 
 def identity(value: Any) -> str:
@@ -299,23 +299,27 @@ def _scrubbed(value: Any) -> Any:
     return value
 
 
-def _canonical(value: Any) -> Any:
+def _canonical(value: Any, *, stripped: bool = False) -> Any:
     if isinstance(value, enum.Enum):
-        return _canonical(value.value)
-    if value is None or isinstance(value, (str, bool, int)):
+        return _canonical(value.value, stripped=stripped)
+    if isinstance(value, str):
+        return value.strip() if stripped else value
+    if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, float):
         return int(value) if value.is_integer() else value
     if isinstance(value, Mapping):
-        return {_key(name): _canonical(item) for name, item in value.items()}
+        return {_key(name): _canonical(item, stripped=stripped) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_canonical(item) for item in value]
+        return [_canonical(item, stripped=stripped) for item in value]
     if isinstance(value, (set, frozenset)):
-        return sorted((_canonical(item) for item in value), key=lambda item: json.dumps(item, sort_keys=True))
+        return sorted(
+            (_canonical(item, stripped=stripped) for item in value), key=lambda item: json.dumps(item, sort_keys=True)
+        )
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: _canonical(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {f.name: _canonical(getattr(value, f.name), stripped=stripped) for f in dataclasses.fields(value)}
     if isinstance(fields := getattr(value, "__dict__", None), dict) and hasattr(value, "__pydantic_fields_set__"):
-        return {name: _canonical(item) for name, item in fields.items()}
+        return {name: _canonical(item, stripped=stripped) for name, item in fields.items()}
     return str(value)
 
 

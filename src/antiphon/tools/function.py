@@ -11,7 +11,6 @@ system.
 
 from __future__ import annotations
 
-import enum
 import functools
 import inspect
 import re
@@ -24,9 +23,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast, overload
 from typing_extensions import TypeIs, TypeVar
 
 from antiphon.errors import ToolDefinitionError, UsageError
-from antiphon.options import NOT_GIVEN, DuplicateMode, DuplicateScope, Effect, NotGivenOr, is_given
+from antiphon.options import NOT_GIVEN, DuplicateMode, DuplicateScope, Effect, NotGivenOr, Repeat, is_given
 from antiphon.tools.arguments import BadArguments, canonical_text, parse_arguments
 from antiphon.tools.docs import Documentation, read_documentation
+from antiphon.tools.options import Identity, ToolFlag, ToolOptions, refuse_unavailable
 from antiphon.tools.signature import (
     CallContext,
     ContextParameter,
@@ -53,6 +53,7 @@ __all__ = [
     "CallContext",
     "FunctionTool",
     "FunctionToolInfo",
+    "OutcomeUnknown",
     "PreparedCall",
     "ProviderTool",
     "RawFunctionTool",
@@ -85,20 +86,6 @@ _CONFIRM_SCHEMA: dict[str, Any] = {
 }
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_NOT_BUILT_YET = frozenset({"confirm", "repeat", "retries", "undo", "reconcile"})
-_EFFECTS = ("reads", "unsaid", "writes")
-_DUPLICATE_MODES = ("allow", "replace", "reject", "confirm")
-_DUPLICATE_SCOPES = ("name", "name_and_args")
-
-
-class ToolFlag(enum.Flag):
-    """Behaviour that a tool opts in to."""
-
-    NONE = 0
-    IGNORE_ON_ENTER = enum.auto()
-    """Hidden from every reply made inside `on_enter`."""
-    CANCELLABLE = enum.auto()
-    """The model may cancel a running call of it."""
 
 
 class ToolError(Exception):
@@ -107,6 +94,10 @@ class ToolError(Exception):
     def __init__(self, message: object) -> None:
         super().__init__(message)
         self.message = str(message)
+
+
+class OutcomeUnknown(ToolError):
+    """Raised by a tool that cannot tell whether it did what it was called for. A write is not started again then."""
 
 
 class StopResponse(Exception):
@@ -143,24 +134,6 @@ class ProviderTool(Tool):
         return self._id
 
 
-@dataclass(slots=True, frozen=True, kw_only=True)
-class ToolOptions:
-    """What the author of a tool said about it. `antiphon.tools.policy.policy_of` gives what follows from it."""
-
-    flags: ToolFlag = ToolFlag.NONE
-    effect: Effect = "unsaid"
-    timeout: float | None = None
-    """Seconds; None: by effect."""
-    background_timeout: float | None = None
-    """The same for calls that work in the background."""
-    filler: str | None = None
-    on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN
-    """Not given: as the toolset says, and "allow" where there is none."""
-    duplicate_scope: DuplicateScope = "name"
-    max_result_chars: int = 20_000
-    """Longer results are cut, with a note."""
-
-
 @dataclass(slots=True, frozen=True)
 class PreparedCall:
     """A model's call of a tool, checked and ready to run."""
@@ -171,6 +144,8 @@ class PreparedCall:
     """The arguments as JSON text, repaired where need be. For the history."""
     canonical: str
     """The checked arguments in one normal form: of two calls of a tool, equal text means the same call."""
+    identity: str = field(default="", kw_only=True)
+    """What of them makes the wish, as `identity=` says, in such a form; "" without it."""
     confirm_duplicate: bool = False
     """True if the model set `CONFIRM_DUPLICATE`."""
 
@@ -310,11 +285,17 @@ class _Definition:
     ) -> PreparedCall:
         # Most calls are well-formed: one pass over the text, without building it in Python first.
         if isinstance(arguments, str) and not self.confirms and (quick := validator.validate_text(arguments)):
-            return PreparedCall(quick.kwargs, arguments, canonical_text(quick.all))
+            return PreparedCall(
+                quick.kwargs,
+                arguments,
+                canonical_text(quick.all),
+                identity=self.options.wish_of(quick.all),
+            )
         given = parse_arguments(arguments)
         confirmed = _take_confirmation(given.arguments) if self.confirms else False
         checked = validator.validate(given.arguments)
-        return PreparedCall(checked.kwargs, given.text, canonical_text(checked.all), confirmed)
+        canonical, wish = canonical_text(checked.all), self.options.wish_of(checked.all)
+        return PreparedCall(checked.kwargs, given.text, canonical, confirmed, identity=wish)
 
 
 class _CallableTool(Tool, Generic[R]):
@@ -440,7 +421,7 @@ class _CallableTool(Tool, Generic[R]):
                     f"tool {self.name!r}: parameter {context.name!r} is a {context.type.__name__}, which only the tools"
                     f" of an {context.type.given_by} get. Put the tool into one, or annotate it with RunContext."
                 )
-        _ = self._definition.spec
+        self.options.check_names(self.name, self._definition.spec.parameters)
         self._is_checked = True
 
     def prepare(self, arguments: str | Mapping[str, Any] | None) -> PreparedCall:
@@ -564,7 +545,6 @@ def foreign_tool(
     function: Callable[..., Any], *, name: str, description: str, parameters: OneObject, options: ToolOptions
 ) -> RawFunctionTool[Any]:
     """A tool of a server, ready to be offered. Raises `ToolDefinitionError` if no model can be told of it."""
-    _check_options(options)
     described = f"{description} {parameters.note}".strip()
     raw_schema = {"name": name, "description": described, "parameters": parameters.parameters}
     from antiphon.tools.raw import check_raw_schema
@@ -595,6 +575,8 @@ def function_tool(
     filler: str | None = None,
     on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
     duplicate_scope: DuplicateScope = "name",
+    identity: Identity | None = None,
+    repeat: Repeat = "per_turn",
     max_result_chars: int = 20_000,
 ) -> FunctionTool[R]: ...
 @overload
@@ -611,6 +593,8 @@ def function_tool(
     filler: str | None = None,
     on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
     duplicate_scope: DuplicateScope = "name",
+    identity: Identity | None = None,
+    repeat: Repeat = "per_turn",
     max_result_chars: int = 20_000,
 ) -> RawFunctionTool[R]: ...
 @overload
@@ -627,6 +611,8 @@ def function_tool(
     filler: str | None = None,
     on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
     duplicate_scope: DuplicateScope = "name",
+    identity: Identity | None = None,
+    repeat: Repeat = "per_turn",
     max_result_chars: int = 20_000,
 ) -> Callable[[Callable[..., R]], FunctionTool[R]]: ...
 @overload
@@ -643,6 +629,8 @@ def function_tool(
     filler: str | None = None,
     on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
     duplicate_scope: DuplicateScope = "name",
+    identity: Identity | None = None,
+    repeat: Repeat = "per_turn",
     max_result_chars: int = 20_000,
 ) -> Callable[[Callable[..., R]], RawFunctionTool[R]]: ...
 def function_tool(
@@ -658,6 +646,8 @@ def function_tool(
     filler: str | None = None,
     on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
     duplicate_scope: DuplicateScope = "name",
+    identity: Identity | None = None,
+    repeat: Repeat = "per_turn",
     max_result_chars: int = 20_000,
     **unavailable: object,
 ) -> Any:
@@ -669,13 +659,14 @@ def function_tool(
 
     `effect` says what a call does to the world, "reads" or "writes"; how a call is interrupted, timed out and run
     beside others follows from it. `timeout` is in seconds: 30, or 60 for what writes, and `background_timeout`, 600,
-    once it works in the background. `filler` is said when a call takes long. `on_duplicate` and
-    `duplicate_scope` decide about a call while an earlier one still runs. Results over `max_result_chars` are cut.
+    in the background. `filler` is said when a call takes long. `on_duplicate` and `duplicate_scope` decide about a call
+    while an earlier one still runs, `identity` (names of parameters, or a function of all arguments) and `repeat` which
+    call is another wish. Results over `max_result_chars` are cut.
 
     Raises `ToolDefinitionError` (a `TypeError`) for options that cannot be right. Annotations are looked at later, by
     `check`.
     """
-    _refuse_unavailable(unavailable, effect)
+    refuse_unavailable(unavailable, effect)
     options = ToolOptions(
         flags=flags,
         effect=effect,
@@ -684,28 +675,39 @@ def function_tool(
         filler=filler,
         on_duplicate=on_duplicate,
         duplicate_scope=duplicate_scope,
+        identity=identity if identity is None or callable(identity) else tuple(identity),
+        repeat=repeat,
         max_result_chars=max_result_chars,
     )
-    _check_options(options)
     if raw_schema is not None:
         from antiphon.tools.raw import check_raw_schema
 
         check_raw_schema(raw_schema)
 
-    def decorate(function: Any) -> FunctionTool[Any] | RawFunctionTool[Any]:
-        if isinstance(function, (FunctionTool, RawFunctionTool)):
-            raise ToolDefinitionError(
-                f"{function.name!r} is a tool already. Use it as it is, or `tool.with_options(...)` for a variant."
-            )
-        definition = _Definition(
-            _Code(function, raw_schema=raw_schema),
-            name=_checked_name(_name_of(function, name, raw_schema)),
-            description=description,
-            options=options,
-        )
-        return FunctionTool(definition) if raw_schema is None else RawFunctionTool(definition)
+    def decorate(function: Any) -> AnyFunctionTool:
+        return _made(function, name, description, raw_schema, options)
 
     return decorate if f is None else decorate(f)
+
+
+def _made(
+    function: Any,
+    name: str | None,
+    description: str | None,
+    raw_schema: Mapping[str, Any] | None,
+    options: ToolOptions,
+) -> AnyFunctionTool:
+    if isinstance(function, (FunctionTool, RawFunctionTool)):
+        raise ToolDefinitionError(
+            f"{function.name!r} is a tool already. Use it as it is, or `tool.with_options(...)` for a variant."
+        )
+    definition = _Definition(
+        _Code(function, raw_schema=raw_schema),
+        name=_checked_name(_name_of(function, name, raw_schema)),
+        description=description,
+        options=options,
+    )
+    return FunctionTool(definition) if raw_schema is None else RawFunctionTool(definition)
 
 
 def is_function_tool(value: object) -> TypeIs[FunctionTool[Any]]:
@@ -757,34 +759,6 @@ def _checked_name(name: str) -> str:
             " refuse others. Pass name=."
         )
     return name
-
-
-def _refuse_unavailable(options: Mapping[str, object], effect: str) -> None:
-    for option in options:
-        if option in _NOT_BUILT_YET:
-            raise ToolDefinitionError(f"function_tool({option}=) is not available yet. Leave it out.")
-        raise ToolDefinitionError(f"function_tool() got an unexpected keyword argument {option!r}. Leave it out.")
-    if effect == "irreversible":
-        raise ToolDefinitionError('function_tool(effect="irreversible") is not available yet. Use effect="writes".')
-
-
-def _check_options(options: ToolOptions) -> None:
-    _one_of("effect", options.effect, _EFFECTS)
-    _one_of("duplicate_scope", options.duplicate_scope, _DUPLICATE_SCOPES)
-    if is_given(options.on_duplicate):
-        _one_of("on_duplicate", options.on_duplicate, _DUPLICATE_MODES)
-    for name, seconds in (("timeout", options.timeout), ("background_timeout", options.background_timeout)):
-        if seconds is not None and not seconds > 0:
-            raise ToolDefinitionError(f"function_tool({name}=) must be a positive number of seconds, got {seconds!r}.")
-    if options.max_result_chars < 1:
-        raise ToolDefinitionError(
-            f"function_tool(max_result_chars=) must be positive, got {options.max_result_chars!r}."
-        )
-
-
-def _one_of(option: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ToolDefinitionError(f"function_tool({option}=) must be one of {', '.join(allowed)}, got {value!r}.")
 
 
 def _check_raw_signature(name: str, signature: Signature) -> None:

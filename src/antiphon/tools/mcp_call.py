@@ -19,7 +19,7 @@ from antiphon.chat import ImageContent
 from antiphon.errors import ToolDefinitionError
 from antiphon.options import NOT_GIVEN, DuplicateMode, DuplicateScope, Effect, NotGivenOr
 from antiphon.protocols import RunningCall
-from antiphon.tools.function import CallContext, ToolError, ToolFlag
+from antiphon.tools.function import CallContext, OutcomeUnknown, ToolError, ToolFlag
 from antiphon.tools.mcp_connection import Connection, InDoubt, NotConnected
 from antiphon.tools.toolset import ServerFunction
 
@@ -75,7 +75,7 @@ class RemoteCall(ServerFunction):
         connection: Callable[[], Connection | None],
     ) -> None:
         self.server = server
-        self._name = name
+        self.name = name
         self._remote_name = remote_name
         self._effect = effect
         self._report_progress = report_progress
@@ -85,7 +85,7 @@ class RemoteCall(ServerFunction):
     async def __call__(self, raw_arguments: dict[str, Any], ctx: CallContext | None = None) -> Any:
         from mcp import MCPError
 
-        name, connection = self._name, self._connection()
+        name, connection = self.name, self._connection()
         call = ctx if isinstance(ctx, RunningCall) else None
         try:
             if connection is None:
@@ -105,7 +105,7 @@ class RemoteCall(ServerFunction):
             ) from error
         except InDoubt as error:
             logger.warning("MCP server %s: lost during a call of %r: %s", self.server, name, error)
-            raise ToolError(_lost_text(name, self._effect)) from error
+            raise OutcomeUnknown(_lost_text(name, self._effect)) from error
         except MCPError as error:
             raise ToolError(f"`{name}` failed: {cleaned(str(error))}") from error
         return _told(name, result)

@@ -35,8 +35,9 @@ def _policy(options: ToolOptions, expected: float | None) -> ToolPolicy:
         # Writes of one step happen in the order in which the model asked for them.
         parallel=options.effect != "writes",
         cancellable=ToolFlag.CANCELLABLE in options.flags,
-        on_duplicate=options.on_duplicate if is_given(options.on_duplicate) else "allow",
+        on_duplicate=options.on_duplicate if is_given(options.on_duplicate) else None,
         duplicate_scope=options.duplicate_scope,
+        repeat=options.repeat,
         filler=options.filler,
         expected=expected,
     )

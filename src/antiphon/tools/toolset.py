@@ -33,6 +33,14 @@ class ServerFunction:
 
     server: str
     """What messages call the server: the name that the application gave it."""
+    name: str
+    """What the model calls the tool. A server lists its tools again and again: those of one name are one tool."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ServerFunction) and (self.server, self.name) == (other.server, other.name)
+
+    def __hash__(self) -> int:
+        return hash((self.server, self.name))
 
 
 class Toolset:
@@ -59,6 +67,11 @@ class Toolset:
     @property
     def id(self) -> str:
         """A stable name. Of two toolsets with one id, `update_tools` keeps the later."""
+        return self._id
+
+    @property
+    def given_id(self) -> str | None:
+        """The id that it was given. The methods of two toolsets with one id are the same tools."""
         return self._id
 
     @property

@@ -14,6 +14,7 @@ The promises, by the word a `Violation` begins with:
 - cancelled: nothing is generated, spoken or run for what is done, interrupted or stopped
 - rounds: never more rounds with tools than allowed; a call made without tools never runs
 - adoption: nothing runs beside an orphan of the same name and arguments; an orphan's hand-off is never made
+- wishes: as `wishes.py` says
 - kept: what must not be lost (a write, a background tool, its final result) is in the history
 - protected: what may not be interrupted is not cut by the caller
 - barge-in: the line pauses at once, is cut on words, and is not paused for nothing
@@ -44,6 +45,7 @@ from antiphon.core import commands as do
 from antiphon.core import facts as f
 from antiphon.core import notices as told
 from antiphon.options import SessionOptions
+from tests.core.fuzz.wishes import Wishes
 
 STOP_BOUND = 0.5
 """Seconds after which a stopped segment counts as gone."""
@@ -511,6 +513,7 @@ class Shadow:
     ) -> None:
         self.options = options
         self.hush = Hush(self, prompt_voice)
+        self.wishes = Wishes(self._fail)
         self.asked: dict[int, Gen] = {}
         """Generations under way that are not held."""
         self.held: dict[int, Gen] = {}
@@ -724,9 +727,11 @@ class Shadow:
             note = self._facts.get(type(fact))
             if note is not None:
                 note(fact)
+        self.wishes.told(fact)
         for command in commands:
             if self.closed and not self._is_refusal(command):
                 raise Violation(f"end: {command} after Close")
+            self.wishes.observe(command)
             if told.is_notice(command):
                 self._notice(command)
             check = self._commands.get(type(command))
@@ -1721,24 +1726,21 @@ class Shadow:
         )
 
     def _check_orphans(self, made: CallMade, command: do.RunTool) -> None:
+        if made.policy.on_duplicate == "confirm" and made.call.confirmed:
+            return
         for run in self.orphans:
             if self._adoptable(run, made.call):
                 self._fail("adoption", f"{command} although {run.number} could be adopted")
 
     def _check_duplicates(self, made: CallMade, command: do.RunTool) -> None:
         mode = made.policy.on_duplicate
-        if made.policy.effect == "writes":
-            for run in self.live.values():
-                if run.made.call.name == made.call.name and run.made.call.canonical == made.call.canonical:
-                    if self._surely_runs(run):
-                        self._fail("adoption", f"{command} while {run.number} writes the same")
         if mode not in ("reject", "confirm") or (mode == "confirm" and made.call.confirmed):
             return
         for run in self.live.values():
             same = run.made.call.name == made.call.name and (
                 made.policy.duplicate_scope == "name" or run.made.call.canonical == made.call.canonical
             )
-            if same and self._surely_runs(run) and not self._dropped(run):
+            if same and self._surely_runs(run):
                 self._fail("adoption", f"{command} although {run.number} runs and a duplicate is to be refused")
 
     def _surely_runs(self, run: Run) -> bool:

@@ -294,8 +294,9 @@ def draw_policy(rng: Random, temper: Temper) -> ToolPolicy:
         background_timeout=rng.choice((4.0, 20.0)),
         parallel=effect != "writes" and rng.random() < 0.8,
         cancellable=rng.random() < 0.2,
-        on_duplicate=rng.choices(("allow", "replace", "reject", "confirm"), (0.7, 0.1, 0.1, 0.1))[0],
+        on_duplicate=rng.choices((None, "allow", "replace", "reject", "confirm"), (0.6, 0.1, 0.1, 0.1, 0.1))[0],
         duplicate_scope=rng.choice(("name", "name_and_args")),
+        repeat="once" if effect == "writes" and rng.random() < 0.2 else "per_turn",
         filler=f"f5{rng.randrange(10)} {rng.choice(WORDS)}" if rng.random() < 0.4 else None,
         expected=rng.choice((None, None, 0.5, 2.0, 20.0)),
     )

@@ -9,10 +9,11 @@ it is asked once more, and if that fails the session's own line is said: a turn 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from antiphon.core import texts
 from antiphon.core.commands import StopGenerating
 from antiphon.core.facts import (
-    Call,
     GenerationFailed,
     Handoff,
     RunCancelRequested,
@@ -27,6 +28,7 @@ from antiphon.core.facts import (
     ToolUpdated,
 )
 from antiphon.core.floor import Floor
+from antiphon.core.ledger import Adopt, Answer, Ask, Start, Wait
 from antiphon.core.notices import SpeechFailed, ToolEnded, ToolOutcome, ToolProgressed
 from antiphon.core.stages import Bond, Gate, Kind, Stage
 from antiphon.core.state import OpenCall, Run, Speech, Step
@@ -139,6 +141,7 @@ def returned(floor: Floor, fact: ToolReturned) -> None:
         floor.out.send(ToolEnded(run.id, run.speech.id, run.call, "dropped"))
         floor.runs.keep_result(run, fact)
         return
+    floor.ledger.returned(run.row, fact)
     outcome: ToolOutcome = "unknown" if fact.unknown else "error" if fact.is_error else "done"
     floor.out.send(ToolEnded(run.id, run.speech.id, run.call, outcome))
     if run.bond is Bond.ATTACHED and run.open_call is not None:
@@ -212,8 +215,7 @@ def _start_calls(floor: Floor, speech: Speech, step: Step) -> bool:
     moved = False
     for position, open_call in enumerate(step.calls):
         if open_call.gate is Gate.WAITING and _may_start(step, position):
-            _start(floor, speech, step, open_call)
-            moved = True
+            moved = _start(floor, speech, step, open_call) or moved
     return moved
 
 
@@ -224,16 +226,38 @@ def _may_start(step: Step, position: int) -> bool:
     )
 
 
-def _start(floor: Floor, speech: Speech, step: Step, open_call: OpenCall) -> None:
-    orphan = floor.runs.adoptable(open_call.call)
-    if orphan is not None:
-        _adopt(floor, speech, step, open_call, orphan)
-        return
-    refusal = _duplicate_of(floor, open_call)
-    if refusal is not None:
-        open_call.close(refusal)
-        return
-    floor.runs.start(open_call, speech, step.gen, speech.agent)
+def _start(floor: Floor, speech: Speech, step: Step, open_call: OpenCall) -> bool:
+    """Do with a call what the ledger says. True if it does not wait for another."""
+    call, policy = open_call.call, open_call.policy
+    orphan = floor.runs.adoptable(call)
+    others = floor.runs.duplicates(call, policy) if policy.on_duplicate is not None else []
+    verdict = floor.ledger.same_wish(open_call, step.asked, speech.agent, step.calls, orphan=orphan, ask=bool(others))
+    match verdict:
+        case Start():
+            floor.runs.start(open_call, speech, step, speech.agent)
+        case Adopt(run):
+            _adopt(floor, speech, step, open_call, run)
+        case Answer(output, is_error, shows):
+            open_call.answer(output, is_error=is_error, shows=shows)
+        case Ask() if policy.on_duplicate == "replace" and not any(run.keeps for run in others):
+            for run in others:
+                cancel(floor, run)
+            return _start(floor, speech, step, open_call)
+        case Ask():
+            _refuse(floor, open_call, others)
+        case Wait():
+            return False
+    return True
+
+
+def _refuse(floor: Floor, open_call: OpenCall, others: Sequence[Run]) -> None:
+    """The call is not made, for these runs: what comes of them is told, also where their call was dropped."""
+    for run in others:
+        if run.bond is Bond.ORPHAN:
+            floor.rounds.take_up(run, floor.frames.home(run).agent)
+    is_unconfirmed = open_call.policy.on_duplicate == "confirm"
+    refusal = texts.duplicate_unconfirmed if is_unconfirmed else texts.duplicate_rejected
+    open_call.close(refusal(open_call.call.name, [run.call for run in others]))
 
 
 def _adopt(floor: Floor, speech: Speech, step: Step, open_call: OpenCall, orphan: Run) -> None:
@@ -245,30 +269,6 @@ def _adopt(floor: Floor, speech: Speech, step: Step, open_call: OpenCall, orphan
     elif orphan.returned is not None:
         open_call.close_with(orphan.returned)
         floor.runs.forget(orphan)
-
-
-def _duplicate_of(floor: Floor, open_call: OpenCall) -> str | None:
-    """Why the call may not run beside others of its tool, or None. Replaces them where its policy says so."""
-    call, policy = open_call.call, open_call.policy
-    beside = floor.runs.duplicates(call, policy)
-    if not beside:
-        return None
-    if policy.effect == "writes" and any(run.call.canonical == call.canonical for run in beside):
-        return texts.already_running(call.name)
-    running: list[Call] = [run.call for run in beside]
-    match policy.on_duplicate:
-        case "allow":
-            return None
-        case "confirm":
-            return None if call.confirmed else texts.duplicate_unconfirmed(call.name, running)
-        case "reject":
-            return texts.duplicate_rejected(call.name, running)
-        case "replace":
-            if any(run.keeps for run in beside):
-                return texts.duplicate_rejected(call.name, running)
-            for run in beside:
-                cancel(floor, run)
-            return None
 
 
 def failed(floor: Floor, fact: GenerationFailed) -> None:
@@ -325,11 +325,12 @@ def _make_up_for(floor: Floor, speech: Speech, lost: str) -> bool:
 
 def cancel(floor: Floor, run: Run) -> None:
     """Stop a run for good. A call that waits for it is closed."""
+    output = texts.cancelled(run.call.name, may_have_happened=run.keeps)
     if run.bond is Bond.ATTACHED and run.open_call is not None:
-        run.open_call.close(f"`{run.call.name}` was cancelled.", reply=False)
+        run.open_call.close(output, reply=False)
     elif run.bond is Bond.BACKGROUND:
         done = run.report("finished")
-        done.close(f"`{run.call.name}` was cancelled.", reply=False)
+        done.close(output, reply=False)
         floor.rounds.result(run, done, floor.frames.home(run).agent)
     floor.runs.cancel(run)
 

@@ -75,6 +75,7 @@ def hook_returned(floor: Floor, fact: f.HookReturned) -> None:
         turns.drop(turn)
         floor.out.send(TurnVetoed(turn.text))
         return
+    floor.ledger.turn_taken()
     floor.out.send(TurnCommitted(turn.text))
     shield = floor.shielding()
     if shield is not None and shield.step is not None and shield.step.calls:

@@ -1,0 +1,227 @@
+"""What was done, and for which wish: the owner of one question, whether a call is to be started.
+
+A *wish* is what the caller wants done once. Models call again for it: in the same response, behind a cut one, because
+another agent cannot see the first call. A *row* is one start of a tool that does not only read. Rows of one tool with
+equal arguments (or, where the tool says `identity=`, with what of them makes the wish) are numbered in order of start.
+
+`same_wish` decides, and the first line that fits does:
+
+     1. UNKNOWN stands in the way: never started again (a tool that does not say what it does: not in that turn)
+     2. the model says that the caller confirmed another, and none was started in this turn for that: runs
+     3. a run whose call was dropped, that works or ended well: it is the call's (`Adopt`)
+     4. one works, and the tool says `on_duplicate=`: as that says
+     5. one works for a call of the same response: waits for it
+     6. one works elsewhere: "already running"
+     7. ended well, and not heard yet: answered with what came of it
+     8. failed after the model was asked for this call: gets that failure
+     9. all failed, or the tool does not say that it writes: runs
+    10. `repeat="once"`: answered
+    11. the caller took a turn after they had heard of all of them, and this agent sees them all: a new wish, runs
+    12. else answered
+
+Above: the rules of steps, which ask, and the debts, which say what was heard. Below: nothing but records.
+Rules and their traces: design, section 4; explored with a model of them and 1.7 million walks.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from antiphon.core import texts
+from antiphon.core.facts import Call, ToolReturned
+from antiphon.core.promises import Outbox
+from antiphon.core.row import Asked, Outcome, Row
+from antiphon.core.stages import Gate
+from antiphon.core.state import OpenCall, Run
+from antiphon.options import ToolPolicy
+
+FRESH = 600.0
+"""Seconds for which what an unsaid tool came to unseen stands for an equal call. After that it is called again."""
+
+
+@dataclass(slots=True, frozen=True)
+class Start:
+    """The call is to be run."""
+
+
+@dataclass(slots=True, frozen=True)
+class Wait:
+    """A call before it does the same: what becomes of this one is decided when that has ended."""
+
+
+@dataclass(slots=True, frozen=True)
+class Ask:
+    """Other runs of its tool work: `on_duplicate` says what becomes of the call."""
+
+
+@dataclass(slots=True, frozen=True)
+class Adopt:
+    """A run that lost its call does the same: it serves this call from now on."""
+
+    run: Run
+
+
+@dataclass(slots=True, frozen=True)
+class Answer:
+    """The call is not started: the model reads why, and what was done."""
+
+    output: str
+    is_error: bool = False
+    shows: tuple[Row, ...] = ()
+    """The rows whose outcome the output tells."""
+
+
+Verdict: TypeAlias = Start | Wait | Ask | Adopt | Answer
+_START, _WAIT, _ASK = Start(), Wait(), Ask()
+_STARTED, _SUCCEEDED, _FAILED, _UNKNOWN = Outcome.STARTED, Outcome.SUCCEEDED, Outcome.FAILED, Outcome.UNKNOWN
+
+
+class Ledger:
+    """All starts of a session that a later call may mean, by wish."""
+
+    __slots__ = ("_caller_has_floor", "_out", "_outcomes", "_rows", "_turns", "_unsaid")
+
+    def __init__(self, out: Outbox, caller_has_floor: Callable[[], bool]) -> None:
+        self._out = out
+        self._caller_has_floor = caller_has_floor
+        self._rows: dict[tuple[str, str, str], list[Row]] = {}
+        self._unsaid: deque[Row] = deque()
+        """Rows of tools that do not say what they do, oldest first: they stand for a wish for a while only."""
+        self._turns = 0
+        self._outcomes = 0
+
+    # -- what happens
+
+    def turn_taken(self) -> None:
+        """A turn of the caller entered the history."""
+        self._turns += 1
+
+    def asked(self, *, ahead: bool = False) -> Asked:
+        """A model is asked now; `ahead`: to answer a turn that the caller may yet take."""
+        return Asked(self._turns + ahead, self._outcomes)
+
+    def started(self, call: Call, policy: ToolPolicy, asked: Asked) -> Row | None:
+        """A call is run. A tool that only reads leaves no row."""
+        if policy.effect == "reads":
+            return None
+        self._forget_stale()
+        rows = self._rows.setdefault(_wish(call), [])
+        row = Row(call, policy.effect == "writes", len(rows) + 1, asked.turn, self._out.now)
+        rows.append(row)
+        if not row.writes:
+            self._unsaid.append(row)
+        return row
+
+    def returned(self, row: Row | None, fact: ToolReturned) -> None:
+        """What came of a run is known, or that it never will be."""
+        outcome = _UNKNOWN if fact.unknown else _FAILED if fact.is_error else _SUCCEEDED
+        self._ended(row, outcome, fact.output)
+        if row is not None and not fact.reply:
+            self.heard(row)
+
+    def cancelled(self, row: Row | None, *, may_have_happened: bool) -> None:
+        """A run was stopped. Nobody knows how far a write had come."""
+        if may_have_happened:
+            self._ended(row, _UNKNOWN, "")
+        else:
+            self.lost(row)
+
+    def lost(self, row: Row | None) -> None:
+        """A run came to nothing that a later call could have."""
+        if row is not None:
+            self._forget(row)
+
+    def _ended(self, row: Row | None, outcome: Outcome, output: str) -> None:
+        self._outcomes += 1
+        if row is not None:
+            row.ended(outcome, output, self._out.now, self._outcomes)
+
+    def heard(self, row: Row) -> None:
+        """The caller has heard what came of it. What they are saying at this moment may be another wish."""
+        row.heard_in(self._turns + self._caller_has_floor())
+
+    # -- what becomes of a call
+
+    def same_wish(
+        self, call: OpenCall, asked: Asked, agent: str, beside: Sequence[OpenCall], *, orphan: Run | None, ask: bool
+    ) -> Verdict:
+        """Whether a call that `agent` made, `asked` then, is started: the lines above.
+
+        `beside` are the calls of its response. `orphan` is the run of line 3. `ask`: other runs of the tool work, and
+        it says `on_duplicate=`.
+        """
+        policy, rows = call.policy, self._rows.get(_wish(call.call), ())
+        writes, mode = policy.effect == "writes", policy.on_duplicate
+        if any(row.outcome is _UNKNOWN and (writes or row.turn == asked.turn) for row in rows):
+            return self._answer(call, rows, asked)
+        is_confirmed = mode == "confirm" and call.call.confirmed
+        if is_confirmed and not any(row.call.confirmed and row.turn == asked.turn for row in rows):
+            return _START
+        if orphan is not None:
+            return Adopt(orphan)
+        if ask and mode != "allow" and not is_confirmed:
+            return _ASK
+        working = [row for row in rows if row.outcome is _STARTED]
+        if working and mode != "allow":
+            return self._working(call, working, asked, beside)
+        done = [row for row in rows if row.outcome is _SUCCEEDED]
+        unheard = [row for row in done if not row.settled]
+        if mode == "allow" and (working or unheard):
+            return _START
+        if any(writes or self._is_news(row, asked, agent) for row in unheard):
+            return self._answer(call, rows, asked)
+        if rows and rows[-1].outcome is _FAILED and rows[-1].ended_as > asked.outcomes:
+            return Answer(rows[-1].output, is_error=True)
+        if not done or not writes:
+            return _START
+        is_new = policy.repeat != "once" and all(row.is_seen_by(agent) and row.last_turn < asked.turn for row in done)
+        return _START if is_new else self._answer(call, rows, asked)
+
+    def _is_news(self, row: Row, asked: Asked, agent: str) -> bool:
+        """What an unsaid tool came to stands for a call of it that was made without knowing that, for a while."""
+        is_known = row.ended_as <= asked.outcomes and row.is_seen_by(agent)
+        return not is_known and self._is_fresh(row)
+
+    def _working(self, call: OpenCall, working: Sequence[Row], asked: Asked, beside: Sequence[OpenCall]) -> Verdict:
+        for row in working:
+            if any(other.run is not None and other.run.row is row and other.gate is Gate.RUNNING for other in beside):
+                return _WAIT
+            row.stands_for(asked.turn)
+        since = min(row.started for row in working)
+        return Answer(texts.already_running(call.call.name, self._out.now - since))
+
+    def _answer(self, call: OpenCall, rows: Sequence[Row], asked: Asked) -> Answer:
+        """What was done for this wish, in words. Calls of this turn mean it, from now on."""
+        shows = tuple(row for row in rows if row.outcome is not _FAILED)
+        for row in shows:
+            row.stands_for(asked.turn)
+        return Answer(texts.not_started_again(call.call, shows, once=call.policy.repeat == "once"), shows=shows)
+
+    # -- what is forgotten
+
+    def _forget_stale(self) -> None:
+        while self._unsaid and (oldest := self._unsaid[0]).outcome is not _STARTED and not self._is_fresh(oldest):
+            self._forget(self._unsaid.popleft())
+
+    def _is_fresh(self, row: Row) -> bool:
+        return self._out.now - row.ended_at <= FRESH
+
+    def _forget(self, row: Row) -> None:
+        rows = self._rows.get(_wish(row.call), [])
+        if row in rows:
+            rows.remove(row)
+        if not rows:
+            self._rows.pop(_wish(row.call), None)
+
+
+def _wish(call: Call) -> tuple[str, str, str]:
+    """Of two calls, equal ones are of one tool and ask for the same."""
+    return call.origin, call.name, call.identity or call.canonical
+
+
+def same_arguments(call: Call, other: Call) -> bool:
+    """Whether two calls of a tool ask for the same."""
+    return (call.identity or call.canonical) == (other.identity or other.canonical)

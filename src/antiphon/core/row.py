@@ -1,0 +1,84 @@
+"""A row of the ledger: one start of a tool that does not only read, and what came of it.
+
+    STARTED --returned--> SUCCEEDED | FAILED    STARTED --no answer in time, raised in the middle, cancelled--> UNKNOWN
+    SUCCEEDED, UNKNOWN --the caller has heard what came of it--> settled
+
+Above: the ledger, which numbers and judges them; runs and calls, which have theirs. Below: the history.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from antiphon.core.facts import Call
+from antiphon.core.history import Note
+
+
+class Outcome(enum.Enum):
+    """What is known of what a start of a tool did."""
+
+    STARTED = enum.auto()
+    SUCCEEDED = enum.auto()
+    FAILED = enum.auto()
+    """It did not happen."""
+    UNKNOWN = enum.auto()
+    """It may have happened."""
+
+
+@dataclass(slots=True, frozen=True)
+class Asked:
+    """When a model was asked for a response."""
+
+    turn: int
+    """Turns that the caller had taken."""
+    outcomes: int
+    """Outcomes of tools that were in."""
+
+
+@dataclass(slots=True, eq=False)
+class Row:
+    """One start of a tool."""
+
+    call: Call
+    """The one that started it."""
+    writes: bool
+    """It changes the world, as its author says."""
+    number: int
+    """Among those of its wish, from 1 on."""
+    turn: int
+    """The turn of the request that asked for it."""
+    started: float
+    """In seconds of the session."""
+    outcome: Outcome = Outcome.STARTED
+    output: str = ""
+    ended_at: float = 0.0
+    ended_as: int = 0
+    """The number of its outcome among all outcomes."""
+    settled: bool = False
+    """The caller has heard what came of it, was not to, or did not after all attempts."""
+    last_turn: int = 0
+    """Calls of this turn and of those before it mean this start."""
+    notes: list[Note] = field(default_factory=list)
+    """Where the history shows what came of it."""
+
+    def is_seen_by(self, agent: str) -> bool:
+        """What came of it is in the context of the agent."""
+        return any(agent in note.known_to for note in self.notes)
+
+    def ended(self, outcome: Outcome, output: str, now: float, number: int) -> None:
+        """What came of it is known, or that it never will be."""
+        self.outcome, self.output, self.ended_at, self.ended_as = outcome, output, now, number
+
+    def shown_in(self, note: Note) -> None:
+        """The history tells here what came of it."""
+        self.notes.append(note)
+
+    def stands_for(self, turn: int) -> None:
+        """Calls of this turn mean this start."""
+        self.last_turn = max(self.last_turn, turn)
+
+    def heard_in(self, turn: int) -> None:
+        """The caller knows what came of it, from this turn on."""
+        self.settled = True
+        self.stands_for(turn)
