@@ -38,42 +38,41 @@ def settled(state: State, said: Utterance, new: dict[str, dict[str, Fill]]) -> T
 
 def sole(
     state: State, said: Utterance, text: str, new: dict[str, dict[str, Fill]]
-) -> tuple[ToolView | None, Utterance]:
-    """The one tool that does something, where a wish or a bare value can be for nothing else."""
+) -> tuple[ToolView | None, Utterance, dict[str, dict[str, Fill]]]:
+    """The one tool that does something, where a wish or a bare value can be for nothing else; what was said, for it."""
     doing = [t for t in state.tools.values() if not t.reads and not t.ends_call and not t.fallback and t.required]
     complaint = _for_complaint(state, said, doing)
     if complaint is not None:
         doing = [complaint]
     if len(doing) != 1 or state.goal is not None or (said.question and not said.wants_one):
-        return None, said
+        return None, said, new
     tool = doing[0]
     if tool.name in state.spent or said.intent is not Intent.NONE or said.polarity or said.acts & SPECIFIC:
-        return None, said
+        return None, said, new
     known = set(tool.vocabulary) | set(content_stems(state.instructions))
     evident = any(w in known or any(len(w) > 4 and w[:4] == k[:4] for k in known) for w in said.content)
     if (said.wish or said.wants_one) and (evident or said.wants_one):
-        return tool, said
+        return tool, said, new
     if new.get(tool.name) and len(state.tools) == 1:
-        return tool, said
+        return tool, said, new
     slot = next((s for s in missing(state, tool) if s.kind in (Kind.PLACE, Kind.THING, Kind.NOTE)), None)
     if slot is not None and slot.kind is not Kind.NOTE and is_address(said):
         slot = next((s for s in missing(state, tool) if s.kind is Kind.PLACE), slot)
     elif len(said.tokens) >= 4:
         slot = next((s for s in missing(state, tool) if s.kind is Kind.NOTE), slot)
     if slot is None or not said.content or (len(said.tokens) > 7 and slot.kind is not Kind.NOTE):
-        return None, said
+        return None, said, new
     told = {
         Kind.NOTE: complaint is not None or len(said.content) >= 2,
         Kind.PLACE: is_address(said),
         Kind.THING: len(said.tokens) <= 3 and not said.mentions and len(state.tools) == 1,
     }
     if told[slot.kind]:
-        state.asked = frozenset({slot.name})
+        state.answers_about({slot.name})
         said = understand(text, state.today, state.asked_kinds(), open_kinds(state))
-        for name, other in state.tools.items():
-            new[name] = values_for(state, other, said, addressed=name == tool.name)
-        return tool, said
-    return None, said
+        new = {name: values_for(state, one, said, addressed=one is tool) for name, one in state.tools.items()}
+        return tool, said, new
+    return None, said, new
 
 
 _PROBLEMS = frozenset(stem(word) for word in phrases("names a problem"))

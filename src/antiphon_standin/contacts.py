@@ -187,70 +187,65 @@ def read_code(tokens: Sequence[Token], i: int, *, expected: bool) -> tuple[str, 
 
     `expected`: a code was announced or asked for, so that digits alone, or letters alone, count as one.
     """
-    out, at, letters, count = "", i, 0, 0
+    if tokens[i].low == "november" and not expected and numbers.digits(tokens, i + 1) is not None:
+        return None  # the month
+    out, at, letters = "", i, 0
     while at < len(tokens):
-        token = tokens[at]
-        low = token.low
-        if low in ("dash", "hyphen", "minus") and out:
-            out, at = out + "-", at + 1
+        if out and (mark := _MARKS.get(tokens[at].low)) is not None:
+            out, at = out + mark, at + 1
             continue
-        if low in ("slash",) and out:
-            out, at = out + "/", at + 1
-            continue
-        if low == "november" and not out and not expected and numbers.digits(tokens, at + 1) is not None:
-            return None  # the month
-        if low in _NATO and (expected or letters or _spells_on(tokens, at)):
-            out, letters, at = out + _NATO[low].upper(), letters + 1, at + 1
-        elif (len(low) == 1 and low.isalpha() and low not in ("i", "a")) or (
-            low in ("i", "a", "o") and len(low) == 1 and (out or _spells_on(tokens, at)) and not _prose(tokens, at)
-        ):
-            if low == "o" and out and out[-1].isdigit():
-                out += "0"
-            else:
-                out, letters = out + token.text.upper(), letters + 1
-            at += 1
-        elif re.fullmatch(r"(?=.*\d)(?=.*[a-z])[a-z\d]+(?:-[a-z\d]+)*", low) and not re.fullmatch(
-            r"\d+(st|nd|rd|th)", low
-        ):
-            out, letters, at = out + token.text, letters + 1, at + 1
-        elif re.fullmatch(r"(?:[a-z]-){2,}[a-z]", low):
-            out, letters, at = out + token.text.replace("-", "").upper(), letters + 3, at + 1
-        elif out[-1:].isdigit() and letters and re.fullmatch("[A-Z]{2,4}", token.text) and low not in ("am", "pm"):
-            out, letters, at = out + token.text, letters + len(low), at + 1
-        elif (
-            re.fullmatch(r"[a-z]{1,4}-?", low)
-            and (token.text.isupper() or (expected and len(low) <= 3 and not is_stop(low)))
-            and len(low) > 1
-            and not out
-            and at + 1 < len(tokens)
-        ):
-            if low in ("am", "pm", "ok", "tv") or (
-                numbers.digits(tokens, at + 1) is None and tokens[at + 1].low not in ("dash", "hyphen")
-            ):
-                break
-            out, letters, at = out + token.text, letters + len(low), at + 1
-        else:
-            piece = numbers.digits(tokens, at)
-            if piece is None:
-                break
-            if low in ("for", "to", "too"):
-                break
-            out, at = out + piece[0], piece[1]
-        count += 1
+        piece = _piece_at(tokens, at, out, letters, expected=expected)
+        if piece is None:
+            break
+        out, letters, at = out + piece[0], letters + piece[1], piece[2]
         if tokens[at - 1].tail.startswith((".", "?", "!", ";")):
             break
     out = out.rstrip("-/")
+    return (out, at) if _is_code(out, letters, expected=expected) else None
+
+
+_MARKS = {"dash": "-", "hyphen": "-", "minus": "-", "slash": "/"}
+
+
+def _piece_at(
+    tokens: Sequence[Token], at: int, out: str, letters: int, *, expected: bool
+) -> tuple[str, int, int] | None:
+    """A piece of a code, behind what was read of it: the piece, how many letters it has, and where it ends."""
+    token = tokens[at]
+    low = token.low
+    if low in _NATO and (expected or letters or _spells_on(tokens, at)):
+        return _NATO[low].upper(), 1, at + 1
+    if (len(low) == 1 and low.isalpha() and low not in ("i", "a")) or (
+        low in ("i", "a", "o") and (out or _spells_on(tokens, at)) and not _prose(tokens, at)
+    ):
+        return ("0", 0, at + 1) if low == "o" and out[-1:].isdigit() else (token.text.upper(), 1, at + 1)
+    if re.fullmatch(r"(?=.*\d)(?=.*[a-z])[a-z\d]+(?:-[a-z\d]+)*", low) and not re.fullmatch(r"\d+(st|nd|rd|th)", low):
+        return token.text, 1, at + 1
+    if re.fullmatch(r"(?:[a-z]-){2,}[a-z]", low):
+        return token.text.replace("-", "").upper(), 3, at + 1
+    if out[-1:].isdigit() and letters and re.fullmatch("[A-Z]{2,4}", token.text) and low not in ("am", "pm"):
+        return token.text, len(low), at + 1
+    if not out and at + 1 < len(tokens) and _may_lead(token, expected=expected):
+        digits_follow = numbers.digits(tokens, at + 1) is not None or tokens[at + 1].low in ("dash", "hyphen")
+        return (token.text, len(low), at + 1) if digits_follow and low not in ("am", "pm", "ok", "tv") else None
+    piece = numbers.digits(tokens, at)
+    return (piece[0], 0, piece[1]) if piece is not None and low not in ("for", "to", "too") else None
+
+
+def _may_lead(token: Token, *, expected: bool) -> bool:
+    """True for a few letters that a code may begin with: "AB 12"."""
+    low = token.low
+    spelled = token.text.isupper() or (expected and len(low) <= 3 and not is_stop(low))
+    return spelled and len(low) > 1 and re.fullmatch(r"[a-z]{1,4}-?", low) is not None
+
+
+def _is_code(out: str, letters: int, *, expected: bool) -> bool:
     size = len(re.sub(r"[^A-Za-z\d]", "", out))
-    has_digit = any(c.isdigit() for c in out)
-    if size < (2 if expected and letters and has_digit else 3):
-        return None
-    if not has_digit and not (expected and letters >= 3 and letters == size):
-        return None
-    if letters == 0 and not expected:
-        return None
-    if letters and not expected and size < 4:
-        return None
-    return out, at
+    if not any(c.isdigit() for c in out):
+        return expected and letters >= 3 and letters == size
+    if letters == 0:
+        return expected and size >= 3
+    return size >= (2 if expected else 4)
 
 
 def _spells_on(tokens: Sequence[Token], i: int) -> bool:

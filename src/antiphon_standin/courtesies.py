@@ -1,6 +1,6 @@
 """Turns that need no tool: greetings, small talk, thanks, refusals, goodbyes, and what was not understood.
 
-Below: `pursue`, `redo`, `speak`. Above: `turns`.
+Below: `pursue`, `speak`. Above: `turns`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from antiphon_standin import redo, speak
+from antiphon_standin import speak
 from antiphon_standin.aim import disputed
 from antiphon_standin.choose import Match
 from antiphon_standin.known import arguments
@@ -37,13 +37,13 @@ def conversational(
     if state.offer is Offer.ANOTHER and state.offered_tool in state.tools and not wanted:
         tool = state.tools[state.offered_tool]
         if said.consents:
-            redo.renew(state, tool)
+            state.renew(tool)
             return pursue(state, tool, said)
         if said.intent is Intent.FAREWELL and "bye" in " ".join(said.lows):
-            redo.keep_as_done(state, tool)
+            state.keep_as_done(tool)
             return farewell(state)
         if said.polarity == "no" and not any(new.values()):
-            redo.keep_as_done(state, tool)
+            state.keep_as_done(tool)
             return Step(say=f"No problem, it stays as it is. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
     if state.offer is Offer.SECOND_RUN and state.offered_tool in state.tools and not wanted:
         tool = state.tools[state.offered_tool]
@@ -94,10 +94,8 @@ def _taken_back(state: State, said: Utterance, *, wanted: bool) -> Step | None:
     """A refusal closes the matter. What is asked for in the same breath is heard; else it is only acknowledged."""
     was_open = bool(state.goal or state.read_back) or state.offer not in (Offer.NOTHING, Offer.ANYTHING_ELSE)
     if state.offer is Offer.ANOTHER and state.offered_tool in state.tools:
-        redo.keep_as_done(state, state.tools[state.offered_tool])
-    state.closed = state.turn
-    state.goal, state.asked, state.read_back = None, frozenset(), None
-    state.offer, state.offered_tool = Offer.NOTHING, None
+        state.keep_as_done(state.tools[state.offered_tool])
+    state.take_back()
     if (wanted and len(said.tokens) > 5 and said.acts - {"change", "cancel"}) or (said.question and said.mentions):
         return None
     text = "No problem, I've left everything as it is." if was_open else "No problem."

@@ -41,7 +41,7 @@ def fill(tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: Situati
                 used.update(range(mention.start, mention.end))
                 if kind is Kind.NUMBER:
                     counted.update(range(mention.start, _noun_end(slot, mention, said)))
-    _order_days(tool, known, at, out)
+    out |= _order_days(tool, known, at, out)
     for slot in tool.slots:
         if slot.kind is Kind.CHOICE and (choice := choice_of(slot, said, at)) is not None:
             out[slot.name] = Fill([choice] if slot.many else choice, at.turn)
@@ -55,8 +55,8 @@ def fill(tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: Situati
             out[slot.name] = Fill(flag, at.turn, flag)
         elif slot.kind is Kind.TIME and slot.name not in out and (clock := time_on_offer(slot, said, at)) is not None:
             out[slot.name] = clock
-    _tell_apart(tool, said, known, at, out)
-    free_text(tool, said, known, at, out, used | counted, counted)
+    out = _told_apart(tool, said, known, at, out)
+    out |= free_text(tool, said, known, at, out, used | counted, counted)
     for name, fresh in out.items():
         before = known.get(name)
         if before is not None and isinstance(fresh.value, str) and str(before.value).lower() == fresh.value.lower():
@@ -72,27 +72,27 @@ def _speaks_of_tool(tool: ToolView, mention: Mention, said: Utterance) -> bool:
     return bool(heads) and all(t.text.islower() and tool.vocabulary.get(stem(t.low), 0) >= 0.5 for t in heads)
 
 
-def _order_days(tool: ToolView, known: Mapping[str, Fill], at: Situation, out: dict[str, Fill]) -> None:
+def _order_days(tool: ToolView, known: Mapping[str, Fill], at: Situation, out: Mapping[str, Fill]) -> dict[str, Fill]:
     """The last day of a stay comes after the first: "from Friday until Monday" is the Monday after."""
     days = [slot for slot in tool.slots if slot.kind is Kind.DATE]
     first = next((slot for slot in days if role_of(slot) == "start"), None)
     last = next((slot for slot in days if role_of(slot) == "end"), None)
     if first is None or last is None or last.name not in out:
-        return
+        return {}
     start, end = out.get(first.name) or known.get(first.name), out[last.name]
     if start is None or not (isinstance(start.raw, moments.Day) and isinstance(end.raw, moments.Day)):
-        return
+        return {}
     late = end.raw.date
     while end.raw.weekday and late < start.raw.date:
         late += dt.timedelta(days=7)
-    if late != end.raw.date:
-        out[last.name] = in_form(last, replace(end.raw, date=late), known, at)
+    return {last.name: in_form(last, replace(end.raw, date=late), known, at)} if late != end.raw.date else {}
 
 
-def _tell_apart(
-    tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: Situation, out: dict[str, Fill]
-) -> None:
+def _told_apart(
+    tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: Situation, filled: Mapping[str, Fill]
+) -> dict[str, Fill]:
     """Slots that share one closed list ("from checking to savings"): each value said goes to one of them."""
+    out = dict(filled)
     lists: dict[str, list[Slot]] = {}
     for slot in tool.slots:
         if slot.kind is Kind.CHOICE:
@@ -112,6 +112,7 @@ def _tell_apart(
             fits.sort(key=lambda s: (s.name not in at.asked, s.name in known))
             if fits:
                 out[fits[0].name] = Fill([choice] if fits[0].many else choice, at.turn)
+    return out
 
 
 def _noun_end(slot: Slot, mention: Mention, said: Utterance) -> int:

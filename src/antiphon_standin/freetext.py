@@ -34,33 +34,33 @@ def free_text(
     said: Utterance,
     known: Mapping[str, Fill],
     at: Situation,
-    out: dict[str, Fill],
+    filled: Mapping[str, Fill],
     used: set[int],
     counted: set[int],
-) -> None:
-    """`used`: the tokens that typed values took; `counted`: those of them that numbers and choices took."""
-    slots = [s for s in tool.slots if s.kind in (Kind.PLACE, Kind.THING, Kind.NOTE)]
+) -> dict[str, Fill]:
+    """The slots that free words fill, beside those that are `filled` already.
 
+    `used`: the tokens that typed values took; `counted`: those of them that numbers and choices took.
+    """
+    slots = [s for s in tool.slots if s.kind in (Kind.PLACE, Kind.THING, Kind.NOTE)]
     if not slots or said.intent in (Intent.HELP, Intent.REPEAT, Intent.WAIT):
-        return
-    for slot in slots:
-        if (text := _cued_text(slot, tool, said, at)) is not None:
-            out[slot.name] = _text_fill(slot, text, at)
+        return {}
+    cued = {s.name: _text_fill(s, text, at) for s in slots if (text := _cued_text(s, tool, said, at)) is not None}
+    out = {**filled, **cued}
     open_slots = [s for s in slots if s.name not in out]
     asked = [s for s in open_slots if s.name in at.asked]
     if all(k in used or is_stop(t.low) for k, t in enumerate(said.tokens)):
-        return  # every word has its place already
+        return cued  # every word has its place already
     if asked and not out.keys() & {s.name for s in slots} and said.intent is not Intent.FAREWELL:
         text = _whole_answer(asked[0], said, tool, counted)
         if text:
-            out[asked[0].name] = _text_fill(asked[0], text, at)
-            return
+            return {**cued, asked[0].name: _text_fill(asked[0], text, at)}
     places = [s for s in tool.slots if s.kind is Kind.PLACE]
     if (tool.reads and at.addressed and len(places) == 1 and places[0] in open_slots and not role_of(places[0])
             and len(slots) == 1):  # fmt: skip
         text = _object(places[0], tool, said, out, counted)
         if text:
-            out[places[0].name] = _text_fill(places[0], text, at)
+            return {**cued, places[0].name: _text_fill(places[0], text, at)}
     elif at.addressed:
         unknown = [
             s for s in open_slots if s.kind is Kind.THING and (s.required or s.name_stems) and s.name not in known
@@ -69,7 +69,8 @@ def free_text(
         if wanted:
             text = _object(wanted[0], tool, said, out, counted)
             if text:
-                out[wanted[0].name] = _text_fill(wanted[0], text, at)
+                return {**cued, wanted[0].name: _text_fill(wanted[0], text, at)}
+    return cued
 
 
 def _text_fill(slot: Slot, text: str, at: Situation) -> Fill:

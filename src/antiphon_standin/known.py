@@ -15,9 +15,10 @@ from antiphon_standin.memory import (
     State,
 )
 from antiphon_standin.situation import Fill
-from antiphon_standin.slots import Slot, ToolView, write
+from antiphon_standin.slots import Slot, ToolView
 from antiphon_standin.understand import Kind, Utterance
 from antiphon_standin.words import content_stems
+from antiphon_standin.written import write
 
 IDENTITY = (Kind.PERSON, Kind.EMAIL, Kind.PHONE)
 """What belongs to the caller and not to one request."""

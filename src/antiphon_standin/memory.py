@@ -10,14 +10,20 @@ from __future__ import annotations
 import datetime as dt
 import enum
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from antiphon_standin.results import is_running
+from antiphon.chat import FunctionCallOutput
+from antiphon_standin.results import Digest, is_running
 from antiphon_standin.situation import Fill
 from antiphon_standin.slots import ToolView
 from antiphon_standin.understand import Kind
+from antiphon_standin.words import acts_of, tokenize
+
+_RECENT = 6
+"""The number of latest calls of which it is kept whether they were told."""
 
 
 class Offer(enum.Enum):
@@ -53,6 +59,19 @@ class Called:
     call_id: str = ""
     after: tuple[str, ...] = ()
     """What the agent said since it returned."""
+
+    def returned(self, item: FunctionCallOutput) -> None:
+        """Its output stands in the history."""
+        self.output, self.is_error = item.output, item.is_error
+
+    def spoke(self, words: tuple[str, ...]) -> None:
+        """The tool spoke these words while it ran, if nothing was known of its words yet."""
+        self.said = self.said or words
+
+    def agent_said(self, text: str) -> None:
+        """The agent spoke: about what it returned, if it has."""
+        if self.output is not None:
+            self.after = (*self.after, text)
 
 
 @dataclass(slots=True, frozen=True)
@@ -140,6 +159,23 @@ class State:
         """What is known of a tool's slots."""
         return self.known.get(tool.name, {})
 
+    def hears(self, text: str) -> None:
+        """The caller's next turn begins."""
+        self.turn += 1
+        self.heard = text
+
+    def says(self, text: str, asking_for: frozenset[str], *, interrupted: bool) -> None:
+        """The agent spoke. Where no step planned that, what the words ask for is what it waits for."""
+        self.last_said = text
+        for call in self.calls[-_RECENT:]:
+            call.agent_said(text)
+        if self.read_back is not None and not interrupted:
+            self.read_back = replace(self.read_back, heard=True)
+        if not self.asked and self.read_back is None and self.offer in (Offer.NOTHING, Offer.ANYTHING_ELSE):
+            self.asked = asking_for
+            if "anything else" in text.lower():
+                self.offer = Offer.ANYTHING_ELSE
+
     def learn(self, tool: str, fills: dict[str, Fill]) -> None:
         """Keep newer values."""
         self.known.setdefault(tool, {}).update(fills)
@@ -157,6 +193,69 @@ class State:
         self.offer = step.offer
         self.offered_tool = step.offered_tool
         self.misses = self.misses + 1 if step.missed else 0
+
+    def answers_about(self, slots: Iterable[str], *, of: str | None = None) -> None:
+        """The turn is about these slots although nothing asked for them: `of` the tool that is the goal now."""
+        self.asked = frozenset(slots)
+        self.goal = of or self.goal
+
+    def take_back(self) -> None:
+        """The caller does not want what they asked for: the matter is closed."""
+        self.closed = self.turn
+        self.goal, self.asked, self.read_back = None, frozenset(), None
+        self.offer, self.offered_tool = Offer.NOTHING, None
+
+    def suspend(self, tool: ToolView) -> None:
+        """Another tool has to be called before this one."""
+        self.suspended = tool.name
+
+    def resume(self) -> ToolView | None:
+        """The tool that waited for another one, which is no longer suspended."""
+        waiting, self.suspended = self.tools.get(self.suspended or ""), None
+        return waiting
+
+    def offers(self, times: tuple[tuple[int, int], ...], items: tuple[str, ...]) -> None:
+        """A result names what the caller can choose among; where it names nothing, what was offered still stands."""
+        self.offered_times = times or self.offered_times
+        self.offered_items = items or self.offered_items
+
+    def works(self, call: Called) -> None:
+        """The tool does what it was called for: another request for it starts afresh."""
+        self.spent[call.tool] = call.turn
+
+    def settle(self, call: Called, digest: Digest) -> None:
+        """Note what a result offers, and that a request is done."""
+        self.offers(digest.times, digest.items)
+        self.negative = digest.negative
+        if call.tool in self.tools and not digest.wants_read_back:
+            self.works(call)
+            if self.goal == call.tool:
+                self.goal = None
+
+    def revised(self, tool: ToolView) -> dict[str, Fill]:
+        """The values given since the tool did its work that differ from what it did."""
+        done = self._done_by(tool)
+        if done is None:
+            return {}
+        since = self.spent[tool.name]
+        return {k: f for k, f in self.values(tool).items() if f.turn > since and done.args.get(k) != f.value}
+
+    def renew(self, tool: ToolView) -> None:
+        """The caller wants it once more: as it was done, with what they said since."""
+        changes = self.revised(tool)
+        self.keep_as_done(tool)
+        self.learn(tool.name, changes)
+        del self.spent[tool.name]
+
+    def keep_as_done(self, tool: ToolView) -> None:
+        """The caller does not want it again: the values are those that the call was made with."""
+        done = self._done_by(tool)
+        if done is not None:
+            self.known[tool.name] = {k: Fill(v, done.turn) for k, v in done.args.items() if tool.slot(k) is not None}
+            self.spent[tool.name] = self.turn
+
+    def _done_by(self, tool: ToolView) -> Called | None:
+        return next((c for c in reversed(self.calls) if c.tool == tool.name and c.output is not None), None)
 
     def running(self) -> list[Called]:
         """The calls that have only reported progress so far."""
@@ -176,23 +275,15 @@ def canonical(args: dict[str, Any]) -> str:
 
 def gated_by(instructions: str, tool: ToolView) -> bool:
     """True if the agent's instructions want the details read back before this tool is called."""
-    import re
-
     for sentence in re.split(r"(?<=[.!?])\s+|\n\s*\n", instructions):
         low = " ".join(sentence.lower().split())
         if not re.search(r"\bread\b.*\bback\b", low):
             continue
         if tool.name.lower() in low or (
-            not re.search(r"\w_\w", low) and not tool.reads and bool(tool.acts & _acts(low))
+            not re.search(r"\w_\w", low) and not tool.reads and bool(tool.acts & acts_of(tokenize(low)))
         ):
             return True
     return False
-
-
-def _acts(text: str) -> frozenset[str]:
-    from antiphon_standin.words import acts_of, tokenize
-
-    return acts_of(tokenize(text))
 
 
 def related(tool: ToolView, tools: Sequence[ToolView]) -> list[ToolView]:

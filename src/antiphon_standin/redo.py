@@ -8,7 +8,6 @@ Above: `turns`, `courtesies`. Below: `memory`, `slots`, `understand`.
 from __future__ import annotations
 
 from antiphon_standin.memory import Offer, State
-from antiphon_standin.situation import Fill
 from antiphon_standin.slots import ToolView
 from antiphon_standin.understand import Kind, Utterance
 from antiphon_standin.words import phrases, tokenize
@@ -45,34 +44,9 @@ def would_repeat(state: State, tool: ToolView, said: Utterance | None, *, reques
         return False
     if said.correction:
         return True
-    if any(s.kind is Kind.THING and s.name in revised(state, tool) for s in tool.required):
+    if any(s.kind is Kind.THING and s.name in state.revised(tool) for s in tool.required):
         return False  # the next thing, not the same once more
     if not said.wants_one and {"it", "that", "this"} & set(said.lows):
         requested = False  # "book it for five then": what is booked, at another time
     offered = state.offer is Offer.TOOL and state.offered_tool == tool.name
     return not requested and not offered and state.goal != tool.name
-
-
-def revised(state: State, tool: ToolView) -> dict[str, Fill]:
-    """The values given since the tool did its work that differ from what it did."""
-    done = next((c for c in reversed(state.calls) if c.tool == tool.name and c.output is not None), None)
-    if done is None:
-        return {}
-    since = state.spent[tool.name]
-    return {k: f for k, f in state.values(tool).items() if f.turn > since and done.args.get(k) != f.value}
-
-
-def renew(state: State, tool: ToolView) -> None:
-    """The caller wants it once more: as it was done, with what they said since."""
-    changes = revised(state, tool)
-    keep_as_done(state, tool)
-    state.learn(tool.name, changes)
-    del state.spent[tool.name]
-
-
-def keep_as_done(state: State, tool: ToolView) -> None:
-    """The caller does not want it again: the values are those that the call was made with."""
-    done = next((c for c in reversed(state.calls) if c.tool == tool.name and c.output is not None), None)
-    if done is not None:
-        state.known[tool.name] = {k: Fill(v, done.turn) for k, v in done.args.items() if tool.slot(k) is not None}
-        state.spent[tool.name] = state.turn

@@ -61,8 +61,6 @@ _UNHEARD = re.compile(r"The user has not heard the results of these calls yet \(
 """The notes that name calls to tell of. No note is ever said: what it does not name is ignored."""
 _HOUSEKEEPING = frozenset({"get_running_tasks", "cancel_task"})
 """The session's own tools, of use only while something runs in the background."""
-_RECENT = 6
-"""The number of latest calls of which it is kept whether they were told."""
 _WIRE = "standin"
 """Where the reading of a history is kept on its last item, so that the next request goes on from there."""
 
@@ -160,7 +158,7 @@ class _Reader:
             if call is None:
                 call = Called(item.name, {}, self.state.turn, call_id=item.call_id)
                 self.state.calls.append(call)
-            call.output, call.is_error = item.output, item.is_error
+            call.returned(item)
             self.returned.append(call)
 
     def _message(self, item: ChatMessage) -> None:
@@ -197,17 +195,7 @@ class _Reader:
 
     def _said(self, text: str, *, interrupted: bool) -> None:
         self.spoken.append(text)
-        self.state.last_said = text
-        for call in self.state.calls[-_RECENT:]:
-            if call.output is not None:
-                call.after = (*call.after, text)
-        back = self.state.read_back
-        if back is not None and not back.heard and not interrupted:
-            self.state.read_back = replace(back, heard=True)
-        if not self.state.asked and back is None and self.state.offer in (Offer.NOTHING, Offer.ANYTHING_ELSE):
-            self.state.asked = reply.overheard(self.state, text)
-            if "anything else" in text.lower():
-                self.state.offer = Offer.ANYTHING_ELSE
+        self.state.says(text, reply.asked_in(self.state, text), interrupted=interrupted)
 
     def _own_words(self, call_id: str) -> tuple[str, ...]:
         """What was said while a call ran, but for what told of its progress: its result is news beside that."""
@@ -236,7 +224,7 @@ class _Reader:
             self.user, self.spoken = [], []
         elif self.returned:
             for call in self.returned:
-                call.said = call.said or self._own_words(call.call_id)
+                call.spoke(self._own_words(call.call_id))
             step = reply.answer(self.state, self.returned)
             self.returned, self.spoken = [], []
         elif self.begins:

@@ -43,7 +43,7 @@ def answer(state: State, calls: Sequence[Called]) -> Step:
         return Step(say=question, offer=Offer.SECOND_RUN, offered_tool=twin.tool)
     if calls and all(results.is_running(c.output or "") for c in calls):
         for call in calls:
-            state.spent[call.tool] = call.turn
+            state.works(call)
         text = " ".join(part for d in digests for part in (*d.facts, *d.questions))
         return Step(say=text or "I'm working on it.", goal=state.goal if state.goal != calls[-1].tool else None)
     for call, digest in zip(calls, digests, strict=True):
@@ -60,9 +60,9 @@ def answer(state: State, calls: Sequence[Called]) -> Step:
     if failed is not None:
         return _failure(state, calls[failed], digests[failed])
     for call, digest in zip(calls, digests, strict=True):
-        _settle(state, call, digest)
+        state.settle(call, digest)
     said = [*(f for d in digests for f in d.facts), *(r for d in digests for r in d.remarks)]
-    ahead = _next(state, calls[-1], digests[-1], spoken=bool(said))
+    ahead = _next(state, calls[-1], digests[-1])
     if ahead.calls:
         # The caller asked for this already; what was found is said when it is done.
         return ahead
@@ -74,10 +74,10 @@ def answer(state: State, calls: Sequence[Called]) -> Step:
         return Step(
             say=" ".join([*said, *questions]),
             goal=ahead.goal if not _is_done(state, calls[-1]) else None,
-            asked=_asked_in(state, questions[-1]),
+            asked=asked_in(state, questions[-1]),
         )
     if any(fact.endswith("?") for fact in said[-1:]):
-        return Step(say=" ".join(said), goal=ahead.goal, asked=_asked_in(state, said[-1]))
+        return Step(say=" ".join(said), goal=ahead.goal, asked=asked_in(state, said[-1]))
     return Step(
         say=" ".join([*said, ahead.say]).strip(), goal=ahead.goal, asked=ahead.asked, read_back=ahead.read_back,
         offer=ahead.offer, offered_tool=ahead.offered_tool,
@@ -95,7 +95,7 @@ def begin(state: State, *, taken_over: bool) -> Step:
         return Step(say=speak.ask(wanted[:1]), goal=goal.name, asked=frozenset({wanted[0].name}))
     if taken_over and (asks := _ASKS_FOR.search(state.instructions)) is not None:
         text = results.guide(f"Ask {asks[1]}").question
-        return Step(say=text, goal=state.goal, asked=_asked_in(state, text))
+        return Step(say=text, goal=state.goal, asked=asked_in(state, text))
     if taken_over or state.turn == 0:
         return Step(say=speak.greeting(state.instructions), goal=state.goal)
     return Step(say=speak.ANYTHING_ELSE, goal=state.goal, offer=Offer.ANYTHING_ELSE)
@@ -148,96 +148,68 @@ def untold(call: Called) -> str:
     return " ".join((*digest.facts, *digest.remarks))
 
 
-def _settle(state: State, call: Called, digest: results.Digest) -> None:
-    """Note what a result offers, and that a request is done."""
-    if digest.times:
-        state.offered_times = digest.times
-    if digest.items:
-        state.offered_items = digest.items
-    state.negative = digest.negative
-    tool = state.tools.get(call.tool)
-    if tool is not None and not digest.wants_read_back:
-        state.spent[tool.name] = call.turn
-        if state.goal == tool.name:
-            state.goal = None
-
-
 def _is_done(state: State, call: Called) -> bool:
     return state.goal is None or state.goal == call.tool
 
 
-def _next(state: State, call: Called, digest: results.Digest, *, spoken: bool) -> Step:
+def _next(state: State, call: Called, digest: results.Digest) -> Step:
     """What comes after a result: the goal, a choice among what it offers, or whether there is more to do."""
-    waiting, state.suspended = state.tools.get(state.suspended or ""), None
+    waiting = state.resume()
     if waiting is not None and waiting.name != call.tool:
         return pursue(state, waiting)
     goal = state.tools.get(state.goal or "")
-    tool = state.tools.get(call.tool)
     if goal is not None and goal.name != call.tool:
-        step = pursue(state, goal)
-        if (
-            digest.times
-            and len(digest.times) > 1
-            and any((s := goal.slot(n)) and s.kind is Kind.TIME for n in step.asked)
-        ):
-            rest = [s for n in sorted(step.asked) if (s := goal.slot(n)) is not None and s.kind is not Kind.TIME]
-            return Step(
-                say=" ".join(
-                    ["Which time would you like?", *(f"And {q[:1].lower() + q[1:]}" for q in map(speak.question, rest))]
-                ),
-                goal=goal.name,
-                asked=step.asked,
-            )
-        return step
+        return _towards(state, goal, digest)
     if digest.facts and _HANDING_OVER.match(digest.facts[0]):
         return Step()  # whoever takes over asks
+    tool = state.tools.get(call.tool)
     following = _to_collect(state) if tool is not None and _collects(tool) else None
     if following is not None and (wanted := missing(state, following)):
         return Step(say=speak.ask(wanted), goal=following.name, asked=frozenset(s.name for s in wanted))
-    if tool is None or not tool.reads:
-        return Step(say=speak.ANYTHING_ELSE, offer=Offer.ANYTHING_ELSE)
-    if digest.negative:
+    if tool is not None and tool.reads and digest.negative:
         helper = next((t for t in state.tools.values() if t.fallback and t.name != tool.name), None)
         if helper is not None:
             return Step(say="Would you like me to look for alternatives?", offer=Offer.TOOL, offered_tool=helper.name)
-        return Step(say=speak.ANYTHING_ELSE, offer=Offer.ANYTHING_ELSE)
-    for other in related(tool, list(state.tools.values())):
-        if other.acts & {"change", "cancel", "report", "refund", "renew"}:
-            continue
-        slot = next(
-            (
-                s
-                for s in other.required
-                if s.kind in (Kind.TIME, Kind.THING) and s.key not in {x.key for x in tool.slots}
-            ),
-            None,
-        )
-        known = state.values(other).get(slot.name) if slot is not None else None
-        if (
-            slot is not None
-            and slot.kind is Kind.TIME
-            and known is not None
-            and known.turn == state.turn
-            and digest.times
-        ):
-            when = results.speakable(str(known.value))
-            if set(moments.times_in(str(known.value))) <= set(digest.times):
-                question = f"{when} is free. Shall I go ahead with that?"
-                return Step(say=question, offer=Offer.TOOL, offered_tool=other.name)
-            return Step(
-                say=f"{when} isn't among them, I'm afraid. Would any of those work for you?",
-                asked=frozenset({slot.name}),
-                offer=Offer.TOOL,
-                offered_tool=other.name,
-            )
-        if slot is not None and (len(digest.times) > 1 or len(digest.items) > 1):
-            return Step(
-                say="Would any of those work for you?",
-                asked=frozenset({slot.name}) if slot.kind is Kind.TIME else frozenset(),
-                offer=Offer.TOOL,
-                offered_tool=other.name,
-            )
+    elif tool is not None and tool.reads:
+        for other in related(tool, list(state.tools.values())):
+            step = _choice(state, tool, other, digest)
+            if step is not None:
+                return step
     return Step(say=speak.ANYTHING_ELSE, offer=Offer.ANYTHING_ELSE)
+
+
+def _towards(state: State, goal: ToolView, digest: results.Digest) -> Step:
+    """On with the goal; where a result has just named times, the question is which of them."""
+    step = pursue(state, goal)
+    slots = [s for n in sorted(step.asked) if (s := goal.slot(n)) is not None]
+    rest = [s for s in slots if s.kind is not Kind.TIME]
+    if len(digest.times) < 2 or len(rest) == len(slots):
+        return step
+    questions = [f"And {q[:1].lower() + q[1:]}" for q in map(speak.question, rest)]
+    return Step(say=" ".join(["Which time would you like?", *questions]), goal=goal.name, asked=step.asked)
+
+
+def _choice(state: State, tool: ToolView, other: ToolView, digest: results.Digest) -> Step | None:
+    """Whether the caller wants one of what was found, for another tool to use; None if there is no choice."""
+    if other.acts & {"change", "cancel", "report", "refund", "renew"}:
+        return None
+    own = {slot.key for slot in tool.slots}
+    slot = next((s for s in other.required if s.kind in (Kind.TIME, Kind.THING) and s.key not in own), None)
+    if slot is None:
+        return None
+    known = state.values(other).get(slot.name)
+    if slot.kind is Kind.TIME and known is not None and known.turn == state.turn and digest.times:
+        when = results.speakable(str(known.value))
+        if set(moments.times_in(str(known.value))) <= set(digest.times):
+            question = f"{when} is free. Shall I go ahead with that?"
+            return Step(say=question, offer=Offer.TOOL, offered_tool=other.name)
+        question, asks = f"{when} isn't among them, I'm afraid. Would any of those work for you?", True
+    elif len(digest.times) > 1 or len(digest.items) > 1:
+        question, asks = "Would any of those work for you?", slot.kind is Kind.TIME
+    else:
+        return None
+    asked = frozenset({slot.name}) if asks else frozenset()
+    return Step(say=question, asked=asked, offer=Offer.TOOL, offered_tool=other.name)
 
 
 def _failure(state: State, call: Called, digest: results.Digest) -> Step:
@@ -245,10 +217,7 @@ def _failure(state: State, call: Called, digest: results.Digest) -> Step:
     tool = state.tools.get(call.tool)
     text = speak.apology(digest.facts)
     refused = {t for value in call.args.values() for t in moments.times_in(str(value))}
-    if offered := tuple(t for t in digest.times if t not in refused):
-        state.offered_times = offered
-    if digest.items:
-        state.offered_items = digest.items
+    state.offers(tuple(t for t in digest.times if t not in refused), digest.items)
     text = " ".join([text, *digest.remarks])
     if tool is None:
         return Step(say=f"{text} {speak.ANYTHING_ELSE}", goal=state.goal, offer=Offer.ANYTHING_ELSE)
@@ -260,7 +229,7 @@ def _failure(state: State, call: Called, digest: results.Digest) -> Step:
         return Step(say=f"{text} {' '.join(digest.questions)}", offer=Offer.TOOL, offered_tool=helper)
     first = _needed_first(state, tool, digest.questions)
     if first is not None:
-        state.suspended = tool.name
+        state.suspend(tool)
         asked = frozenset(s.name for s in missing(state, first))
         return Step(say=f"{text} {' '.join(digest.questions)}", goal=first.name, asked=asked)
     wrong = _wrong(tool, call, state.today)
@@ -281,7 +250,7 @@ def _failure(state: State, call: Called, digest: results.Digest) -> Step:
 
 def _needed_first(state: State, tool: ToolView, questions: Sequence[str]) -> ToolView | None:
     """Another tool that takes all that an error asks for: it has to be called before this one."""
-    asked = _asked_in(state, questions[-1]) if questions else frozenset()
+    asked = asked_in(state, questions[-1]) if questions else frozenset()
     for other in state.tools.values():
         needs = {slot.name for slot in other.required}
         own = asked & {slot.name for slot in tool.required}
@@ -339,7 +308,7 @@ def _quotes(text: str, value: Any) -> bool:
     return plain.lower() in text.lower() or results.speakable(plain).lower() in text.lower()
 
 
-def _asked_in(state: State, text: str) -> frozenset[str]:
+def asked_in(state: State, text: str) -> frozenset[str]:
     """The slots that a question in somebody else's words is about."""
     last = next((s for s in reversed(results.sentences(text)) if s.endswith("?")), "")
     if not last:
@@ -356,11 +325,6 @@ def _asked_in(state: State, text: str) -> frozenset[str]:
                 slot.kind is Kind.CODE and names & stems):  # fmt: skip
                 found.add(slot.name)
     return frozenset(found)
-
-
-def overheard(state: State, text: str) -> frozenset[str]:
-    """The slots that words not planned here (a scripted line, a tool's own speech) ask for."""
-    return _asked_in(state, text)
 
 
 def follow(state: State, instruction: str) -> Step:
@@ -389,4 +353,4 @@ def follow(state: State, instruction: str) -> Step:
     if goodbye:
         said.append(speak.GOODBYE)
     text = " ".join(said) or speak.greeting(state.instructions)
-    return Step(say=text, goal=state.goal, asked=asked or _asked_in(state, text), read_back=state.read_back)
+    return Step(say=text, goal=state.goal, asked=asked or asked_in(state, text), read_back=state.read_back)

@@ -119,16 +119,9 @@ def guide(sentence: str) -> Guide:
         text = re.sub(r"(?<=that )you are\b|(?<=that )you're\b", "I am", text)
         text = re.sub(r"(?<=that )you (?=will|can|have|cannot|can't|could|do|don't)", "I ", text)
     low = text.lower()
-    if re.search(r"\bread\b.*\bback\b", low):
-        return Guide(read_back=True)
-    if re.search(r"\bcall (?:this (?:tool|function)|it|the tool)?\s*again|\bcall again\b", low) and "user" not in low:
-        return Guide(again=True)
-    if re.search(
-        r"\b(?:goodbye|good-bye|farewell)\b|\bend the (?:call|conversation)\b|wish .* (?:good|nice|great) day", low
-    ):
-        return Guide(goodbye=True)
-    if re.search(r"\banything else\b", low):
-        return Guide(anything_else=True)
+    signal = _signal(low)
+    if signal is not None:
+        return signal
     if match := re.match(r"(?:please )?greet\b(.*)", text, re.I):
         follow = re.search(r"(?:and|then) ((?:ask|offer|tell|invite|find)\b.*)", match[1], re.I)
         inner = guide(follow[1]) if follow else Guide()
@@ -149,6 +142,26 @@ def guide(sentence: str) -> Guide:
         re.I,
     ):
         return _asking(match[1], low)
+    return _stating(text, low)
+
+
+def _signal(low: str) -> Guide | None:
+    """A sentence that says what happens next, and nothing to put in words."""
+    if re.search(r"\bread\b.*\bback\b", low):
+        return Guide(read_back=True)
+    if re.search(r"\bcall (?:this (?:tool|function)|it|the tool)?\s*again|\bcall again\b", low) and "user" not in low:
+        return Guide(again=True)
+    if re.search(
+        r"\b(?:goodbye|good-bye|farewell)\b|\bend the (?:call|conversation)\b|wish .* (?:good|nice|great) day", low
+    ):
+        return Guide(goodbye=True)
+    if re.search(r"\banything else\b", low):
+        return Guide(anything_else=True)
+    return None
+
+
+def _stating(text: str, low: str) -> Guide:
+    """A sentence that says what the caller is to be told, or offered."""
     if match := re.match(
         r"(?:please )?(?:say|mention|explain|relay|convey|respond with|reply with|answer with)\b(?: that)?:?\s*(.*)",
         text,

@@ -1,13 +1,12 @@
-"""From a tool's schema to slots: what kind of value each parameter takes, in which written form, and what to call it.
+"""From a tool's schema to slots: what each parameter takes, within which bounds, and what to call it.
 
-Below: `words`, `moments`, `understand`. Above: `fill`, `choose`, `aim`. Everything here is read off the tool's name,
+Below: `kinds`, `words`. Above: `written`, `fill`, `choose`, `aim`. Everything here is read off the tool's name,
 description and JSON schema; a `ToolView` is built once per distinct schema and shared.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import datetime as dt
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,9 +14,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from antiphon_standin import moments
-from antiphon_standin.people import PersonName
-from antiphon_standin.understand import Kind, Value
+from antiphon_standin.kinds import kind_of, words_of
+from antiphon_standin.understand import Kind
 from antiphon_standin.words import acts_of, content_stems, stem, thesaurus, tokenize
 
 
@@ -58,7 +56,7 @@ class Slot:
     @property
     def label(self) -> str:
         """The name in words: "bag_count" is "bag count"."""
-        return _words_of(_leaf(self.name))
+        return words_of(_leaf(self.name))
 
 
 @dataclass(slots=True, frozen=True)
@@ -122,7 +120,7 @@ def view(name: str, description: str, parameters: Mapping[str, Any]) -> ToolView
 def _view(name: str, description: str, schema: str) -> ToolView:
     parameters = json.loads(schema)
     slots = tuple(_slots(parameters, parameters.get("$defs", {}), tool=(name, description)))
-    name_tokens = tokenize(_words_of(name))
+    name_tokens = tokenize(words_of(name))
     first, _, rest = description.partition(".")
     # A tool that is to be called "when the user asks about X" tells its topic there.
     acts = acts_of(name_tokens[:1]) or acts_of(name_tokens) or acts_of(tokenize(first))
@@ -135,7 +133,7 @@ def _view(name: str, description: str, schema: str) -> ToolView:
         acts = (acts_of(name_tokens[-1:]) & thesaurus().reading) or acts  # "order_status" orders nothing
     if name_tokens and name_tokens[0].low == "open":
         acts -= {"check"}  # it opens something, and does not look what is open
-    if re.search(r"\b(end|hang up|disconnect)\b.*\bcall\b", f"{_words_of(name)} {first}".lower()):
+    if re.search(r"\b(end|hang up|disconnect)\b.*\bcall\b", f"{words_of(name)} {first}".lower()):
         acts = frozenset({"end"})
     return ToolView(
         name=name,
@@ -226,11 +224,6 @@ def _positive(text: str) -> str:
     return _NEGATIVE.sub(" ", text)
 
 
-def _words_of(name: str) -> str:
-    """As in "checkAvailability" and "check_availability" become "check availability"."""
-    return re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", name).replace("_", " ").replace("-", " ").strip().lower()
-
-
 def _resolved(schema: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
     """A property with references followed and "or null" taken out."""
     if not isinstance(schema, dict):
@@ -271,9 +264,9 @@ def _slot(name: str, schema: dict[str, Any], required: bool, *, tool: tuple[str,
     plain = str(item.get("type", "string"))
     if name.lower() in _NAMELESS and not description:
         # "set_email(value)": what the value is, the tool's own name tells.
-        kind = _kind(_words_of(tool[0]).partition(" ")[2].replace(" ", "_"), tool[1], item, choices)
+        kind = kind_of(words_of(tool[0]).partition(" ")[2].replace(" ", "_"), tool[1], item, choices)
     else:
-        kind = _kind(name, description, item, choices)
+        kind = kind_of(name, description, item, choices)
     low, high = _bounds(description, item)
     second_run = kind is Kind.FLAG and bool(re.search(r"\bduplicat", f"{name} {description}", re.I))
     gate = (
@@ -298,8 +291,8 @@ def _slot(name: str, schema: dict[str, Any], required: bool, *, tool: tuple[str,
         gate=gate,
         second_run=second_run,
         unasked=_is_unasked(name, description, tool[1]),
-        stems=frozenset(content_stems(_words_of(name) + " " + re.sub(r"\(.*?\)|\"[^\"]*\"|'[^']*'", " ", description))),
-        name_stems=frozenset(stem(w) for w in _words_of(name).split()),
+        stems=frozenset(content_stems(words_of(name) + " " + re.sub(r"\(.*?\)|\"[^\"]*\"|'[^']*'", " ", description))),
+        name_stems=frozenset(stem(w) for w in words_of(name).split()),
         default=schema.get("default"),
     )
 
@@ -323,7 +316,7 @@ def _is_unasked(name: str, description: str, tool: str) -> bool:
     """True if the parameter's description, or a sentence of the tool's that names it, says not to ask for it."""
     if _NOT_TO_ASK.search(description):
         return True
-    named = {stem(word) for word in _words_of(name).split()}
+    named = {stem(word) for word in words_of(name).split()}
     for sentence in re.split(r"(?<=[.!])\s+|\n\s*\n", tool):
         if _NOT_TO_ASK.search(plain := " ".join(sentence.split())):
             objects = [part for found in _ESTIMATED.finditer(plain) for part in found.groups() if part]
@@ -343,137 +336,6 @@ def _spelled_choices(description: str) -> tuple[str, ...]:
     if match:
         return tuple(re.findall(r"[\"']([^\"']+)[\"']", match[1]))
     return ()
-
-
-_PERSON_WORDS = frozenset(
-    "full first last sur given family person caller customer client user contact holder host owner guest member your"
-    " recipient sender attendee passenger visitor resident tenant student".split()
-)
-_COORDINATES = frozenset("latitude longitude lat lon lng".split())
-_ROLE = re.compile(r"(?:er|or|ent|ant|ee|ist|ian)$")
-
-
-def _kind(name: str, description: str, schema: Mapping[str, Any], choices: Sequence[Any]) -> Kind:
-    json_type = schema.get("type", "string")
-    if json_type == "boolean":
-        return Kind.FLAG
-    if choices:
-        return Kind.CHOICE
-    if json_type in ("integer", "number"):
-        return Kind.NUMBER
-    parts = _words_of(name).split()
-    text = description.lower()
-    form = schema.get("format", "")
-    head = parts[-1] if parts else ""
-    if _COORDINATES & set(parts):
-        return Kind.NUMBER
-    if form == "email" or "email" in parts or "e-mail" in text or "email address" in text:
-        return Kind.EMAIL
-    if {"phone", "mobile", "telephone", "cell"} & set(parts) or re.search(
-        r"\b(phone|mobile|telephone|callback) number", text
-    ):
-        return Kind.PHONE
-    if form == "date" or "yyyy-mm-dd" in text:
-        return Kind.DATE
-    if form == "time" or re.search(r"\bhh:mm\b", text):
-        return Kind.TIME
-    if form == "date-time":
-        return Kind.DATE
-    if {"date", "day", "weekday"} & set(parts) and head not in ("name", "time"):
-        return Kind.DATE
-    if head in ("time", "slot", "hour") or "time" in parts:
-        return Kind.TIME
-    if "name" in parts or head in ("surname", "firstname", "lastname", "fullname"):
-        rest = set(parts) - {"name"}
-        if (
-            not rest
-            or rest & _PERSON_WORDS
-            or re.search(
-                r"full name|first and last|person|caller|customer|whose name|surname|name (?:is )?under"
-                r"|(?:your|their) name|user's",
-                text,
-            )
-        ):
-            thing = not rest and re.search(r"\bname of the (?!person|caller|customer|user|client)\w+", text)
-            if not thing or any(_ROLE.search(w) for w in thing.group().split()[3:]):
-                return Kind.PERSON
-        if any(_ROLE.search(word) for word in rest):
-            return Kind.PERSON
-        return Kind.THING
-    if parts and set(parts) <= _PERSON_WORDS and re.search(r"\bname\b", text):
-        return Kind.PERSON
-    if re.search(r"\bfull name\b|\bname of the (?:person|caller|customer)\b", text):
-        return Kind.PERSON
-    if set(parts) & {
-        "code",
-        "id",
-        "number",
-        "reference",
-        "ref",
-        "confirmation",
-        "pin",
-        "zip",
-        "postcode",
-        "zipcode",
-        "barcode",
-        "digits",
-        "serial",
-    }:
-        return Kind.CODE
-    if re.search(
-        r"\b(?:confirmation|reference|tracking|booking|order|account|membership) (?:code|number|id)\b"
-        r"|\b(?:code|number) (?:of|for|on)\b",
-        text,
-    ):
-        return Kind.CODE
-    if set(parts) & {
-        "address",
-        "location",
-        "city",
-        "place",
-        "origin",
-        "destination",
-        "street",
-        "pickup",
-        "dropoff",
-        "town",
-        "where",
-        "from",
-        "to",
-        "country",
-        "area",
-        "branch",
-        "store",
-    }:
-        return Kind.PLACE
-    if set(parts) & {
-        "reason",
-        "note",
-        "notes",
-        "message",
-        "comment",
-        "comments",
-        "details",
-        "description",
-        "request",
-        "requests",
-        "issue",
-        "problem",
-        "feedback",
-        "question",
-        "symptoms",
-        "instructions",
-        "summary",
-        "special",
-    }:
-        return Kind.NOTE
-    if re.search(r"\b(?:the|a)? ?(?:date|day) (?:of|for|to|on)\b", text):
-        return Kind.DATE
-    if re.search(r"^(?:the )?(?:\w+ )?time\b", text):
-        return Kind.TIME
-    if re.search(r"\b(?:address|location|city|where)\b", text):
-        return Kind.PLACE
-    return Kind.THING
 
 
 def _bounds(description: str, schema: Mapping[str, Any]) -> tuple[float | None, float | None]:
@@ -510,7 +372,7 @@ def _vocabulary(name: str, description: str, slots: Sequence[Slot]) -> dict[str,
         for one in content_stems(text):
             weights[one] = max(weights.get(one, 0.0), weight)
 
-    add(_words_of(name), 1.0)
+    add(words_of(name), 1.0)
     first, _, rest = description.partition(".")
     add(_positive(first), 0.9)
     add(_positive(rest).split("Returns:")[0], 0.6)
@@ -524,7 +386,7 @@ def _vocabulary(name: str, description: str, slots: Sequence[Slot]) -> dict[str,
         add(slot.label, 0.5)
         add(_positive(slot.description), 0.35)
         for choice in slot.choices:
-            add(_words_of(str(choice)), 0.6)
+            add(words_of(str(choice)), 0.6)
         for example in slot.examples:
             add(example, 0.3)
     return weights
@@ -545,110 +407,3 @@ def harmonised(tools: Sequence[ToolView]) -> list[ToolView]:
             tool = dataclasses.replace(tool, slots=slots)
         out.append(tool)
     return out
-
-
-# -- writing values
-
-
-def write(slot: Slot, value: Value | bool, today: dt.date, offered: Sequence[tuple[int, int]] = ()) -> Any:
-    """A typed value in the form that the slot documents."""
-    if isinstance(value, moments.Day):
-        return _write_day(slot, value)
-    if isinstance(value, moments.Clock):
-        return _write_clock(slot, value, offered)
-    if isinstance(value, PersonName):
-        return _write_name(slot, value.text)
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, (int, float)):
-        if slot.json_type == "integer":
-            return int(value)
-        return (
-            float(value)
-            if slot.json_type == "number" and value != int(value)
-            else (value if slot.json_type != "string" else str(value))
-        )
-    if slot.kind is Kind.CODE:
-        return _shaped_code(slot, value)
-    if slot.kind is Kind.PHONE:
-        return _shaped_digits(slot, value)
-    return value
-
-
-def _write_day(slot: Slot, day: moments.Day) -> str:
-    text = slot.description.lower()
-    if day.year is not None and {stem("birth"), stem("born"), "dob"} & (slot.stems | slot.name_stems):
-        day = dataclasses.replace(day, date=day.date.replace(year=day.year), text=f"{day.text} {day.year}")
-    if "yyyy-mm-dd" in text or "iso" in text.split() or any(re.fullmatch(r"\d{4}-\d\d-\d\d", e) for e in slot.examples):
-        return day.date.isoformat()
-    if re.search(r"mm/dd/yyyy", text):
-        return day.date.strftime("%m/%d/%Y")
-    if re.search(r"dd/mm/yyyy", text):
-        return day.date.strftime("%d/%m/%Y")
-    lower = {e.lower() for e in slot.examples}
-    weekdays = {w.lower() for w in moments.WEEKDAYS}
-    if (lower and lower <= weekdays) or (not lower and re.search(r"day of (the )?week|weekday", text)):
-        name = moments.WEEKDAYS[day.date.weekday()]
-        return name.lower() if slot.examples and slot.examples[0].islower() else name
-    months = {m.lower() for m in moments.MONTHS}
-    if day.named and any(e.split()[0] in months and len(e.split()) == 2 for e in lower):
-        return moments.month_day(day.date)
-    if day.named and day.text[0].isdigit() and "/" in day.text:
-        return moments.month_day(day.date)
-    return re.sub(r"\b(" + "|".join(moments.MONTHS) + r")\b", lambda m: m[0].capitalize(), day.text, flags=re.I)
-
-
-def _write_clock(slot: Slot, clock: moments.Clock, offered: Sequence[tuple[int, int]]) -> str:
-    text = slot.description
-    examples = slot.examples
-    # A tool that shows a morning time is for people who may come at eight.
-    early = any(hour < 12 for example in examples for hour, _ in moments.times_in(example))
-    hour, minute = clock.resolved(offered, day_begins=8 if early else 9)
-
-    if re.search(r"24.?hour|\bHH:MM\b", text) or any(re.fullmatch(r"\d{2}:\d{2}", e) for e in examples):
-        return f"{hour:02d}:{minute:02d}"
-    if any(re.search(r"\d:\d\d\s?[AaPp]\.?[Mm]", e) for e in examples):
-        spaced = any(re.search(r"\d\s[AaPp]", e) for e in examples)
-        written = moments.twelve_hour(hour, minute)
-        if any(re.search(r"[ap]m", e) for e in examples):
-            written = written.lower()
-        return written if spaced else written.replace(" ", "")
-    if any(re.search(r"\d\s?[AaPp]\.?[Mm]", e) for e in examples):
-        written = moments.twelve_hour(hour, minute, minutes_always=False)
-        if any(re.search(r"\d\s?[ap]m", e) for e in examples):
-            written = written.lower()
-        return written if any(re.search(r"\d\s[AaPp]", e) for e in examples) else written.replace(" ", "")
-    return moments.twelve_hour(hour, minute)
-
-
-def _write_name(slot: Slot, name: str) -> str:
-    parts = _words_of(slot.name).split()
-    if ("first" in parts or "given" in parts) and " " in name:
-        return name.split()[0]
-    if ("last" in parts or "surname" in parts or "family" in parts) and " " in name:
-        return name.split(" ", 1)[1]
-    return name
-
-
-def _shaped_code(slot: Slot, code: str) -> str:
-    shapes = [e for e in slot.examples if any(c.isdigit() for c in e)]
-    if not shapes:
-        return code.upper() if any(c.isalpha() for c in code) and len(code) <= 14 else code
-    shape = shapes[0]
-    bare = re.sub(r"[^A-Za-z\d]", "", code)
-    if "-" not in shape and " " not in shape:
-        code = bare
-    elif len(bare) == len(re.sub(r"[^A-Za-z\d]", "", shape)):
-        letters = iter(bare)
-        code = "".join(next(letters) if c.isalnum() else c for c in shape)
-    elif "-" in shape and "-" not in code:
-        code = re.sub(r"(?<=[A-Za-z])(?=\d)", "-", bare, count=1)
-    return code.lower() if shape == shape.lower() and any(c.isalpha() for c in shape) else code.upper()
-
-
-def _shaped_digits(slot: Slot, phone: str) -> str:
-    for shape in slot.examples:
-        if sum(c.isdigit() for c in shape) == sum(c.isdigit() for c in phone) and any(c.isdigit() for c in shape):
-            digits = (c for c in phone if c.isdigit())
-            return "".join(next(digits) if c.isdigit() else c for c in shape)
-    return phone

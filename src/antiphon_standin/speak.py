@@ -46,47 +46,18 @@ def question(slot: Slot) -> str:
     clause, label = _clause(slot), slot.label
     match slot.kind:
         case Kind.DATE:
-            rest = slot.name_stems - {
-                stem(w) for w in ("date", "day", "when", "preferred", "requested", "for", "the", "desired", "on")
-            }
-            if not rest or (len(clause.split()) > 7 and not slot.name_stems & {"birth", "start", "end"}):
-                return "What date works for you?"
-            if "new" in rest:
-                return "What new date would you like?"
-            return (
-                f"What {label if 'date' in label or 'day' in label else label + ' date'} would you like?"
-                if "birth" not in rest
-                else "What's your date of birth?"
-            )
+            return _date_question(slot, clause, label)
         case Kind.TIME:
-            rest = slot.name_stems - {
-                stem(w) for w in ("time", "slot", "hour", "preferred", "requested", "start", "the", "desired")
-            }
+            rest = slot.name_stems - _ABOUT_TIMES
             return "What time would you like?" if not rest else f"What {label} would you like?"
         case Kind.PERSON:
-            part = label if re.search(r"first|last|surname|given|family", label) else "full name"
-            own = slot.name_stems - {
-                stem(w) for w in "name full your caller customer client user member person holder contact".split()
-            }
-            if own and re.search(r"recipient|sender|driver|other|student|pupil|child|employee|pet", label):
-                return f"What's the {re.sub(r'(?<!s) name$', chr(39) + 's full name', label)}?"
-            return f"May I have your {part}, please?"
+            return _name_question(slot, label)
         case Kind.EMAIL:
             return "What's your email address?"
         case Kind.PHONE:
             return "What's the best phone number to reach you?"
         case Kind.NUMBER:
-            if found := re.search(r"(?:number|count|amount|quantity) of (.+)", clause, re.I):
-                return (
-                    f"How many {re.sub(r'^(?:the|your) ', '', found[1])}?"
-                    if len(found[1].split()) <= 7
-                    else f"How many {' '.join(found[1].split()[:3])}?"
-                )
-            if found := re.search(r"how many (.+)", clause, re.I):
-                return f"How many {found[1]}?"
-            if label.endswith("s") and not label.endswith("ss"):
-                return f"How many {label}?"
-            return f"What's the {label}?"
+            return _count_question(clause, label)
         case Kind.CHOICE:
             options = [str(c).replace("_", " ") for c in slot.choices]
             if len(options) > 7:
@@ -103,6 +74,43 @@ def question(slot: Slot) -> str:
             )
         case _:
             return _open_question(slot, clause, label)
+
+
+_ABOUT_DATES = frozenset(stem(w) for w in "date day when preferred requested for the desired on".split())
+_ABOUT_TIMES = frozenset(stem(w) for w in "time slot hour preferred requested start the desired".split())
+_ABOUT_CALLERS = frozenset(
+    stem(w) for w in "name full your caller customer client user member person holder contact".split()
+)
+
+
+def _date_question(slot: Slot, clause: str, label: str) -> str:
+    rest = slot.name_stems - _ABOUT_DATES
+    if not rest or (len(clause.split()) > 7 and not slot.name_stems & {"birth", "start", "end"}):
+        return "What date works for you?"
+    if "new" in rest:
+        return "What new date would you like?"
+    if "birth" in rest:
+        return "What's your date of birth?"
+    return f"What {label if 'date' in label or 'day' in label else label + ' date'} would you like?"
+
+
+def _name_question(slot: Slot, label: str) -> str:
+    part = label if re.search(r"first|last|surname|given|family", label) else "full name"
+    of_another = re.search(r"recipient|sender|driver|other|student|pupil|child|employee|pet", label)
+    if slot.name_stems - _ABOUT_CALLERS and of_another:
+        return f"What's the {re.sub(r'(?<!s) name$', chr(39) + 's full name', label)}?"
+    return f"May I have your {part}, please?"
+
+
+def _count_question(clause: str, label: str) -> str:
+    if found := re.search(r"(?:number|count|amount|quantity) of (.+)", clause, re.I):
+        words = found[1].split()
+        return f"How many {re.sub(r'^(?:the|your) ', '', found[1]) if len(words) <= 7 else ' '.join(words[:3])}?"
+    if found := re.search(r"how many (.+)", clause, re.I):
+        return f"How many {found[1]}?"
+    if label.endswith("s") and not label.endswith("ss"):
+        return f"How many {label}?"
+    return f"What's the {label}?"
 
 
 def _turned(clause: str) -> str:

@@ -42,16 +42,15 @@ from antiphon_standin.understand import Intent, Kind, Utterance, understand
 
 def hear(state: State, text: str) -> Step:
     """Understand a caller's turn, note its values, and decide what to do."""
-    state.turn += 1
-    state.heard = text
+    state.hears(text)
     text = as_offered(state, text)
     disputed_call = disputed(state)
     if disputed_call is not None and _disputes(understand(text, state.today)):
-        state.goal, state.asked = disputed_call.tool, frozenset(disputed_call.args)
+        state.answers_about(disputed_call.args, of=disputed_call.tool)
     said = understand(text, state.today, state.asked_kinds(), open_kinds(state))
     if said.correction and not state.asked and len(said.tokens) <= 5 and not said.of(Kind.DATE):
         # "hmm, actually six": what was given last is what is taken back.
-        state.asked = just_given(state)
+        state.answers_about(just_given(state))
         said = understand(text, state.today, state.asked_kinds(), open_kinds(state))
     refused = declining(state, said)
     if refused is not None:
@@ -63,7 +62,7 @@ def hear(state: State, text: str) -> Step:
         return early
     tool = chosen_tool(state, said, ranked, new)
     if tool is None:
-        tool, said = sole(state, said, text, new)
+        tool, said, new = sole(state, said, text, new)
     requested = tool is not None and any(m.tool is tool and m.act >= 1.0 for m in ranked)
     if tool is not None and not (said.of(Kind.PERSON) and said.of(Kind.TIME)):
         # Now that it is known what is lacking, less is needed to recognise a name or a time.
@@ -73,7 +72,7 @@ def hear(state: State, text: str) -> Step:
         if kinds & {m.kind for m in closer.mentions if m.strong} > kinds & {m.kind for m in said.mentions if m.strong}:
             said = closer
             new = {name: values_for(state, other, said, addressed=False) for name, other in state.tools.items()}
-    _note(state, tool, said, new)
+    new = _note(state, tool, said, new)
     answer = _answer_to_read_back(state, said, new)
     if answer is not None:
         return answer
@@ -98,8 +97,11 @@ def _disputes(said: Utterance) -> bool:
     return said.polarity == "no" or said.correction or not (said.consents or said.question or said.acts)
 
 
-def _note(state: State, tool: ToolView | None, said: Utterance, new: dict[str, dict[str, Fill]]) -> None:
-    """Write down what was said: all of it for the tool that it is about, for the others what serves any of them."""
+def _note(
+    state: State, tool: ToolView | None, said: Utterance, new: dict[str, dict[str, Fill]]
+) -> dict[str, dict[str, Fill]]:
+    """Write down what was said, and give what of it was: all for the tool that it is about, else what serves any."""
+    noted = {}
     for name, fills in new.items():
         other = state.tools[name]
         if tool is not None and name == tool.name:
@@ -114,10 +116,11 @@ def _note(state: State, tool: ToolView | None, said: Utterance, new: dict[str, d
                 # A wish for something else was no answer, although any words would do for one.
                 fills = {k: f for k, f in fills.items() if not (k in state.asked and _takes_words(other.slot(k)))}
             fills = {k: f for k, f in fills.items() if same_matter(tool, other.slot(k))}
-        new[name] = fills
+        noted[name] = fills
         state.learn(name, fills)
     if tool is not None:
-        share_words(state, tool, new)
+        share_words(state, tool, noted)
+    return noted
 
 
 def _takes_words(slot: Slot | None) -> bool:
@@ -131,7 +134,7 @@ def _once_more(state: State, tool: ToolView, said: Utterance, new: dict[str, dic
         if fills:
             state.learn(other.name, fills)
             return pursue(state, other, said)
-    changes = {k: f.value for k, f in redo.revised(state, tool).items()}
+    changes = {k: f.value for k, f in state.revised(tool).items()}
     if not changes:
         return Step(say=f"That's already done. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
     return Step(say=speak.another(tool, changes), offer=Offer.ANOTHER, offered_tool=tool.name)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from antiphon_standin import moments, numbers
 from antiphon_standin.people import PersonName, respelled
 from antiphon_standin.situation import Fill, Situation
-from antiphon_standin.slots import Slot, write
+from antiphon_standin.slots import Slot
 from antiphon_standin.understand import Kind, Mention, Utterance, Value, in_address
 from antiphon_standin.words import (
     alike,
@@ -20,6 +20,7 @@ from antiphon_standin.words import (
     stem,
     thesaurus,
 )
+from antiphon_standin.written import write
 
 
 def in_form(slot: Slot, value: Value, known: Mapping[str, Fill], at: Situation) -> Fill:
