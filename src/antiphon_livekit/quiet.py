@@ -45,6 +45,14 @@ class UsageSummary:
     tts_audio_duration: float = 0.0
     stt_audio_duration: float = 0.0
 
+    def add(self, metrics: Any) -> None:
+        """Add one measurement: the fields that it has."""
+        self.llm_prompt_tokens += getattr(metrics, "prompt_tokens", 0)
+        self.llm_prompt_cached_tokens += getattr(metrics, "prompt_cached_tokens", 0)
+        self.llm_completion_tokens += getattr(metrics, "completion_tokens", 0)
+        self.llm_total_tokens += getattr(metrics, "total_tokens", 0)
+        self.tts_characters_count += getattr(metrics, "characters_count", 0)
+
 
 class UsageCollector:
     """Adds up measurements: those of the fields of `UsageSummary` that they have."""
@@ -57,12 +65,7 @@ class UsageCollector:
 
     def collect(self, metrics: Any) -> None:
         """Add one."""
-        summary = self._summary
-        summary.llm_prompt_tokens += getattr(metrics, "prompt_tokens", 0)
-        summary.llm_prompt_cached_tokens += getattr(metrics, "prompt_cached_tokens", 0)
-        summary.llm_completion_tokens += getattr(metrics, "completion_tokens", 0)
-        summary.llm_total_tokens += getattr(metrics, "total_tokens", 0)
-        summary.tts_characters_count += getattr(metrics, "characters_count", 0)
+        self._summary.add(metrics)
 
     def get_summary(self) -> UsageSummary:
         """The sums so far."""

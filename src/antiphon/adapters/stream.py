@@ -205,6 +205,19 @@ class _Utterance:
     """How far a run should reach at once, because there is a pause."""
     text: str = ""
 
+    def ended(self, at: float) -> float:
+        """The voice ended: where, which is not before it began."""
+        self.voice_end = max(at, self.began)
+        return self.voice_end
+
+    def understood(self, text: str, until: float) -> bool:
+        """A run completed that reached so far. True if it changed the text."""
+        before = self.text
+        if text or len(before.split()) < _CREDIBLE:
+            self.text = text
+        self.heard_until = until
+        return bool(self.text) and self.text != before
+
     def settled(self) -> bool:
         """True when the text covers all of the voice."""
         if self.voice_end is None:
@@ -327,10 +340,10 @@ class UtteranceStream(STTStream):
         utterance = self._open()
         if utterance is None:
             return
-        utterance.voice_end = max(at, utterance.began)
+        end = utterance.ended(at)
         # The silence after it may be heard twice. A voice that returns soon needs it as its beginning.
-        self._settled_until = utterance.voice_end + _FADE
-        if self._run and self._run.utterance is utterance and self._run.until < utterance.voice_end - 0.02:
+        self._settled_until = end + _FADE
+        if self._run and self._run.utterance is utterance and self._run.until < end - 0.02:
             self._abandon()
         self._wake.set()
 
@@ -377,11 +390,7 @@ class UtteranceStream(STTStream):
         if task.cancelled():
             return False
         self._pace = 2 * (loop.time() - started)
-        before, text = utterance.text, task.result().strip()
-        if text or len(before.split()) < _CREDIBLE:
-            utterance.text = text
-        utterance.heard_until = until
-        return bool(utterance.text) and utterance.text != before
+        return utterance.understood(task.result().strip(), until)
 
     def _abandon(self) -> None:
         """Give up the run that is going on: nobody wants its result."""

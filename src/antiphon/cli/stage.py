@@ -18,6 +18,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.text import Text
 
+from antiphon.audio import AudioFrame
 from antiphon.cli.meters import HOT, Level, bar
 from antiphon.visible import LONGEST_NAME, one_line, visible
 
@@ -61,6 +62,12 @@ class View:
     response: float | None = None
     """Seconds that the caller waited for the last answer."""
     typed: str = ""
+
+    def hear(self, now: float, recorded: AudioFrame, given: AudioFrame) -> None:
+        """The next piece of what the microphone gave and of what the loudspeaker got."""
+        self.now = now
+        self.caller.hear(recorded)
+        self.agent.hear(given)
 
     def snapshot(self) -> object:
         """Equal for two moments that look the same."""

@@ -124,7 +124,7 @@ class _Conversation:
         self._delays: list[float | None] = []
         """Seconds that the caller waited for each answer."""
         self._heard = 0.0
-        """Seconds that the microphone has given."""
+        """Seconds of silence that the microphone has given, as long as it gave nothing else."""
 
     async def run(self, models: ModelChoice) -> None:
         record = self._record
@@ -200,13 +200,11 @@ class _Conversation:
         self._screen.turn(turn)
 
     def _on_block(self, recorded: AudioFrame, given: AudioFrame) -> None:
-        view = self._view
-        view.now = self._now()
-        view.caller.hear(recorded)
-        view.agent.hear(given)
+        self._view.hear(self._now(), recorded, given)
+        if self._view.caller.ever or self._options.null or self._heard > SILENT_MICROPHONE:
+            return
         self._heard += recorded.duration
-        if not view.caller.ever and not self._options.null and self._heard > SILENT_MICROPHONE:
-            view.caller.ever = True
+        if self._heard > SILENT_MICROPHONE:
             self._screen.notice(
                 "The microphone is silent. Is it switched off, or another one? --list-devices shows them."
             )

@@ -280,6 +280,21 @@ class _OpenCall:
         self.arguments: list[str] = []
         self.given = False
 
+    def take(self, call_id: str | None, name: str | None, arguments: Any) -> int:
+        """A delta of it: how many characters of arguments came."""
+        self.call_id = self.call_id or call_id or ""
+        self.name = self.name or name or ""
+        if not arguments:
+            return 0
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        self.arguments.append(text)
+        return len(text)
+
+    def give(self) -> str:
+        """It is complete: its arguments."""
+        self.given = True
+        return "".join(self.arguments) or "{}"
+
 
 class ToolCallAssembler:
     """Puts calls together from their deltas. One for each response.
@@ -307,13 +322,9 @@ class ToolCallAssembler:
             call = _OpenCall(call_id or "")
             self._by_index[index] = call
             self._calls.append(call)
-        call.call_id = call.call_id or call_id or ""
-        call.name = call.name or name or ""
-        if arguments:
-            call.arguments.append(arguments if isinstance(arguments, str) else json.dumps(arguments))
-            self._size += len(call.arguments[-1])
-            if self._size > MAX_ARGUMENTS:
-                raise ValueError(f"more than {MAX_ARGUMENTS:,} characters of arguments")
+        self._size += call.take(call_id, name, arguments)
+        if self._size > MAX_ARGUMENTS:
+            raise ValueError(f"more than {MAX_ARGUMENTS:,} characters of arguments")
         last = self._calls[-1]
         # The last call may still go on. Of the others, only these can be complete by this very delta.
         for one in (before, call):
@@ -334,14 +345,14 @@ class ToolCallAssembler:
         return None
 
     def _give(self, call: _OpenCall) -> FunctionToolCall:
-        call.given = True
+        arguments = call.give()
         call_id = own_call_id(call.call_id)
         if self._ids is None:
             self._ids = set(self._taken())
         if not call_id or call_id in self._ids:
             call_id = new_id("call")
         self._ids.add(call_id)
-        return FunctionToolCall(name=call.name, arguments="".join(call.arguments) or "{}", call_id=call_id)
+        return FunctionToolCall(name=call.name, arguments=arguments, call_id=call_id)
 
 
 def is_json(text: str) -> bool:

@@ -84,6 +84,31 @@ class Member(Generic[P]):
     retry_at: float = 0.0
     """Until then it is left out, in the loop's time."""
 
+    def failed(self, backoff: Backoff) -> float:
+        """It failed: it is left out for so many seconds."""
+        self.failures += 1
+        return self._left_out(backoff)
+
+    def asked(self, backoff: Backoff) -> Member[P]:
+        """It is asked. One that failed is on probation: it is not asked again at once."""
+        if self.failures:
+            self._left_out(backoff)
+        return self
+
+    def recovered(self) -> bool:
+        """It did what it was asked. False if that was to be expected."""
+        failures, self.failures, self.retry_at = self.failures, 0, 0.0
+        return failures > 0
+
+    def is_due(self) -> bool:
+        """It is available, or was left out for long enough."""
+        return not self.failures or _now() >= self.retry_at
+
+    def _left_out(self, backoff: Backoff) -> float:
+        delay = backoff.delay(self.failures)
+        self.retry_at = _now() + delay
+        return delay
+
 
 class Roster(Generic[P]):
     """The providers of one adapter. Raises `UsageError` if there are none."""
@@ -107,15 +132,15 @@ class Roster(Generic[P]):
         """The provider to ask next; None when all were tried. One that was left out is on probation from here on."""
         left = [member for member in self.members if member not in tried]
         for member in left:
-            if self._is_due(member):
-                return self._on_probation(member)
-        return self._on_probation(min(left, key=lambda member: member.retry_at)) if left else None
+            if member.is_due():
+                return member.asked(self._backoff)
+        return min(left, key=lambda member: member.retry_at).asked(self._backoff) if left else None
 
     def preferred_to(self, current: Member[P]) -> Member[P] | None:
         """The first provider above `current` that may be asked now. None: there is nobody better."""
         for member in self.members[: self.members.index(current)]:
-            if self._is_due(member):
-                return self._on_probation(member)
+            if member.is_due():
+                return member.asked(self._backoff)
         return None
 
     def failed(self, member: Member[P], error: Exception) -> None:
@@ -125,9 +150,7 @@ class Roster(Generic[P]):
             logger.warning("%s: %s declined the request: %s", self.owner, label, error)
             return
         was_available = not member.failures
-        member.failures += 1
-        delay = self._backoff.delay(member.failures)
-        member.retry_at = _now() + delay
+        delay = member.failed(self._backoff)
         expected = error if not isinstance(error, ProviderError) else None  # a defect, worth its traceback
         logger.warning("%s: %s failed, left out for %g s: %s", self.owner, label, delay, error, exc_info=expected)
         if was_available:
@@ -135,12 +158,9 @@ class Roster(Generic[P]):
 
     def succeeded(self, member: Member[P]) -> None:
         """It did what it was asked."""
-        if not member.failures:
-            return
-        member.failures = 0
-        member.retry_at = 0.0
-        logger.info("%s: %s has recovered", self.owner, member.provider.label)
-        self._tell(AvailabilityChanged(member.provider, True, None))
+        if member.recovered():
+            logger.info("%s: %s has recovered", self.owner, member.provider.label)
+            self._tell(AvailabilityChanged(member.provider, True, None))
 
     async def prewarm(self) -> None:
         """Prepare all of them. One that cannot be is left out for now; raises only if none can."""
@@ -161,14 +181,6 @@ class Roster(Generic[P]):
         for result in results:
             if isinstance(result, BaseException):
                 raise result
-
-    def _is_due(self, member: Member[P]) -> bool:
-        return not member.failures or _now() >= member.retry_at
-
-    def _on_probation(self, member: Member[P]) -> Member[P]:
-        if member.failures:
-            member.retry_at = _now() + self._backoff.delay(member.failures)
-        return member
 
     def _tell(self, event: AvailabilityChanged) -> None:
         if self._on_change is None:

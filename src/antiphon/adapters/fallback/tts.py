@@ -206,6 +206,15 @@ class _Reader:
         self._announced = 0.0
         return stretch
 
+    def end_of(self, piece: str) -> int:
+        """Where the next piece of the text ends."""
+        return self.script.find(self.cursor, piece)[1]
+
+    def said_up_to(self, end: int) -> Stretch | None:
+        """A piece was said whole, whatever of its text was announced."""
+        self.cursor = end
+        return self.complete()
+
     def broke_off(self, pace: float) -> None:
         """The voice is gone. Find out what it left unsaid of its stretch."""
         stretch, self.stretch = self.stretch, None
@@ -253,12 +262,11 @@ class _Voice:
             self._stage.spoke(self._member, reader.complete())
             return
         while (piece := await self._next_piece()) is not None:
-            _, end = reader.script.find(reader.cursor, piece)
+            end = reader.end_of(piece)
             async with aclosing(self._perform(tts.synthesize(piece), waits=False)) as sound:
                 async for audio in sound:
                     yield audio
-            reader.cursor = end
-            self._stage.spoke(self._member, reader.complete())
+            self._stage.spoke(self._member, reader.said_up_to(end))
 
     async def _next_piece(self) -> str | None:
         reader = self._reader
