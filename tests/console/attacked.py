@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import resource
 import sys
 import tempfile
@@ -23,7 +24,7 @@ from pathlib import Path
 from websockets.exceptions import WebSocketException
 
 from antiphon.console.serve import PageServer, Place
-from tests.console.attacks import ATTACKS
+from tests.console.attacks import ATTACKS, OVER_TLS
 from tests.console.page import Page
 from tests.console.serving import VOICE, serving, write
 
@@ -78,20 +79,27 @@ async def watched(effect: Effect) -> AsyncIterator[None]:
     loggers = [logging.getLogger(name) for name in ("", "uvicorn")]
     for logger in loggers:
         logger.addHandler(handler)
-    before = _resident()
+    memory = os.open("/proc/self/statm", os.O_RDONLY)  # now: descriptors may run out
+    before = _resident(memory)
     beating = asyncio.create_task(beat())
     try:
         yield
     finally:
         beating.cancel()
         await asyncio.gather(beating, return_exceptions=True)
-        effect.grown = _resident() - before
+        effect.grown = _resident(memory) - before
+        os.close(memory)
         for logger in loggers:
             logger.removeHandler(handler)
 
 
-def _resident() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+def _resident(memory: int) -> int:
+    return int(os.pread(memory, 200, 0).split()[1]) * resource.getpagesize()
+
+
+def place_for(name: str) -> Place:
+    """Where the page is served that this attack is on."""
+    return Place(port=0, token=TOKEN, tls=name in OVER_TLS)
 
 
 async def attack(server: PageServer, name: str, *, seconds: float = 3.0) -> Effect:
@@ -138,7 +146,7 @@ async def main(names: list[str]) -> None:
     """Print the effect of each attack on a server of its own."""
     for name in names or list(ATTACKS):
         with tempfile.TemporaryDirectory() as folder:
-            async with serving(write(Path(folder), VOICE), place=Place(port=0, token=TOKEN)) as server:
+            async with serving(write(Path(folder), VOICE), place=place_for(name)) as server:
                 try:
                     async with asyncio.timeout(40):
                         effect: object = await attack(server, name)

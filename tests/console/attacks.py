@@ -9,7 +9,9 @@ the server does to a socket (closes it, refuses it) is taken as a reason to try 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import socket
+import ssl
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -31,8 +33,25 @@ class Target(NamedTuple):
     def host(self) -> bytes:
         return b"127.0.0.1:%d" % self.port
 
-    def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=2)
+    def connect(self, client: int = 0) -> socket.socket:
+        """`client`: number of the address to come from, of ten thousands."""
+        source = (f"127.0.{client // 250 + 1}.{client % 250 + 1}", 0) if client else None
+        return socket.create_connection(("127.0.0.1", self.port), timeout=2, source_address=source)
+
+    def keep(self, clients: int, said: bytes) -> list[socket.socket]:
+        """As many connections as the server bears, from so many addresses in turn, on which this was said."""
+        kept: list[socket.socket] = []
+        for client in itertools.cycle(range(1, clients + 1)):
+            if time.monotonic() >= self.until:
+                break
+            with contextlib.suppress(OSError):
+                opened = self.connect(client)
+                opened.settimeout(0.0)  # what the server does not take is not waited for
+                kept.append(opened)
+                opened.sendall(said)
+            if len(kept) > 2_000:
+                kept.pop(0).close()
+        return kept
 
     def tries(self) -> Iterator[socket.socket]:
         """Connections, one after the other, until the time is over."""
@@ -187,6 +206,63 @@ def connections(target: Target) -> None:
         pass
 
 
+def unread_answers(target: Target) -> None:
+    """Requests on end on many connections, from a few addresses, whose answers nobody reads."""
+    target.keep(4, (b"GET /style.css HTTP/1.1\r\nHost: " + target.host + b"\r\n\r\n") * 1_000)
+
+
+def half_requests_of_many(target: Target) -> None:
+    """Half a request on each connection, from hundreds of addresses."""
+    target.keep(500, b"GET / HTTP/1.1\r\nHost: ")
+
+
+def wrong_tokens_of_many(target: Target) -> None:
+    """A guess on each connection, from hundreds of addresses."""
+    target.keep(500, target.request(token="wrong"))
+
+
+def silent_sockets_of_many(target: Target) -> None:
+    """Calls that never begin, from hundreds of addresses."""
+    target.keep(500, target.request())
+
+
+def half_handshakes(target: Target) -> None:
+    """TLS that stops in its first message, from one address."""
+    target.keep(1, HELLO[:100])
+
+
+def half_handshakes_of_many(target: Target) -> None:
+    """TLS that stops in its first message, from hundreds of addresses."""
+    target.keep(500, HELLO[:100])
+
+
+def unfinished_handshakes_of_many(target: Target) -> None:
+    """TLS whose first message is answered, and nothing follows: the server has the work, and waits."""
+    target.keep(500, HELLO)
+
+
+def handshakes_of_many(target: Target) -> None:
+    """TLS to its end, and no request, from hundreds of addresses."""
+    trusting = ssl._create_unverified_context()
+    for client in itertools.cycle(range(1, 500)):
+        if time.monotonic() >= target.until:
+            break
+        with contextlib.suppress(OSError), target.connect(client) as opened:
+            trusting.wrap_socket(opened).close()
+
+
+def hello() -> bytes:
+    """The first message of TLS."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        ssl._create_unverified_context().wrap_bio(incoming, outgoing).do_handshake()
+    return outgoing.read()
+
+
+HELLO = hello()
+OVER_TLS = ("half_handshakes", "half_handshakes_of_many", "unfinished_handshakes_of_many", "handshakes_of_many")
+"""Attacks on a page that is served by TLS."""
+
 ATTACKS: dict[str, Callable[[Target], None]] = {
     attack.__name__: attack
     for attack in (
@@ -205,6 +281,14 @@ ATTACKS: dict[str, Callable[[Target], None]] = {
         bad_names,
         silent_sockets,
         connections,
+        unread_answers,
+        half_requests_of_many,
+        wrong_tokens_of_many,
+        silent_sockets_of_many,
+        half_handshakes,
+        half_handshakes_of_many,
+        unfinished_handshakes_of_many,
+        handshakes_of_many,
     )
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import ssl
 from collections import deque
 from collections.abc import Callable
 from types import TracebackType
@@ -162,6 +163,7 @@ class Page:
             max_size=None,
             compression=None,
             local_addr=self._address,
+            ssl=ssl._create_unverified_context() if self._url.startswith("wss:") else None,
         )
         await self.socket.send(json.dumps(self._start))
         self._tasks.append(asyncio.create_task(self._read(), name="page reads"))

@@ -14,13 +14,15 @@ from pathlib import Path
 import pytest
 from websockets.asyncio.client import connect
 
+from antiphon.chat import ChatContext
 from antiphon.console import door
 from antiphon.console.access import Limits
+from antiphon.console.archive import FiledCall
 from antiphon.console.serve import PageServer, Place
 from antiphon.console.wires import Wait
 from antiphon.testing import wait_until
 from antiphon.visible import SparingLog
-from tests.console.attacked import TOKEN, attack
+from tests.console.attacked import TOKEN, attack, place_for
 from tests.console.attacks import ATTACKS, Target, frame
 from tests.console.page import Page, socket_url
 from tests.console.serving import ECHO, VOICE, run, serving, write
@@ -30,14 +32,33 @@ STALL = 0.1
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_an_attack_stalls_no_call_keeps_nobody_out_and_fills_no_disk(tmp_path: Path, name: str) -> None:
+def test_an_attack_stalls_no_call_keeps_nobody_out_and_fills_no_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
     async def check() -> None:
-        async with serving(write(tmp_path, VOICE), place=Place(port=0, token=TOKEN)) as server:
+        async with serving(write(tmp_path, VOICE), place=place_for(name)) as server:
             effect = await attack(server, name, seconds=2.0)
             assert effect.busy < STALL, str(effect)
             assert effect.heard, str(effect)
             assert effect.let_in, str(effect)
             assert effect.logged < 10_000, str(effect)
+
+    run(check)
+
+
+@pytest.mark.parametrize("name", ["half_handshakes_of_many", "unread_answers"])
+def test_where_all_places_are_taken_by_those_who_wait_somebody_else_comes_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(door, "MAX_CONNECTIONS", 40)
+
+    async def check() -> None:
+        async with serving(write(tmp_path, VOICE), place=place_for(name)) as server:
+            effect = await attack(server, name, seconds=2.0)
+            assert (effect.heard, effect.let_in) == (True, True), str(effect)
 
     run(check)
 
@@ -125,6 +146,30 @@ def test_a_client_that_does_not_take_its_answer_is_cut(tmp_path: Path, monkeypat
                     async with asyncio.timeout(10):
                         while True:
                             await loop.sock_sendall(opened, request * 100)
+
+    run(check)
+
+
+def test_a_client_that_takes_its_answer_slowly_gets_all_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Wait.READER, "_value_", 0.5)
+    monkeypatch.setattr(door, "LOOK", 0.02)
+    recording = tmp_path / "recording.wav"
+    recording.write_bytes(bytes(12_000_000))
+    filed = FiledCall("c", None, recording, ChatContext())
+
+    async def check() -> None:
+        async with serving(write(tmp_path, ECHO)) as server:
+            monkeypatch.setattr(server.calls.archive, "get", lambda call_id: filed)
+            target = target_of(server)
+            with target.connect() as opened:
+                opened.setblocking(False)
+                loop, got = asyncio.get_running_loop(), 0
+                request = b"GET /calls/c/recording.wav HTTP/1.1\r\nHost: " + target.host + b"\r\n\r\n"
+                await loop.sock_sendall(opened, request)
+                while got < 12_000_000 and (piece := await loop.sock_recv(opened, 200_000)):
+                    got += len(piece)
+                    await asyncio.sleep(0.05)
+                assert got > 12_000_000
 
     run(check)
 

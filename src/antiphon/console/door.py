@@ -14,8 +14,9 @@ import errno
 import logging
 import socket
 import ssl
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from antiphon.console.access import ClientAllowances, client_key
 from antiphon.console.wires import HttpConnection, SocketConnection, Wait, Waiting, cut
@@ -28,11 +29,12 @@ CONNECTIONS_PER_SECOND = 50.0
 CONNECTIONS_BURST = 300.0
 """New connections of a client at once. Beyond, they are closed before a byte is read."""
 MAX_WAITING = 64
-"""Connections of a client that have not said what they want, or are closed and not gone. With one more, the one that
-has waited longest is cut."""
+"""Connections of a client that have not said what they want (the handshake of TLS before it included), or are closed
+and not gone. With one more, the one that has waited longest is cut."""
 MAX_CONNECTIONS = 512
 """Connections in all, and no more than half of the descriptors that the process may have. With one more, the one that
-has waited longest to say what it wants, or to be gone, is cut; if there is none, the new one is."""
+has waited longest to say what it wants, or to be gone, is cut; if there is none, the one that has waited longest for
+its answer, or not taken it; else the new one."""
 LOOK = 1.0
 """Seconds between two looks at who waits."""
 OUT_OF_DESCRIPTORS = 0.5
@@ -41,12 +43,21 @@ OUT_OF_DESCRIPTORS = 0.5
 _SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 Connection = HttpConnection | SocketConnection
+_Guest: TypeAlias = "tuple[float, Connection | asyncio.Task[None]]"
+"""Who waits, and since when."""
 
 
 @dataclass(slots=True, frozen=True)
 class _Since:
     waiting: Waiting
     at: float
+
+
+@dataclass(slots=True, frozen=True)
+class _Greeted:
+    client: str
+    at: float
+    """Since when."""
 
 
 class Door:
@@ -68,8 +79,8 @@ class Door:
         self._most = most if most is not None else most_connections()
         self._rates = ClientAllowances(CONNECTIONS_PER_SECOND, CONNECTIONS_BURST)
         self._since: dict[Connection, _Since] = {}
-        self._greeted: dict[asyncio.Task[None], str] = {}
-        """Connections on their way in (TLS takes a while), and whose they are."""
+        self._greeted: dict[asyncio.Task[None], _Greeted] = {}
+        """Connections on their way in: TLS takes a while."""
         self._told = float("-inf")
         self._loop = asyncio.get_running_loop()
 
@@ -102,8 +113,8 @@ class Door:
             connected.close()
             return
         greeting = asyncio.create_task(self._greet(connected), name="page server: a connection")
-        self._greeted[greeting] = client
-        greeting.add_done_callback(self._greeted.pop)
+        self._greeted[greeting] = _Greeted(client, self._loop.time())
+        greeting.add_done_callback(lambda done: self._greeted.pop(done, None))
 
     async def _greet(self, connected: socket.socket) -> None:
         try:
@@ -117,14 +128,12 @@ class Door:
 
     def _make_room(self, client: str) -> bool:
         """Have a place for one more of this client. False: there is none."""
-        greeted = list(self._greeted.values())
-        if greeted.count(client) >= MAX_WAITING:
-            return False
-        if len(self._connections) + len(greeted) >= MAX_WAITING:  # else none of the bounds can be reached
+        number = len(self._connections) + len(self._greeted)
+        if number >= min(MAX_WAITING, self._most):  # else none of the bounds can be reached
             self._look()
-            if len(self._idle(client)) + greeted.count(client) >= MAX_WAITING:
-                self._show_out(self._longest(client))
-            elif len(self._connections) + len(greeted) >= self._most:
+            if len(idle := self._idle(client)) >= MAX_WAITING:
+                self._show_out(_first(idle))
+            elif number >= self._most:
                 longest = self._longest()
                 if longest is None:
                     self._tell(f"{self._most} connections are open; others are turned away. Raise `ulimit -n`.")
@@ -152,23 +161,36 @@ class Door:
                 same = known is not None and known.waiting == waiting
                 self._since[connection] = known if same and known is not None else _Since(waiting, now)
 
-    def _idle(self, client: str | None) -> list[tuple[float, Connection]]:
-        """Connections, of this client or of all, that nobody would miss, and since when."""
-        return [
+    def _idle(self, client: str | None = None) -> list[_Guest]:
+        """Those, of this client or of all, that nobody would miss, and since when."""
+        idle: list[_Guest] = [
             (since.at, connection)
             for connection, since in self._since.items()
             if since.waiting.what in (Wait.REQUEST, Wait.CLOSE) and (client is None or _client_of(connection) == client)
         ]
+        idle += [
+            (one.at, task)
+            for task, one in self._greeted.items()
+            if (client is None or one.client == client) and not task.done()
+        ]
+        return idle
 
-    def _longest(self, client: str | None = None) -> Connection | None:
-        """Who of these has waited longest."""
-        idle = self._idle(client)
-        return min(idle, key=lambda one: one[0])[1] if idle else None
+    def _longest(self) -> Connection | asyncio.Task[None] | None:
+        """Who has waited longest, of those that nobody would miss; else of those that have no answer."""
+        idle = self._idle()
+        if idle:
+            return _first(idle)
+        # Not a call: its page may be on a slow network.
+        asking = [(since.at, one) for one, since in self._since.items() if isinstance(one, HttpConnection)]
+        return _first(asking) if asking else None
 
-    def _show_out(self, connection: Connection | None) -> None:
-        if connection is not None:
-            self._since.pop(connection, None)
-            cut(connection)
+    def _show_out(self, guest: Connection | asyncio.Task[None] | None) -> None:
+        if isinstance(guest, asyncio.Task):
+            guest.cancel()
+            self._greeted.pop(guest, None)
+        elif guest is not None:
+            self._since.pop(guest, None)
+            cut(guest)
 
     def _tell(self, trouble: str) -> None:
         """Log it, if nothing was logged for a while."""
@@ -176,6 +198,10 @@ class Door:
         if now - self._told > SPARING:
             self._told = now
             logger.warning("%s", trouble)
+
+
+def _first(guests: Sequence[_Guest]) -> Connection | asyncio.Task[None]:
+    return min(guests, key=lambda one: one[0])[1]
 
 
 def _client_of(connection: Connection) -> str:

@@ -51,7 +51,9 @@ class Wait(enum.Enum):
     REQUEST = 10.0
     """The head of a request, its last byte too; and the handshake of TLS before."""
     READER = 30.0
-    """A client that does not take what it was sent. So much fits into the buffers that a pause is not noticed."""
+    """A client that takes nothing of what it was sent. So much fits into the buffers that a pause is not noticed."""
+    ANSWER = 60.0
+    """An answer that is being made."""
     CLOSE = 5.0
     """A connection that was closed, for its last bytes to be taken, and for a socket's other side to agree."""
 
@@ -62,13 +64,13 @@ class Waiting:
 
     what: Wait
     number: int = 0
-    """Of the request that is waited for."""
+    """Of the request that is waited for, or how often the client has taken something."""
 
 
 class HttpConnection(H11Protocol):
-    """HTTP until it becomes a WebSocket. Bodies are not read: nothing here takes any."""
+    """HTTP until it becomes a WebSocket. What comes behind a request is not read: the answer, then the end."""
 
-    _requests = 0
+    _requests = _taken = 0
 
     def data_received(self, data: bytes) -> None:
         for start in range(0, len(data), SLICE):
@@ -83,25 +85,35 @@ class HttpConnection(H11Protocol):
                 if self.conn.trailing_data[0] or data[start + SLICE :]:
                     self.transport.abort()  # whoever asks to speak waits for the answer
                 return
-            if self.conn.their_state is h11.SEND_BODY:
+            is_answering = self.cycle is not None and not self.cycle.response_complete
+            if is_answering and (self.conn.their_state is h11.SEND_BODY or data[start + SLICE :] or self._has_more):
                 self.cycle.keep_alive = False  # the answer, then the end
                 self.flow.pause_reading()
                 return
+
+    @property
+    def _has_more(self) -> bool:
+        """Another request has come before the answer: browsers do not do so."""
+        return bool(self.conn.trailing_data[0])
 
     def on_response_complete(self) -> None:
         self._requests += 1
         super().on_response_complete()
 
+    def resume_writing(self) -> None:
+        self._taken += 1
+        super().resume_writing()
+
     @property
-    def waiting(self) -> Waiting | None:
-        """What it waits for; None while a request is answered to a client that reads."""
+    def waiting(self) -> Waiting:
+        """What it waits for."""
         if self.transport.is_closing():
             return Waiting(Wait.CLOSE)
         if self.flow.write_paused:
-            return Waiting(Wait.READER)
+            return Waiting(Wait.READER, self._taken)
         if self.cycle is None or self.cycle.response_complete:
             return Waiting(Wait.REQUEST, self._requests)
-        return None
+        return Waiting(Wait.ANSWER, self._taken)
 
 
 class SocketConnection(WebSocketsSansIOProtocol):
@@ -111,6 +123,8 @@ class SocketConnection(WebSocketsSansIOProtocol):
         super().connection_made(transport)
         self._frames = Allowance(FRAMES_PER_SECOND, FRAMES_BURST)
         self._bytes = Allowance(BYTES_PER_SECOND, BYTES_BURST)
+        self._taken = 0
+        """How often the client has taken what waited for it."""
         self._unparsed = bytearray()
         self._parsing: asyncio.Handle | None = None
         self._at_once = 0
@@ -182,6 +196,10 @@ class SocketConnection(WebSocketsSansIOProtocol):
         self.close_sent = True
         self.transport.close()
 
+    def resume_writing(self) -> None:
+        self._taken += 1
+        super().resume_writing()
+
     def _stop_parsing(self) -> None:
         self._unparsed.clear()
         if self._parsing is not None:
@@ -194,7 +212,7 @@ class SocketConnection(WebSocketsSansIOProtocol):
         if self.transport.is_closing() or (self.handshake_complete and self.close_sent):
             return Waiting(Wait.CLOSE)
         if not self.writable.is_set():
-            return Waiting(Wait.READER)
+            return Waiting(Wait.READER, self._taken)
         return None if self.handshake_complete else Waiting(Wait.REQUEST)
 
 
