@@ -12,8 +12,9 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from typing_extensions import TypeIs
 
-from antiphon.language import ENGLISH, Language
-from antiphon.language import Fillers as Fillers
+from antiphon.language.english import ENGLISH
+from antiphon.language.lines import Fillers as Fillers
+from antiphon.language.phrases import Phrases
 
 T = TypeVar("T")
 
@@ -170,7 +171,7 @@ class SessionOptions:
     turns: TurnHandling = field(default_factory=TurnHandling)
     max_tool_steps: int = 3
     """Rounds of tool calls for one caller's turn or one `generate_reply`; then the model must answer without tools."""
-    language: Language = ENGLISH
+    language: Phrases = ENGLISH.phrases
     """Which words are no turn."""
     fallback_line: str = ENGLISH.fallback_line
     """Said when the model has nothing to say after its last round."""

@@ -121,12 +121,12 @@ class AgentSession(Session[Userdata]):
             turns = replace(
                 turns, preemptive_generation=replace(turns.preemptive_generation, enabled=preemptive_generation)
             )
-        pack = language_pack(language)
+        pack = self._language = language_pack(language)
         self._options = SessionOptions(
             turns=turns,
             max_tool_steps=max_tool_steps,
             close_grace=close_grace,
-            language=pack,
+            language=pack.phrases,
             fallback_line=_given_or(fallback_line, pack.fallback_line),
             failure_line=_given_or(failure_line, pack.failure_line),
             unheard_line=_given_or(unheard_line, pack.unheard_line),
@@ -255,6 +255,10 @@ class AgentSession(Session[Userdata]):
     @property
     def user_state(self) -> UserState:
         return self._host.announcer.user_state
+
+    @property
+    def language(self) -> Language:
+        return self._language
 
     @property
     def tools(self) -> list[ToolLike]:

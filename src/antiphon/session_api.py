@@ -16,6 +16,7 @@ from typing_extensions import TypeVar
 from antiphon.audio import AudioFrame
 from antiphon.chat import ChatContext
 from antiphon.events import AgentState, CloseReason, EventEmitter, UserState
+from antiphon.language import Language
 from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice
 from antiphon.running_tool import RunningTool
 from antiphon.scope import Scoped
@@ -92,6 +93,11 @@ class Session(EventEmitter, ABC, Generic[Userdata]):
     @abstractmethod
     def user_state(self) -> UserState:
         """listening, speaking, or away: silent for `user_away_timeout` seconds while nothing was said to them."""
+
+    @property
+    @abstractmethod
+    def language(self) -> Language:
+        """The caller's language: which words are no turn, how people spell, and what the session says itself."""
 
     @property
     @abstractmethod

@@ -9,19 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from antiphon.language import ENGLISH
 from antiphon_standin.words import Token
 
-_UNITS = {
-    w: n
-    for n, w in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-        " seventeen eighteen nineteen".split()
-    )
-}
-_TENS = {
-    w: n
-    for n, w in zip(range(20, 100, 10), "twenty thirty forty fifty sixty seventy eighty ninety".split(), strict=True)
-}
+_UNITS = {word: int(digits) for word, digits in ENGLISH.spoken.numbers.items()}
+_TENS = {word: 10 * int(digit) for word, digit in ENGLISH.spoken.tens.items()}
 _SCALES = {"hundred": 100, "thousand": 1000}
 _ORDINALS = {
     w: n
@@ -32,7 +24,7 @@ _ORDINALS = {
     )
 } | {"thirtieth": 30, "fortieth": 40, "fiftieth": 50}
 _ORDINAL_DIGITS = re.compile(r"(\d{1,2})(?:st|nd|rd|th)$")
-_DIGIT_WORDS = {w: str(n) for w, n in _UNITS.items() if n < 10} | {"oh": "0", "o": "0", "nought": "0", "nil": "0"}
+_DIGIT_WORDS = {w: str(n) for w, n in _UNITS.items() if n < 10} | dict.fromkeys(ENGLISH.spoken.zero, "0")
 NUMBER_WORDS = frozenset(_UNITS) | frozenset(_TENS) | frozenset(_SCALES)
 
 Read = tuple[int, int]

@@ -70,8 +70,13 @@ ITEM_IDS = ("id", "group_id")
 ITEM_SKIPPED = ("wire", "created_at", "type")
 """What a fact does not say of a history item: the core settles it, or a default."""
 
-RENAMED: dict[str, str] = {}
-"""Recorded class -> its name today; recorded `Class.field` -> the field's name today."""
+RENAMED: dict[str, str] = {
+    "Language": "Phrases",
+    **dict.fromkeys(
+        ("Language.fallback_line", "Language.failure_line", "Language.unheard_line", "Language.fillers"), ""
+    ),
+}
+"""Recorded class -> its name today; recorded `Class.field` -> the field's name today, "" if it is gone."""
 
 UNKNOWN = 900_000_000
 """Added to numbers that nobody handed out, so that the core of today has not given them to something else."""
@@ -167,7 +172,7 @@ class Reader:
         given: dict[str, Any] = {}
         for key, value in {**self._defaults.get(name, {}), **data}.items():
             today = RENAMED.get(f"{name}.{key}", key)
-            if key == "is" or key in skipped:
+            if key == "is" or key in skipped or not today:
                 continue
             if today in there:
                 given[today] = self.rich(value)

@@ -86,10 +86,10 @@ def _update(task: CaptureTask[Any]) -> Any:
     return next(tool for tool in task.tools if tool.id.startswith("update_"))
 
 
-async def hold(task: CaptureTask[Any], llm: LLM, words: Sequence[str]) -> Ended:
-    """The caller says `words`, turn by turn, until the task has ended."""
+async def hold(task: CaptureTask[Any], llm: LLM, words: Sequence[str], **options: Any) -> Ended:
+    """The caller says `words`, turn by turn, until the task has ended. `options` are the session's."""
     host = Host(task)
-    async with AgentSession[Any](llm=llm) as session:
+    async with AgentSession[Any](llm=llm, **options) as session:
         await session.start(host)
         await session.wait_for_idle()
         for text in words:

@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from antiphon.language import SpokenForms
 from antiphon.run_context import RunContext
-from antiphon.tasks import spoken_forms
 from antiphon.tasks.capture import CaptureTask, Words
+from antiphon.text import spoken
 from antiphon.tools.function import ToolError, ToolResult, function_tool
 
 __all__ = ["GetAddressResult", "GetAddressTask"]
@@ -40,11 +41,12 @@ class GetAddressTask(CaptureTask[GetAddressResult]):
         self.verify_spelling = verify_spelling
 
     def essence(self, value: GetAddressResult) -> str:
-        said = f"I have {re.sub(r'[0-9]+', lambda number: spoken_forms.say_digits(number[0]), value.address)}"
+        forms = self.language.spoken
+        said = re.sub(r"[0-9]+", lambda number: spoken.say_digits(number[0], forms), value.address)
         if not self.verify_spelling:
-            return said
+            return self.have(said)
         street = re.sub(r"^[\d\W]+|\s+\d.*$", "", value.address.partition(",")[0])
-        return f"{said}, with the street spelled {spoken_forms.spell(street)}"
+        return self.have(self.language.captures.street.format(value=said, letters=spoken.spell(street, forms)))
 
     @function_tool
     async def update_address(self, ctx: RunContext[Any], address: str) -> ToolResult:
@@ -54,9 +56,10 @@ class GetAddressTask(CaptureTask[GetAddressResult]):
             ctx: The call.
             address: The whole address in one line: street and house number, city, and what else the user said.
         """
-        parts = _parts(address)
+        forms = self.language.spoken
+        parts = _parts(address, forms)
         if len(parts) == 1:
-            parts = _parts(self._said_on(address))
+            parts = _parts(self._said_on(address), forms)
         if not any(re.search(r"[^\W\d]", part) for part in parts):
             raise ToolError(f"{address!r} is not an address. Ask the user for their address.")
         if len(parts) < 2:
@@ -73,8 +76,7 @@ class GetAddressTask(CaptureTask[GetAddressResult]):
         return address if at < 0 else said[at:].rstrip(" .?!")
 
 
-def _parts(address: str) -> list[str]:
+def _parts(address: str, forms: SpokenForms) -> list[str]:
     """The parts between commas, with house numbers in digits."""
-    address = re.sub(r"(?i)^(?:my |the )?address is ", "", address.strip())
-    parts = [" ".join(part.split()) for part in address.split(",")]
-    return [spoken_forms.house_number(part) for part in parts if part]
+    parts = [" ".join(part.split()) for part in spoken.without_lead_in(address, forms).split(",")]
+    return [spoken.house_number(part, forms) for part in parts if part]

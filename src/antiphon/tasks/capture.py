@@ -22,11 +22,13 @@ from typing import Annotated, Any, Generic, TypeVar
 from pydantic import Field
 
 from antiphon.chat import ChatContext, ChatMessage, FunctionCallOutput
+from antiphon.errors import UsageError
+from antiphon.language import ENGLISH, Language, ValueLines
 from antiphon.options import ModelSettings
 from antiphon.run_context import RunContext
 from antiphon.speech_handle import SpeechHandle
-from antiphon.tasks import spoken_forms
 from antiphon.tasks.agent_task import AgentTask
+from antiphon.text import spoken
 from antiphon.tools.function import AnyFunctionTool, ToolError, ToolFlag, ToolResult, function_tool
 from antiphon.tools.toolset import ToolLike
 from antiphon.vad import VAD
@@ -36,7 +38,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True, frozen=True)
 class Words:
-    """How a task speaks of the value that it captures."""
+    """How a task speaks of the value that it captures: to the model, and to a caller whose language has no other."""
 
     tool: str
     """Its part in tool names: "email_address" makes `confirm_email_address`."""
@@ -45,10 +47,12 @@ class Words:
     question: str
     """What the caller is asked first."""
 
-    @property
-    def again(self) -> str:
-        """What the caller is asked after a value that was wrong."""
-        return f"What is your {self.noun}, then?"
+    def lines(self, language: Language) -> ValueLines:
+        """What is said to the caller."""
+        known = language.captures
+        return known.values.get(self.tool) or ValueLines(
+            self.question, known.again.format(noun=self.noun), known.check.format(noun=self.noun)
+        )
 
 
 @dataclass(slots=True, frozen=True)
@@ -79,9 +83,9 @@ class CaptureTask(AgentTask[T]):
     """Captures one value. Subclasses bring an update tool, which calls `captured`, and say how a value is read back.
 
     `extra_instructions` are added to the task's own. `require_confirmation=False`: the first valid value is the result,
-    without read-back. `question` is what the caller is asked; the default is the task's. With a `chat_ctx`, in which
-    the answer may stand already, the model begins by itself instead. `tools` are added to the task's. The caller may
-    decline: `ToolError` is raised where the task is awaited.
+    without read-back. `question` is what the caller is asked; the default is that of the caller's language, else the
+    task's. With a `chat_ctx`, in which the answer may stand already, the model begins by itself instead. `tools` are
+    added to the task's. The caller may decline: `ToolError` is raised where the task is awaited.
     """
 
     words: Words
@@ -114,7 +118,7 @@ class CaptureTask(AgentTask[T]):
             tts=tts,
         )
         self.require_confirmation = require_confirmation
-        self.question = question or self.words.question
+        self._question = question
         self._knows_more = chat_ctx is not None
         self.asking: SpeechHandle | None = None
         """What the task itself asked last."""
@@ -127,9 +131,30 @@ class CaptureTask(AgentTask[T]):
         """The last read-back; None before the first value."""
         return self._read_back
 
+    @property
+    def language(self) -> Language:
+        """The caller's; English while it works in no session."""
+        try:
+            return self.session.language
+        except UsageError:
+            return ENGLISH
+
+    @property
+    def question(self) -> str:
+        """What the caller is asked first."""
+        return self._question or self.default_question()
+
+    def default_question(self) -> str:
+        """The question where none was given."""
+        return self.words.lines(self.language).question
+
     @abstractmethod
     def essence(self, value: T) -> str:
-        """The value in words that can be checked by ear."""
+        """The value in words that can be checked by ear, in the caller's language. See `have`."""
+
+    def have(self, value: str) -> str:
+        """A value as it is read back, in the caller's language: "I have ..."."""
+        return self.language.captures.read_back.format(value=value)
 
     async def on_enter(self) -> None:
         if self._knows_more:
@@ -144,7 +169,7 @@ class CaptureTask(AgentTask[T]):
             self._unread = None
             return self._read_back.text
         if self._is_denied(chat_ctx):
-            return f"Sorry. {self.words.again}"
+            return self.words.lines(self.language).again
         return super().llm_node(chat_ctx, tools, model_settings)
 
     def _is_denied(self, chat_ctx: ChatContext) -> bool:
@@ -152,7 +177,8 @@ class CaptureTask(AgentTask[T]):
         last = chat_ctx.items[-1] if len(chat_ctx) else None
         if self._read_back is None or not isinstance(last, ChatMessage) or last.role != "user":
             return False
-        return _is_answer_to(self._read_back, chat_ctx) and spoken_forms.is_bare_no(last.text_content or "")
+        said = last.text_content or ""
+        return _is_answer_to(self._read_back, chat_ctx) and spoken.is_bare_no(said, self.language.spoken)
 
     def captured(self, ctx: RunContext[Any], value: T) -> ToolResult:
         """A valid value: read it back, or be done if nothing has to be confirmed. What an update tool returns."""
@@ -180,7 +206,7 @@ class CaptureTask(AgentTask[T]):
 
     def _wording(self, value: T) -> tuple[str, str]:
         essence = self.essence(value)
-        return essence, f"{essence}. Is that {self.words.noun} right?"
+        return essence, f"{essence}. {self.words.lines(self.language).check}"
 
     def _offer(self) -> str:
         return f"Offer to confirm the {self.words.noun}."

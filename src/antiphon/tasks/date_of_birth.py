@@ -8,8 +8,8 @@ from typing import Any
 
 from antiphon.errors import UsageError
 from antiphon.run_context import RunContext
-from antiphon.tasks import spoken_forms
 from antiphon.tasks.capture import CaptureTask, Words
+from antiphon.text import spoken
 from antiphon.tools.function import ToolError, ToolResult, function_tool
 
 __all__ = ["GetDOBResult", "GetDOBTask"]
@@ -45,7 +45,7 @@ class GetDOBTask(CaptureTask[GetDOBResult]):
             raise UsageError(f"GetDOBTask: expected earliest <= latest, got {self.earliest} and {self.latest}")
 
     def essence(self, value: GetDOBResult) -> str:
-        return f"I have {spoken_forms.say_date(value.date_of_birth)}"
+        return self.have(spoken.say_date(value.date_of_birth, self.language.spoken))
 
     @function_tool
     async def update_date_of_birth(self, ctx: RunContext[Any], date_of_birth: str) -> ToolResult:

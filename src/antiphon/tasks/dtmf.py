@@ -14,8 +14,8 @@ from typing import Any
 from antiphon.errors import UsageError
 from antiphon.protocols import DtmfReceived, KeypadRoom
 from antiphon.run_context import RunContext
-from antiphon.tasks import spoken_forms
 from antiphon.tasks.capture import CaptureTask, Words
+from antiphon.text import spoken
 from antiphon.tools.function import ToolError, ToolResult, function_tool
 
 __all__ = ["GetDtmfResult", "GetDtmfTask"]
@@ -56,7 +56,6 @@ class GetDtmfTask(CaptureTask[GetDtmfResult]):
             raise UsageError(f"GetDtmfTask: expected num_digits of at least 1, got {num_digits}")
         if len(dtmf_stop_event) != 1 or dtmf_stop_event not in "0123456789*#ABCD":
             raise UsageError(f"GetDtmfTask: expected dtmf_stop_event to be a key like '#', got {dtmf_stop_event!r}")
-        question = question or f"What is your code of {num_digits} digits? You may enter it on your keypad, or say it."
         super().__init__(require_confirmation=ask_for_confirmation, question=question, **options)
         self.num_digits = num_digits
         self.dtmf_input_timeout = dtmf_input_timeout
@@ -80,8 +79,11 @@ class GetDtmfTask(CaptureTask[GetDtmfResult]):
             room.on("dtmf", self._on_key)
         await super().on_enter()
 
+    def default_question(self) -> str:
+        return self.language.captures.code.format(digits=self.num_digits)
+
     def essence(self, value: GetDtmfResult) -> str:
-        return f"I have {spoken_forms.say_digits(value.user_input)}"
+        return self.have(spoken.say_digits(value.user_input, self.language.spoken))
 
     @function_tool
     async def update_code(self, ctx: RunContext[Any], code: str) -> ToolResult:
@@ -92,7 +94,7 @@ class GetDtmfTask(CaptureTask[GetDtmfResult]):
             code: All the digits in order.
         """
         try:
-            said = spoken_forms.keys(code).rstrip(self.dtmf_stop_event)
+            said = spoken.keys(code, self.language.spoken).rstrip(self.dtmf_stop_event)
         except ValueError as error:
             raise ToolError(f"{error}. Ask the user for the {self.num_digits} digits, one by one.") from None
         if len(said) != self.num_digits:
@@ -130,7 +132,10 @@ class GetDtmfTask(CaptureTask[GetDtmfResult]):
         if len(pressed) == self.num_digits:
             self.read_aloud(GetDtmfResult(pressed))
         else:
-            self.asking = self.session.say(f"I got {len(pressed)} of {self.num_digits} digits. {self.question}")
+            too_few = self.language.captures.too_few
+            self.asking = self.session.say(
+                too_few.format(pressed=len(pressed), digits=self.num_digits, question=self.question)
+            )
 
     def _forget_keys(self) -> None:
         self._stop_timer()

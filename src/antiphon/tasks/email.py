@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from antiphon.errors import UsageError
+from antiphon.language import ENGLISH, SpokenForms
 from antiphon.run_context import RunContext
-from antiphon.tasks import spoken_forms
 from antiphon.tasks.capture import CaptureTask, Words
+from antiphon.text import spoken
 from antiphon.tools.function import ToolError, ToolResult, function_tool
 
 __all__ = ["GetEmailResult", "GetEmailTask"]
@@ -32,7 +33,7 @@ class GetEmailTask(CaptureTask[GetEmailResult]):
     )
 
     def essence(self, value: GetEmailResult) -> str:
-        return f"I have {spoken_forms.spell_email(value.email_address)}"
+        return self.have(spoken.spell_email(value.email_address, self.language.spoken))
 
     @function_tool
     async def update_email_address(self, ctx: RunContext[Any], email: str) -> ToolResult:
@@ -42,10 +43,10 @@ class GetEmailTask(CaptureTask[GetEmailResult]):
             ctx: The call.
             email: The whole email address, for example "john.doe@example.com". As the user said it, if unsure.
         """
-        return self.captured(ctx, GetEmailResult(valid_email(email)))
+        return self.captured(ctx, GetEmailResult(valid_email(email, self.language.spoken)))
 
 
-def valid_email(spoken: str) -> str:
+def valid_email(said: str, forms: SpokenForms = ENGLISH.spoken) -> str:
     """The address in its written form. Raises `ToolError`, for the model, if it cannot be one."""
     try:
         from email_validator import EmailNotValidError, validate_email
@@ -53,7 +54,7 @@ def valid_email(spoken: str) -> str:
         raise UsageError(
             "GetEmailTask needs the package email-validator; install it with: pip install 'antiphon[tasks]'"
         ) from error
-    address = spoken_forms.email(spoken)
+    address = spoken.email(said, forms)
     try:
         # Test names are let through: what counts here is what the caller said.
         checked = validate_email(address, check_deliverability=False, test_environment=True)

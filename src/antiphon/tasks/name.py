@@ -8,9 +8,10 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from antiphon.errors import UsageError
+from antiphon.language import SpokenForms
 from antiphon.run_context import RunContext
-from antiphon.tasks import spoken_forms
 from antiphon.tasks.capture import CaptureTask, Words
+from antiphon.text import spoken
 from antiphon.tools.function import ToolError, ToolResult, function_tool
 
 __all__ = ["GetNameResult", "GetNameTask"]
@@ -69,9 +70,11 @@ class GetNameTask(CaptureTask[GetNameResult]):
         super().__init__(**options)
 
     def essence(self, value: GetNameResult) -> str:
+        name, lines = value.full_name, self.language.captures
         if not self.verify_spelling:
-            return f"I have {value.full_name}"
-        return f"I have {value.full_name}, spelled {', then '.join(map(spoken_forms.spell, value.full_name.split()))}"
+            return self.have(name)
+        letters = lines.then.join(spoken.spell(word, self.language.spoken) for word in name.split())
+        return self.have(lines.spelled.format(value=name, letters=letters))
 
     @function_tool
     async def update_name(self, ctx: RunContext[Any], full_name: str, last_name_words: int = 1) -> ToolResult:
@@ -82,7 +85,7 @@ class GetNameTask(CaptureTask[GetNameResult]):
             full_name: The full name of the user, first name first, as they spell it.
             last_name_words: How many words of it, counted from its end, are the last name.
         """
-        words = self._whole(_valid(full_name).split())
+        words = self._whole(_valid(full_name, self.language.spoken).split())
         return self.captured(ctx, self._divided(words, last_name_words))
 
     def _whole(self, words: list[str]) -> list[str]:
@@ -132,8 +135,8 @@ def _where_last_name_begins(words: Sequence[str]) -> int:
     return at
 
 
-def _valid(spoken: str) -> str:
-    name = " ".join(_respelled(spoken))
+def _valid(said: str, forms: SpokenForms) -> str:
+    name = " ".join(_respelled(said, forms))
     if not name or name.lower() in _NO_NAMES:
         raise ToolError("The name is missing. Ask the user for their name.")
     if len(name) > 100 or any(c.isdigit() or c in "@#*/\\<>{}" for c in name):
@@ -141,9 +144,9 @@ def _valid(spoken: str) -> str:
     return name.title() if name.islower() else name
 
 
-def _respelled(spoken: str) -> list[str]:
+def _respelled(said: str, forms: SpokenForms) -> list[str]:
     """The words of a name, with those that are spelled letter by letter put together: "Ann L-E-E" is "Ann Lee"."""
-    words = spoken.split()
+    words = said.split()
     if all(len(word.strip(".,-")) == 1 for word in words):
-        return spoken_forms.spelled(spoken).split()
-    return [spoken_forms.spelled(word) if "-" in word[1:2] else word.strip(",") for word in words]
+        return spoken.spelled(said, forms).split()
+    return [spoken.spelled(word, forms) if "-" in word[1:2] else word.strip(",") for word in words]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
 from antiphon.errors import UsageError
+from antiphon.language import ENGLISH, SpokenForms
 from antiphon.run_context import RunContext
-from antiphon.tasks import spoken_forms
 from antiphon.tasks.capture import CaptureTask, Words
+from antiphon.text import spoken
 from antiphon.tools.function import ToolError, ToolResult, function_tool
 
 __all__ = ["GetPhoneNumberResult", "GetPhoneNumberTask"]
@@ -51,8 +51,12 @@ class GetPhoneNumberTask(CaptureTask[GetPhoneNumberResult]):
         number = library.parse(value.phone_number)
         home = number.country_code == library.country_code_for_region(self.default_region)
         form = library.PhoneNumberFormat.NATIONAL if home else library.PhoneNumberFormat.INTERNATIONAL
-        said = f"I have {spoken_forms.say_digits(library.format_number(number, form))}"
-        return f"{said}, extension {spoken_forms.say_digits(value.extension)}" if value.extension else said
+        forms = self.language.spoken
+        said = spoken.say_digits(library.format_number(number, form), forms)
+        if not value.extension:
+            return self.have(said)
+        extension = spoken.say_digits(value.extension, forms)
+        return self.have(self.language.captures.extension.format(value=said, extension=extension))
 
     @function_tool
     async def update_phone_number(self, ctx: RunContext[Any], phone_number: str) -> ToolResult:
@@ -62,20 +66,20 @@ class GetPhoneNumberTask(CaptureTask[GetPhoneNumberResult]):
             ctx: The call.
             phone_number: The whole phone number, area code included. Digits, or the words as the user said them.
         """
-        return self.captured(ctx, valid_phone_number(phone_number, self.default_region))
+        return self.captured(ctx, valid_phone_number(phone_number, self.default_region, self.language.spoken))
 
 
-def valid_phone_number(spoken: str, region: str) -> GetPhoneNumberResult:
+def valid_phone_number(said: str, region: str, forms: SpokenForms = ENGLISH.spoken) -> GetPhoneNumberResult:
     """The number in its written form. Raises `ToolError`, for the model, if there can be no such number."""
     library = _library()
-    main, _, extension = re.sub(r"(?i)\bext(?:ension)?\b\.?", "|", spoken).partition("|")
+    main, extension = spoken.split_extension(said, forms)
     try:
-        dialled = spoken_forms.digits(main)
-        extension = spoken_forms.digits(extension) if extension.strip() else ""
+        dialled = spoken.digits(main, forms)
+        extension = spoken.digits(extension, forms) if extension.strip() else ""
         number = library.parse(dialled, region)
     except (ValueError, library.NumberParseException) as error:
         raise ToolError(
-            f"{spoken!r} is not a phone number. Ask the user for their phone number, digit by digit."
+            f"{said!r} is not a phone number. Ask the user for their phone number, digit by digit."
         ) from error
     if library.is_possible_number_with_reason(number) == library.ValidationResult.IS_POSSIBLE_LOCAL_ONLY:
         raise ToolError(f"{dialled} lacks its area code. Ask the user for their phone number with the area code.")

@@ -10,12 +10,15 @@ from __future__ import annotations
 import itertools
 import re
 
+from antiphon.language import ENGLISH
+
 _MONTHS = r"jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec"
 _DAYS = {
     "mon": "Monday", "tue": "Tuesday", "tues": "Tuesday", "wed": "Wednesday", "thu": "Thursday",
     "thurs": "Thursday", "fri": "Friday", "sat": "Saturday", "sun": "Sunday",
 }  # fmt: skip
 _DAY = "|".join(sorted(_DAYS, key=len, reverse=True))
+_SIGNS = {sign: f" {ENGLISH.spoken.mark_names[sign]} " for sign in ".-_/+"}
 _TIME = r"\d{1,2}(?::\d\d)?(?: ?[ap]\.?m\.?)?"
 
 
@@ -43,8 +46,7 @@ def _url(match: re.Match[str]) -> str:
 
 def _pieces(address: str) -> str:
     """The parts of an address with its signs as words; digits one by one."""
-    signs = {".": " dot ", "-": " dash ", "_": " underscore ", "/": " slash ", "+": " plus "}
-    said = "".join(signs.get(char, f" {char} " if char.isdigit() else char) for char in address)
+    said = "".join(_SIGNS.get(char, f" {char} " if char.isdigit() else char) for char in address)
     return re.sub(r"\s+", " ", said).strip()
 
 

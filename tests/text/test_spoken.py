@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.tasks import spoken_forms
+from antiphon.language import GERMAN
+from antiphon.text import spoken as spoken_forms
 
 
 @pytest.mark.parametrize(
@@ -125,3 +126,44 @@ def test_what_is_said_of_a_number_is_understood_as_that_number(number: str) -> N
 @given(st.from_regex(r"[a-z][a-z0-9_]{0,8}(\.[a-z0-9]{1,6})?@[a-z]{3,9}\.(com|org|co\.uk)", fullmatch=True))
 def test_what_is_said_of_an_address_is_understood_as_that_address(address: str) -> None:
     assert spoken_forms.email(spoken_forms.spell_email(address)) == address
+
+
+# -- another language
+
+
+@pytest.mark.parametrize(
+    ("spoken", "written"),
+    [
+        ("null vier null", "040"),
+        ("plus neunundvierzig, achthundert", "+49800"),
+        ("doppel fünf, zwo", "552"),
+        ("Meine Nummer ist ein und siebzig", "170"),
+        ("einundsiebzig", "71"),
+        ("acht hundert", "800"),
+    ],
+)
+def test_numbers_are_understood_as_german_says_them(spoken: str, written: str) -> None:
+    assert spoken_forms.digits(spoken, GERMAN.spoken) == written
+
+
+@pytest.mark.parametrize(
+    ("spoken", "written"),
+    [
+        ("j o Punkt meyer at beispiel Punkt de", "jo.meyer@beispiel.de"),
+        ("Das ist b wie Berta, anton at-Zeichen web Strich mail Punkt de", "ba@web-mail.de"),
+        ("anna, alles kleingeschrieben, at beispiel punkt de", "anna@beispiel.de"),
+    ],
+)
+def test_addresses_are_understood_as_german_says_them(spoken: str, written: str) -> None:
+    assert spoken_forms.email(spoken, GERMAN.spoken) == written
+
+
+def test_a_house_number_may_come_last() -> None:
+    assert spoken_forms.house_number("Am Markt zwei", GERMAN.spoken) == "Am Markt 2"
+    assert spoken_forms.house_number("Straße des 17. Juni", GERMAN.spoken) == "Straße des 17. Juni"
+
+
+def test_a_no_is_one_in_its_language() -> None:
+    assert spoken_forms.is_bare_no("Nein, das stimmt nicht.", GERMAN.spoken)
+    assert not spoken_forms.is_bare_no("Nein, mit Doppel-L.", GERMAN.spoken)
+    assert not spoken_forms.is_bare_no("Nein.")

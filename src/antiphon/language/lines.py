@@ -1,0 +1,65 @@
+"""What a session says itself while the caller waits, and what the ready tasks ask and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from antiphon.record import record
+
+
+@record
+class Fillers:
+    """What is said while the caller would otherwise wait in silence: a ladder, one rung at a time.
+
+    Each rung has one or several lines, which take turns. A tool's own `filler=` comes before the first rung.
+    """
+
+    short: tuple[str, ...] = ("One moment.", "Just a second.")
+    """The first line of a wait."""
+    long: tuple[str, ...] = ("One moment, this may take a little while.",)
+    """The first line where the tools at work are known to take `long_after` seconds or more."""
+    progress: tuple[str, ...] = ("Still working on it.", "I'm still on it.", "Bear with me, it is not done yet.")
+    """Every further line."""
+    offer: str = "This is taking longer than usual. I can also call you back."
+    """Said once, when the wait has lasted `offer_after` seconds, or is known to. Empty: never."""
+    long_after: float = 4.0
+    offer_after: float = 10.0
+
+
+@record
+class ValueLines:
+    """What is said about one value that a task captures."""
+
+    question: str
+    """Asks for it."""
+    again: str
+    """Asks for it after the caller said that the value read back was wrong."""
+    check: str
+    """Asks whether the value just read back is right."""
+
+
+@dataclass(slots=True, frozen=True, eq=False, repr=False)
+class CaptureLines:
+    """What a task says to the caller that captures a value (`CaptureTask`). Braces are filled in."""
+
+    values: Mapping[str, ValueLines] = field(default_factory=dict)
+    """By the value's part in tool names ("email_address"). Any other is asked for in the task's own words."""
+    again: str = "Sorry. What is your {noun}, then?"
+    """`ValueLines.again` for the others; {noun} is the task's own."""
+    check: str = "Is that {noun} right?"
+    """`ValueLines.check` for the others."""
+    read_back: str = "I have {value}"
+    """Comes before the check."""
+    spelled: str = "{value}, spelled {letters}"
+    """A name, with the letters of each of its words."""
+    then: str = ", then "
+    """Between the letters of two words."""
+    extension: str = "{value}, extension {extension}"
+    """A telephone number that has one."""
+    street: str = "{value}, with the street spelled {letters}"
+    """An address whose street is spelled, too."""
+    code: str = "What is your code of {digits} digits? You may enter it on your keypad, or say it."
+    """Asks for keys of a telephone."""
+    too_few: str = "I got {pressed} of {digits} digits. {question}"
+    """Too few keys were pressed."""

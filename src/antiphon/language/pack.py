@@ -1,0 +1,31 @@
+"""`Language`: all that a session knows of the caller's language."""
+
+from __future__ import annotations
+
+from antiphon.language.lines import CaptureLines, Fillers
+from antiphon.language.phrases import Phrases
+from antiphon.language.spoken import SpokenForms
+from antiphon.record import record
+
+
+@record
+class Language(Phrases):
+    """A language pack. Words are lower case, without marks. What is not given is English."""
+
+    fallback_line: str
+    """Said when the model has nothing to say after its last round."""
+    failure_line: str
+    """Said when the model failed."""
+    unheard_line: str
+    """Said when the caller spoke and the recogniser gave no words in time."""
+    fillers: Fillers = Fillers()
+    """What is said while the caller would otherwise wait in silence."""
+    spoken: SpokenForms = SpokenForms()
+    """How people say numbers, letters, marks and dates."""
+    captures: CaptureLines = CaptureLines()
+    """What tasks that capture a value ask and read back."""
+
+    @property
+    def phrases(self) -> Phrases:
+        """What of it the core knows."""
+        return Phrases(self.code, self.listening, self.farewell, self.padding)
