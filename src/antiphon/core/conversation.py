@@ -19,15 +19,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from antiphon.core import facts as f
-from antiphon.core.commands import CancelTool, Command, StopGenerating, StopPlayout
+from antiphon.core.commands import Command
 from antiphon.core.floor import Floor
-from antiphon.core.notices import HookOverdue
 from antiphon.core.rules import (
     ahead,
     barge_in,
     closing,
     handoff,
     model_initiated,
+    overdue,
     playing,
     replies,
     steps,
@@ -135,27 +135,27 @@ class Conversation:
 
     def start(self, now: float) -> None:
         """The session begins: the first agent's `on_enter` runs."""
-        self._out.now = now
+        self._out.it_is(now)
         handoff.enter(self._floor, self._floor.top, None)
         self._finish()
 
     def receive(self, fact: f.Fact, now: float) -> None:
         """Take a fact. Late, doubled and orphaned ones are refused silently. Never raises for what the world can do."""
         out = self._out
-        out.now = max(now, out.now)
+        out.it_is(now)
         if self._closing.is_over:
             if type(fact) is f.SpeechRequested:
                 self._floor.speeches.refuse(fact)
             return
         if out.admits(fact):
             ROUTES[type(fact)](self._floor, fact)
-            if type(fact) is f.PlayoutProgressed and out.next_overdue() is None:
+            if type(fact) is f.PlayoutProgressed and not out.is_overdue:
                 return  # the commonest fact of a spoken turn decides nothing
         self._finish()
 
     def advance(self, now: float) -> None:
         """Time passed; to be called when `deadline` is reached. Early and late calls do no harm."""
-        self._out.now = max(now, self._out.now)
+        self._out.it_is(now)
         if not self._closing.is_over:
             self._finish()
 
@@ -166,7 +166,9 @@ class Conversation:
         if self._closing.is_over:
             return None
         first = self._out.deadline
-        timers = [floor.line.doubt.deadline, floor.shields.deadline, self._closing.deadline, self._presence.away_at]
+        timers = [floor.shields.deadline, self._closing.deadline, self._presence.away_at]
+        if floor.line.paused:
+            timers.append(floor.line.doubt.deadline)
         if floor.dead_voice.since is not None:
             timers.append(floor.dead_voice.deadline(self._out.now))
         if not floor.turn.is_blank:
@@ -208,8 +210,9 @@ class Conversation:
     def _finish(self) -> None:
         """After the fact: overdue promises, timers, rules, and what observers should know."""
         floor = self._floor
-        while (assumed := self._out.next_overdue()) is not None:
-            self._assume(assumed)
+        while self._out.is_overdue:
+            fact = overdue.stop(floor, self._out.take_overdue())
+            ROUTES[type(fact)](floor, fact)
         turns.tick(floor)
         barge_in.tick(floor)
         self._settle()
@@ -218,25 +221,6 @@ class Conversation:
         if self._silence is not None and self._silence.advance():
             self._settle()
         self._presence.observe()
-
-    def _assume(self, fact: f.Fact) -> None:
-        """Time is up: what was promised counts as ended, and the one who promised is told to stop."""
-        if not self._out.admits(fact):
-            return
-        match fact:
-            case f.ToolReturned(run):
-                self._out.send(CancelTool(run))
-            case f.GenerationFailed(gen) | f.StepGenerated(gen):
-                self._out.send(StopGenerating(gen))
-            case f.PlayoutFinished(segment_id, failed=failed):
-                self._out.send(StopPlayout(segment_id))
-                heard = next((s.heard for s in self._floor.line.segments if s.id == segment_id), "")
-                fact = f.PlayoutFinished(segment_id, heard, failed)
-            case f.HookReturned(hook):
-                self._out.send(HookOverdue(hook))
-            case _:
-                pass
-        ROUTES[type(fact)](self._floor, fact)
 
     def _settle(self) -> None:
         for _ in range(MAX_PASSES):

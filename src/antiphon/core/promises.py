@@ -75,6 +75,11 @@ class Outbox:
         """Of those whose clock runs."""
         self._last_id = 0
 
+    def it_is(self, now: float) -> None:
+        """Time went on."""
+        if now > self.now:
+            self.now = now
+
     def new_id(self) -> int:
         """A number never used before in this conversation, for whatever needs an id."""
         self._last_id += 1
@@ -118,7 +123,8 @@ class Outbox:
         if key not in self._open:
             return False
         if closes:
-            self.withdraw(key)
+            del self._open[key]
+            self._deadlines.pop(key, None)
         return True
 
     @property
@@ -126,12 +132,19 @@ class Outbox:
         """When the next promise falls due, or None."""
         return min(self._deadlines.values(), default=None)
 
-    def next_overdue(self) -> Fact | None:
-        """The assumed fact of the promise that is longest overdue, or None. Still to be admitted, which closes it."""
+    @property
+    def is_overdue(self) -> bool:
+        """A promise was not kept in time."""
         due = self.deadline
-        if due is None or due > self.now:
-            return None
-        return next(assume for key, assume in self._open.items() if self._deadlines.get(key) == due)
+        return due is not None and due <= self.now
+
+    def take_overdue(self) -> Fact:
+        """What the promise that is longest overdue assumed. The promise is closed."""
+        due = self.deadline
+        key = next(key for key in self._open if self._deadlines.get(key) == due)
+        assumed = self._open[key]
+        self.withdraw(key)
+        return assumed
 
     def take_commands(self) -> list[Command]:
         """The commands given since the last call, in order."""

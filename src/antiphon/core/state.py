@@ -285,8 +285,6 @@ class Speech:
     """The run that asked for it, if one did."""
     instructions: str | None = None
     tool_choice: ToolChoice | None = None
-    text: str | None = None
-    """For lines of the core's own: what to say."""
     record: bool = True
     user_input: str | None = None
     on_enter: bool = False
