@@ -211,7 +211,9 @@ class UserTurn:
         if not self._taken:
             return text.strip()
         words, taken = text.split(), self._taken.split()
-        return " ".join(words[len(taken) :] if words[: len(taken)] == taken else words)
+        if words[: len(taken)] != taken:  # the last form of what was taken never came: these are new words
+            self._taken, taken = "", []
+        return " ".join(words[len(taken) :])
 
     def is_news(self) -> bool:
         """Whether the words have changed since this was asked."""
