@@ -112,9 +112,9 @@ class Line:
         At most one is played ahead, behind a complete one.
         """
         if self._is_dry:
-            for segment in self.segments:
-                if segment.sound is Sound.QUEUED and segment.speech.rank == 0:
-                    return segment if self._overtakes(segment) else None
+            fillers = [one for one in self.segments if one.sound is Sound.QUEUED and one.speech.rank == 0]
+            if fillers:  # one that waits for its own voice holds up none that has sound
+                return next((one for one in fillers if self._overtakes(one)), None)
         for position, segment in enumerate(self.segments):
             if segment.sound is Sound.QUEUED:
                 if position == 0:
