@@ -12,7 +12,8 @@ from antiphon.core.commands import Record
 from antiphon.replay import read
 from tests.core.fuzz.fuzz import Failed, Session, check_journal, commands_of, fuzz, run_session, tell
 from tests.core.fuzz.mutate import stale
-from tests.core.fuzz.shadow import Shadow, Violation
+from tests.core.fuzz.promises.promise import Violation
+from tests.core.fuzz.watch import Watch
 
 FACTS = int(os.environ.get("ANTIPHON_FUZZ_FACTS", "50000"))
 
@@ -74,14 +75,14 @@ def test_a_journal_survives_being_written_down(tmp_path: Path) -> None:
     assert [len(commands) for commands in commands_of(again)] == [len(commands) for commands in commands_of(journal)]
 
 
-def test_a_shadow_notices_what_is_recorded_twice() -> None:
+def test_what_is_recorded_twice_is_noticed() -> None:
     session = _one_with(Record)
-    shadow = Shadow(session.journal.head.options)
+    watch = Watch(session.journal.head.options)
 
-    with pytest.raises(Violation, match=r"twice|stands behind call"):
+    with pytest.raises(Violation, match=r"twice|stands behind call|stands beside call"):
         for entry, commands in zip(session.journal.entries, session.commands, strict=True):
             twice = [one for command in commands for one in ([command] * 2 if type(command) is Record else [command])]
-            shadow.observe(entry.at, entry.fact, twice, entry.at + 1.0, idle=False)
+            watch.observe(entry.at, entry.fact, twice, entry.at + 1.0, idle=False)
 
 
 def _one_with(kind: type) -> Session:

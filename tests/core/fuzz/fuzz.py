@@ -1,4 +1,4 @@
-"""Let a simulated world and the conversation core take turns, and have a shadow watch every step.
+"""Let a simulated world and the conversation core take turns, and have every step held to the promises.
 
     python -m tests.core.fuzz --sessions 1000 --seed 1
     python -m tests.core.fuzz --facts 1000000
@@ -32,7 +32,8 @@ from antiphon.errors import JournalError
 from antiphon.replay.codec import to_data
 from antiphon.replay.journal import Entry, Head, Journal, read
 from antiphon.replay.replaying import steps
-from tests.core.fuzz.shadow import Shadow, Violation
+from tests.core.fuzz.promises.promise import Violation
+from tests.core.fuzz.watch import Watch
 from tests.core.fuzz.world import Temper, World, draw_options, draw_temper, prompt_voice
 from tests.proofs import closing
 
@@ -65,6 +66,8 @@ class Failed(Exception):
     def __init__(self, seed: str, session: Session, cause: Exception) -> None:
         super().__init__(f"session {seed}: {type(cause).__name__}: {cause}")
         self.session = session
+        self.facts = len(session.journal.entries)
+        """All up to here, those of the sessions before included."""
 
 
 @contextmanager
@@ -94,7 +97,7 @@ def run_session(seed: str, counters: Counter[str], *, replay: bool = False) -> S
     session = Session(Journal(Head(options, AGENT, about=f"session {seed}", notes=notes)))
     try:
         with cpu_limit(CPU_LIMIT):
-            _converse(rng, session, temper, _shadow_of(session.journal, counters))
+            _converse(rng, session, temper, _watch_of(session.journal, counters))
             if replay:
                 _compare(session)
                 counters["replayed"] += 1
@@ -103,11 +106,12 @@ def run_session(seed: str, counters: Counter[str], *, replay: bool = False) -> S
     return session
 
 
-def _shadow_of(journal: Journal, counters: Counter[str] | None = None) -> Shadow:
-    return Shadow(journal.head.options, journal.head.agent, counters, journal.head.notes.get("prompt_voice"))
+def _watch_of(journal: Journal, counters: Counter[str] | None = None) -> Watch:
+    head = journal.head
+    return Watch(head.options, head.agent, counters, head.notes.get("prompt_voice"), head.mark)
 
 
-def _converse(rng: Random, session: Session, temper: Temper, shadow: Shadow) -> None:
+def _converse(rng: Random, session: Session, temper: Temper, watch: Watch) -> None:
     options = session.journal.head.options
     conversation = Conversation(options, agent=AGENT)
     entries, log = session.journal.entries, session.commands
@@ -127,7 +131,7 @@ def _converse(rng: Random, session: Session, temper: Temper, shadow: Shadow) -> 
         entries.append(Entry(now, fact, drawn))
         drawn = 0
         log.append(commands)
-        shadow.observe(now, fact, commands, conversation.deadline, conversation.idle)
+        watch.observe(now, fact, commands, conversation.deadline, conversation.idle)
         if len(commands) > MAX_COMMANDS:
             raise Violation(f"settle: {len(commands)} commands in answer to one fact")
         world.now = now
@@ -139,12 +143,12 @@ def _converse(rng: Random, session: Session, temper: Temper, shadow: Shadow) -> 
     while len(entries) < MAX_ENTRIES:
         due, deadline = world.next_time, conversation.deadline
         if due is None and deadline is None:
-            if at_rest or shadow.closed:
+            if at_rest or watch.trace.is_closed:
                 break
             at_rest = True
-            if not shadow.closing:
+            if not watch.trace.is_closing:
                 session.note(at_rest=True)
-                shadow.at_rest(conversation.idle)
+                watch.at_rest(conversation.idle)
                 session.note(at_rest=False)
                 world.at(1.0, f.CloseRequested(drain=rng.random() < 0.3))
                 continue
@@ -166,7 +170,7 @@ def _converse(rng: Random, session: Session, temper: Temper, shadow: Shadow) -> 
             enter(fact, conversation.take_commands())
     else:
         raise Violation(f"rest: after {MAX_ENTRIES} entries the session still goes on")
-    shadow.at_end()
+    watch.at_end()
 
 
 def _compare(session: Session) -> None:
@@ -177,7 +181,7 @@ def _compare(session: Session) -> None:
             raise Violation(f"replay: entry {number} brings {commands} instead of {expected}")
 
 
-def commands_of(journal: Journal, watch: Shadow | None = None) -> Iterator[list[do.Command]]:
+def commands_of(journal: Journal, watch: Watch | None = None) -> Iterator[list[do.Command]]:
     """Replay a journal; the commands of each entry. The first entry is `start`."""
     step = None
     for step in steps(journal):
@@ -191,14 +195,14 @@ def commands_of(journal: Journal, watch: Shadow | None = None) -> Iterator[list[
         watch.at_rest(step.idle)
 
 
-def check_journal(journal: Journal) -> Shadow:
-    """Replay a recorded journal under the eyes of a shadow. Raises `Violation`; gives the shadow."""
-    shadow = _shadow_of(journal)
+def check_journal(journal: Journal) -> Watch:
+    """Replay a recorded journal and hold it to the promises. Raises `Violation`."""
+    watch = _watch_of(journal)
     with cpu_limit(CPU_LIMIT):
-        for commands in commands_of(journal, shadow):
+        for commands in commands_of(journal, watch):
             if len(commands) > MAX_COMMANDS:
                 raise Violation(f"settle: {len(commands)} commands in answer to one fact")
-    return shadow
+    return watch
 
 
 def tell(session: Session, last: int = 60) -> str:
@@ -217,7 +221,11 @@ def fuzz(*, seed: str, sessions: int | None = None, facts: int | None = None, co
     """Run sessions until there were so many, or so many entries. The number of entries. Raises `Failed`."""
     entries = number = 0
     while (sessions is None or number < sessions) and (facts is None or entries < facts):
-        session = run_session(f"{seed}/{number}", counters, replay=number % REPLAYED == 0)
+        try:
+            session = run_session(f"{seed}/{number}", counters, replay=number % REPLAYED == 0)
+        except Failed as failed:
+            failed.facts += entries
+            raise
         entries += len(session.journal.entries)
         number += 1
     counters["sessions"] += number
@@ -256,7 +264,7 @@ def main(arguments: list[str] | None = None) -> int:
     except Failed as failed:
         if not given.quiet:
             print(tell(failed.session))
-        print(failed, file=sys.stderr)
+        print(f"{failed}\nafter {failed.facts} facts", file=sys.stderr)
         if not isinstance(failed.__cause__, Violation):
             sys.excepthook(type(failed), failed, failed.__traceback__)
         if given.dump is not None:
@@ -297,9 +305,9 @@ def _survey(seed: str, sessions: int) -> int:
 def _replayed(path: Path) -> list[Entry]:
     journal = read(path)
     session = Session(journal)
-    shadow = _shadow_of(journal)
+    watch = _watch_of(journal)
     try:
-        for commands in commands_of(journal, shadow):
+        for commands in commands_of(journal, watch):
             session.commands.append(commands)
     except Violation as violation:
         session.commands.append([])

@@ -1,0 +1,283 @@
+"""The silence budget, as the caller hears it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from antiphon.core import commands as do
+from antiphon.core import facts as f
+from antiphon.core import notices as told
+from tests.core.fuzz.listener import on
+from tests.core.fuzz.promises.promise import Promise
+from tests.core.fuzz.trace import EPSILON, Run, Sound, Speech, Step, Trace
+
+
+class ALineEndsForSomethingBetter(Promise):
+    """A filler ends at a word as soon as what is behind it can be heard (commands)."""
+
+    @on(do.StopPlayout)
+    def faded(self, command: do.StopPlayout) -> None:
+        if not command.at_word:
+            return
+        step = self.trace.segments[command.segment]
+        if not step.is_filler or step is not self.trace.line[0] or not step.is_playing or step.fading is not None:
+            self.broken(f"{command} is no filler that sounds, or ends already")
+
+    def settled(self) -> None:
+        trace = self.trace
+        if self.options.silence is None or not trace.line or trace.is_paused or trace.ends or trace.is_voice_lost:
+            return
+        first, *others = trace.line
+        if first.is_playing and first.sound is not Sound.NONE and not first.is_filler:
+            if any(
+                s.is_filler and s.is_asked and s.speech.request is None and s.played is None for s in trace.open_steps
+            ):
+                self.broken(f"a line waits for its text, and {first.segment} can be heard")
+        other = others[0] if others else first
+        if first.is_filler and first.is_playing and first.fading is None and not other.is_filler:
+            if other.is_playing and other.sound is Sound.READY:
+                self.broken(f"{first.segment} bridges a wait, and {other.segment} could be heard")
+
+
+class ALineIsNotRepeated(Promise):
+    """The offer is made once in a wait, and a tool's own line once for each of its calls that runs (tool loop 9).
+
+    A wait is over when the caller speaks, or anything but a filler is heard.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(trace)
+        self._said: Counter[str] = Counter()
+        self._calls: dict[str, set[str]] = {}
+
+    def _begin_anew(self) -> None:
+        self._said.clear()
+        self._calls.clear()
+
+    @on(f.PlayoutStarted)
+    def started(self, fact: f.PlayoutStarted) -> None:
+        step = self.trace.segments.get(fact.segment)
+        if step is not None and self.trace.line[:1] == [step] and not step.is_filler:
+            self._begin_anew()
+
+    def settled(self) -> None:
+        if self.trace.is_speaking:
+            self._begin_anew()
+
+    @on(do.Release)
+    def said(self, command: do.Release) -> None:
+        step, budget = self.trace.steps[command.gen], self.options.silence
+        if not step.is_filler or not isinstance(step.asked, do.Speak) or step.asked.text is None or budget is None:
+            return
+        text, fillers = step.asked.text, budget.fillers
+        if text in (*fillers.short, *fillers.long, *fillers.progress):
+            return
+        running = {run.made.call.call_id for run in self.trace.live_runs if run.policy.filler == text}
+        calls = self._calls.setdefault(text, {"the offer"} if text == fillers.offer else set())
+        calls |= running
+        self._said[text] += 1
+        if self._said[text] > len(calls):
+            self.broken(f"{text!r} is said {self._said[text]} times in one wait, for {sorted(calls)}")
+
+
+class SilenceIsBridgedWhenItIsDue(Promise):
+    """With work pending, no silence exceeds `max_silence`, or `grace` after a round of tools (design 1, tool loop 9).
+
+    Silence is when neither side is heard; it starts at the end of the caller's sound, or of the agent's. Nothing
+    bridges it before it is due, or when nothing is pending.
+    Where it is not known how soon a line can be heard, silences are not measured.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(trace)
+        self._prompt = trace.prompt_voice
+        self._quiet_since: float | None = 0.0
+        """None: somebody is heard."""
+        self._was_speaking = False
+        self._words_at = 0.0
+        """When words came of which no voice was heard: the caller was heard until then."""
+        self._is_voiced = False
+        self._has_words = False
+        self._is_owed = False
+        """A committed turn waits for its answer."""
+        self._pending_since: float | None = None
+        self._due: float | None = None
+        """When a line must have been given to the voice; None: that is not certain."""
+        self._results_at = float("-inf")
+        self._results_of: Speech | None = None
+        self._bridge: Speech | None = None
+        """The line that was said last, or is being said."""
+        self._bridged_at = float("-inf")
+        self._faded_at: float | None = None
+        """When it gave way to something better."""
+        self._is_held_up = False
+        self._held_up_until = 0.0
+        """When the line was last paused, or somebody heard."""
+
+    # -- what happens
+
+    @on(f.UserSpeechStarted)
+    def voice_began(self, _: f.UserSpeechStarted) -> None:
+        self._is_voiced = True
+
+    @on(f.Transcribed, f.UserTurnSubmitted, f.TurnTaken)
+    def said(self, fact: f.Transcribed | f.UserTurnSubmitted | f.TurnTaken) -> None:
+        self._has_words = self._has_words or bool(fact.text)
+        since, wait = self.trace.silent_since, self.options.transcript_timeout
+        if isinstance(fact, f.Transcribed) and fact.text and not self.trace.is_speaking:
+            if not self._is_voiced or since is None or self.trace.now > since + wait:
+                self._words_at = self.trace.now
+
+    @on(f.UserTurnCleared)
+    def cleared(self, _: f.UserTurnCleared) -> None:
+        self._is_voiced = self.trace.is_speaking
+
+    @on(do.RunHook)
+    def taken(self, command: do.RunHook) -> None:
+        if command.kind == "on_user_turn_completed":
+            self._has_words, self._is_voiced = False, self.trace.is_speaking
+
+    @on(told.TurnCommitted)
+    def committed(self, _: told.TurnCommitted) -> None:
+        self._is_owed = True
+
+    @on(do.Generate, do.Adopt)
+    def asked(self, command: do.Generate | do.Adopt) -> None:
+        self._is_owed = self._is_owed and getattr(command, "ahead", False)
+
+    @on(told.SpeechDone)
+    def done(self, notice: told.SpeechDone) -> None:
+        speech = self.trace.speech(notice.speech)
+        self._is_owed = self._is_owed or (speech.interrupted and not speech.is_filler)
+
+    @on(told.RoundClosed)
+    def round_closed(self, notice: told.RoundClosed) -> None:
+        self._results_at, self._results_of = self.trace.now, self.trace.speech(notice.speech)
+
+    @on(do.StopPlayout)
+    def faded(self, command: do.StopPlayout) -> None:
+        if command.at_word:
+            self._faded_at = self.trace.now if self.trace.segments[command.segment].speech is self._bridge else None
+
+    # -- not before it is due
+
+    @on(do.Release)
+    def bridged(self, command: do.Release) -> None:
+        trace, budget = self.trace, self.options.silence
+        step = trace.steps[command.gen]
+        if not step.is_filler:
+            self._is_owed = False
+            return
+        if budget is None or trace.is_speaking:
+            self.broken(f"{step.asked} without a budget, or over the caller")
+        if not self._may_be_pending():
+            self.broken(f"{step.asked} is said, and nothing is owed")
+        told = self._results_of
+        if (
+            told is not None
+            and not told.is_over
+            and any(s.speech is told and self._is_at_work(s) for s in trace.open_steps)
+        ):
+            if trace.now < self._results_at + budget.grace - EPSILON:
+                self.broken(f"{step.asked} is said, and the results came at {self._results_at:.3f}")
+        if self._prompt is not None:
+            if self._quiet_since is None:
+                self.broken(f"{step.asked} is said while somebody is heard")
+            waited = trace.now - max(self._quiet_since, self._bridged_at)
+            if waited < budget.max_silence - EPSILON:
+                self.broken(f"{step.asked} is said after {waited:.3f} s")
+        self._bridge, self._bridged_at, self._faded_at = step.speech, trace.now, None
+
+    # -- and not after
+
+    def passed(self, now: float) -> None:
+        if self._due is not None and now > self._due + EPSILON:
+            since = max(self._quiet_since or 0.0, self._pending_since or 0.0)
+            self.broken(f"nobody is heard from {since:.3f} to {now:.3f}, and a line was due at {self._due:.3f}")
+
+    def settled(self) -> None:
+        trace = self.trace
+        if self.options.silence is None or self._prompt is None:
+            return
+        first = trace.line[0] if trace.line else None
+        is_heard = trace.is_speaking or (
+            first is not None and first.is_playing and first.sound is Sound.HEARD and not trace.is_paused
+        )
+        if is_heard:
+            self._quiet_since = self._faded_at = None
+        elif self._quiet_since is None:
+            at = trace.silent_since if self._was_speaking else None
+            self._quiet_since = trace.now if at is None else at
+        self._was_speaking = trace.is_speaking
+        is_held_up = trace.is_paused or is_heard
+        if is_held_up or self._is_held_up:
+            self._held_up_until = trace.now
+        self._is_held_up = is_held_up
+        if not self._is_pending():
+            self._pending_since = None
+        elif self._pending_since is None:
+            self._pending_since = trace.now
+        self._due = self._next_due(first)
+
+    def _next_due(self, first: Step | None) -> float | None:
+        trace, budget, bridge = self.trace, self.options.silence, self._bridge
+        assert budget is not None and self._prompt is not None
+        fillers = budget.fillers
+        if self._quiet_since is None or self._pending_since is None:
+            return None
+        if not (fillers.short and fillers.long and fillers.progress) or trace.is_voice_lost:
+            return None
+        if trace.ends or trace.is_paused or trace.leaving or any(step.stopped is not None for step in trace.line):
+            return None
+        if bridge is not None and not bridge.done:  # it is about to be heard, or was cut
+            return None if bridge.interrupted else max(self._bridged_at, self._held_up_until) + self._prompt
+        if first is not None and (first.sound is not Sound.NONE or first.is_filler):
+            return None
+        if self._faded_at is not None and bridge is not None and not bridge.heard:
+            return max(self._faded_at, self._held_up_until) + self._prompt  # what it gave way to is to be heard
+        since = max(self._quiet_since, self._words_at, self._pending_since, self._bridged_at)
+        return max(since + budget.max_silence, self._results_at + budget.grace, trace.now)
+
+    # -- what is pending
+
+    def _is_pending(self) -> bool:
+        """Something is certainly owed."""
+        trace = self.trace
+        return (
+            any(hook.kind == "on_user_turn_completed" for hook in trace.hooks.values())
+            or (bool(trace.words) and self.options.turns.detection in ("vad", "stt"))
+            or any(self._is_at_work(step) for step in trace.open_steps)
+            or any(self._is_awaited(run) for run in trace.live_runs)
+            or any(self._is_at_work(step) for step in trace.line if step.is_playing)
+        )
+
+    def _is_at_work(self, step: Step) -> bool:
+        return step.is_asked and step.agent == self.trace.agent and not (step.is_filler or step.speech.is_over)
+
+    def _is_awaited(self, run: Run) -> bool:
+        """A call of the agent in charge waits for it."""
+        return (
+            run.is_attached
+            and not (run.waits or run.speech.is_over or run.made.is_recorded)
+            and run.frame == self.trace.frames[-1][0]
+        )
+
+    def _may_be_pending(self) -> bool:
+        """Something is perhaps owed."""
+        trace, options = self.trace, self.options
+        bound = options.transcript_timeout + options.prediction_timeout
+        return bool(
+            trace.hooks
+            or trace.leaving
+            or trace.responses
+            or self._is_owed
+            or self._has_words
+            or (trace.silent_since is not None and trace.now <= trace.silent_since + bound + EPSILON)
+            or any(not step.is_filler for step in trace.line)
+            or any(step.is_asked and not step.is_filler for step in trace.open_steps)
+            or any(run.is_attached and not run.waits for run in trace.live_runs)
+            or any(
+                made.run is None and not (made.is_recorded or made.step.speech.done) for made in trace.calls.values()
+            )
+            or any(s.request is not None and not (s.done or s.is_filler) for s in trace.speeches.values())
+        )

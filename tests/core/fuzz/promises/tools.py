@@ -1,0 +1,232 @@
+"""Tools: rounds, what runs, what must not be lost, and what is told of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from antiphon.chat import FunctionCall
+from antiphon.core import commands as do
+from antiphon.core import facts as f
+from antiphon.core import notices as told
+from tests.core.fuzz.listener import on
+from tests.core.fuzz.promises.promise import Promise
+from tests.core.fuzz.trace import Made, Run, Speech, Trace
+
+
+class RoundsAreBounded(Promise):
+    """After `max_tool_steps` rounds the next request has no tools; calls that come back are dropped (tool loop 4)."""
+
+    @on(do.Generate, do.Adopt)
+    def asked(self, command: do.Generate | do.Adopt) -> None:
+        if command.tools and self.trace.speech(command.speech).rounds >= self.options.max_tool_steps:
+            self.broken(f"{command} has tools after {self.trace.speech(command.speech).rounds} rounds")
+
+    @on(do.RunTool, do.RebindRun)
+    def run(self, command: do.RunTool | do.RebindRun) -> None:
+        made = self.trace.calls.get(command.call.call_id)
+        if made is not None and (made.is_rejected or not made.step.tools or made.run is not None):
+            self.broken(f"{command} of a call that is rejected, served, or was not wanted")
+
+
+class CallsRunInTheirOrder(Promise):
+    """Writes run in call order, each when what comes before it is closed; others beside one another (design 4)."""
+
+    @on(do.RunTool)
+    def run(self, command: do.RunTool) -> None:
+        made = self.trace.calls[command.call.call_id]
+        if made.policy.parallel:
+            return
+        for earlier in made.step.calls[: made.step.calls.index(made)]:
+            if earlier.run is not None and earlier.run.is_attached and not earlier.run.waits:
+                self.broken(f"{command} while {earlier.call.call_id} runs, which comes first")
+            if earlier.run is None and not earlier.is_rejected and not self._may_be_refused(earlier):
+                self.broken(f"{command} before {earlier.call.call_id}, which comes first")
+
+    def _may_be_refused(self, made: Made) -> bool:
+        return any(run.made.call.name == made.call.name for run in self.trace.runs.values())
+
+
+def _is_equal(run: Run, call: f.Call) -> bool:
+    return run.made.call.name == call.name and run.made.call.canonical == call.canonical
+
+
+class NothingRunsTwice(Promise):
+    """An equal call joins what is pending, or ended unseen: nothing runs beside an orphan (tool loop 5).
+
+    `on_duplicate`, where it is given, is asked first: it sees every run of the same tool (design 4).
+    """
+
+    def _is_adoptable(self, run: Run, call: f.Call) -> bool:
+        is_lost = run.result is not None and (run.result.is_error or run.result.handoff is not None)
+        return (
+            run.is_dropped
+            and run.policy.effect == "unsaid"
+            and not (run.is_cancelled or is_lost)
+            and _is_equal(run, call)
+        )
+
+    @on(do.RunTool)
+    def run(self, command: do.RunTool) -> None:
+        call, policy = command.call, command.policy
+        is_confirmed = policy.on_duplicate == "confirm" and call.confirmed
+        is_refused = policy.on_duplicate in ("reject", "confirm") and not is_confirmed
+        for run in self.trace.runs.values():
+            if self._is_adoptable(run, call) and not is_confirmed:
+                self.broken(f"{command}, and {run.number} could be adopted")
+            if is_refused and not run.is_over and run.made.call.name == call.name:
+                if policy.duplicate_scope == "name" or _is_equal(run, call):
+                    self.broken(f"{command} while {run.number} runs, and a duplicate is to be refused")
+
+    @on(do.RebindRun)
+    def adopted(self, command: do.RebindRun) -> None:
+        run = self.trace.runs.get(command.run)
+        if run is None or not self._is_adoptable(run, command.call):
+            self.broken(f"{command} is not the adoption of an orphan by an equal call")
+
+
+class AnOrphanIsNotHeard(Promise):
+    """What lost its call says nothing: its `say` handles come back interrupted (tool loop 5)."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(trace)
+        self._asked: Speech | None = None
+
+    @on(f.SpeechRequested)
+    def requested(self, fact: f.SpeechRequested) -> None:
+        run = self.trace.live_run(fact.run)
+        self._asked = self.trace.speech(fact.speech) if run is not None and run.is_dropped else None
+
+    def settled(self) -> None:
+        if self._asked is not None and not self._asked.done:
+            self.broken(f"speech {self._asked.number}, which an orphan asked for, is not refused")
+        self._asked = None
+
+
+class HandOffsAreEntitled(Promise):
+    """A returned agent takes over the frame its tool was called in; that of an orphan is ignored (tool loop 5)."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(trace)
+        self._wanted: dict[str, int | None] = {}
+        """Agents that somebody entitled to it asked for, and in which frame, if that can be told."""
+
+    @on(f.HandOffRequested)
+    def requested(self, fact: f.HandOffRequested) -> None:
+        self._wanted[fact.agent] = None
+
+    @on(f.ToolReturned)
+    def returned(self, fact: f.ToolReturned) -> None:
+        run = self.trace.ended
+        if fact.handoff is not None and run is not None and not run.is_dropped:
+            self._wanted[fact.handoff.agent] = None if fact.handoff.agent in self._wanted else run.frame
+
+    @on(do.RunHook)
+    def entered(self, command: do.RunHook) -> None:
+        if command.previous is None:
+            return
+        if command.agent not in self._wanted:
+            self.broken(f"{command}, and nobody entitled to it asked for that")
+        frame = self._wanted[command.agent]
+        if frame is not None and any(one == frame for one, _ in self.trace.frames):
+            if self.trace.frame_of(command.previous) != frame:
+                self.broken(f"{command}, and it was asked for in frame {frame} of {self.trace.frames}")
+
+
+class AnAgentLeavesWhenItHasSpoken(Promise):
+    """With a result the old agent speaks one reply from it, then hands off (tool loop 4)."""
+
+    @on(do.RunHook)
+    def left(self, command: do.RunHook) -> None:
+        if command.kind == "on_exit" and not self.trace.ends:
+            for step in self.trace.line:
+                if step.agent == command.agent and not step.is_filler:
+                    self.broken(f"{command} while {step.segment} of that agent sounds")
+
+
+class WhoGoesOnKnowsTheRound(Promise):
+    """The follow-up is asked by whoever is in charge then, and knows what came of the calls (tool loop 4)."""
+
+    @on(do.Generate)
+    def asked(self, command: do.Generate) -> None:
+        trace, steps = self.trace, self.trace.speech(command.speech).steps
+        if all(agent != command.agent for _, agent in trace.frames):
+            self.broken(f"{command}, and that agent is not in charge: {trace.frames}")
+        made = {made.call.call_id for made in steps[-1].calls} if steps and steps[-1].tools else set()
+        if made - trace.calls_before(command):
+            self.broken(f"{command} knows nothing of {sorted(made - trace.calls_before(command))}")
+
+
+class TheClockOfASuspendedToolStands(Promise):
+    """While a tool waits for the caller no timeout applies (tool loop 4)."""
+
+    @on(do.CancelTool)
+    def cancelled(self, command: do.CancelTool) -> None:
+        run = self.trace.runs.get(command.run)
+        if run is None:
+            self.broken(f"{command} of what never ran")
+        if run.waits and self.trace.fact is None and not self.trace.ends:
+            self.broken(f"{command}, which waits for the caller")
+
+    def unfinished(self) -> Iterable[str]:
+        return [f"run {run.number}" for run in self.trace.live_runs if not run.waits]
+
+
+class WhatWasDoneIsRecorded(Promise):
+    """Writes, and what is in the background, are kept: the call, its end as `{call_id}/finished` (tool loop 5, 6)."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(trace)
+        self._recorded: set[str] = set()
+
+    @on(do.Record)
+    def recorded(self, command: do.Record) -> None:
+        if type(command.item) is FunctionCall:
+            self._recorded.add(command.item.call_id)
+
+    def at_rest(self) -> None:
+        for run in self.trace.runs.values():
+            call_id = run.made.call.call_id
+            if run.is_kept and call_id not in self._recorded:
+                self.broken(f"call {call_id} of a tool that {run.policy.effect} is not in the history")
+            if run.result is not None and not run.is_cancelled and (run.is_updated or run.is_spoken_over):
+                if f"{call_id}/finished" not in self._recorded:
+                    self.broken(f"{call_id}/finished is not in the history")
+
+
+class AResultIsToldOnce(Promise):
+    """A final result is delivered once, by a heard reply made for it; one that is cut is made again (tool loop 6)."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(trace)
+        self._owed: set[str] = set()
+        """Ends of background work that no request was made with."""
+        self._made_for: dict[Speech, tuple[str, ...]] = {}
+        self._told: Counter[str] = Counter()
+
+    @on(f.ToolReturned)
+    def returned(self, fact: f.ToolReturned) -> None:
+        run = self.trace.ended
+        if run is not None and fact.reply and (run.is_updated or run.is_spoken_over):
+            self._owed.add(f"{run.made.call.call_id}/finished")
+
+    @on(do.Generate)
+    def asked(self, command: do.Generate) -> None:
+        self._owed.difference_update(command.unheard)
+        if command.delivery:
+            self._made_for[self.trace.speech(command.speech)] = command.unheard
+
+    @on(told.SpeechDone)
+    def done(self, notice: told.SpeechDone) -> None:
+        speech = self.trace.speech(notice.speech)
+        results = self._made_for.pop(speech, ())
+        is_lost = any(step.failed or isinstance(step.asked, do.Speak) for step in speech.steps)
+        if speech.heard and not speech.interrupted and not is_lost:
+            self._told.update(results)
+            twice = [one for one in results if self._told[one] > 1]
+            if twice:
+                self.broken(f"told twice: {twice}")
+
+    def at_rest(self) -> None:
+        if self._owed:
+            self.broken(f"nobody was told of {sorted(self._owed)}")

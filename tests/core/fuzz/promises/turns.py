@@ -1,0 +1,306 @@
+"""The caller's turns: when they are taken, and that they are answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from antiphon.core import commands as do
+from antiphon.core import facts as f
+from antiphon.core import notices as told
+from tests.core.fuzz.listener import on
+from tests.core.fuzz.promises.promise import Promise, only_listens
+from tests.core.fuzz.trace import EPSILON, Speech, Trace, serials
+
+
+class ATurnIsTakenWhenItIsOver(Promise):
+    """A spoken turn was silent for as long as endpointing asks, or is too long, or the application ends it (facts)."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(trace)
+        self._given: set[str] = set()
+        """Texts of turns that came as a whole."""
+        self._is_excused = False
+        """The application ended the turn, or it is too long."""
+        self._was_over = False
+        """It was, before the fact at hand."""
+        self._late: int | None = None
+        """The version of the turn for which the detector's opinion came too late."""
+
+    @on(f.UserTurnSubmitted, f.TurnTaken, f.TurnTranscribed)
+    def given(self, fact: f.UserTurnSubmitted | f.TurnTaken | f.TurnTranscribed) -> None:
+        self._given.add(fact.text or "")
+
+    @on(f.UserTurnCommitRequested, told.TurnExceeded)
+    def excused(self, _: object) -> None:
+        self._is_excused = True
+
+    @on(f.UserTurnCleared)
+    def cleared(self, _: f.UserTurnCleared) -> None:
+        self._is_excused = False
+
+    @on(f.EndOfTurnPredicted)
+    def predicted(self, fact: f.EndOfTurnPredicted) -> None:
+        if self._was_over:
+            self._late = fact.version
+
+    @on(do.RunHook)
+    def taken(self, command: do.RunHook) -> None:
+        if command.kind != "on_user_turn_completed" or command.text in self._given:
+            return
+        excused, self._is_excused = self._is_excused, False
+        since, endpointing = self.trace.silent_since, self.options.turns.endpointing
+        if excused or since is None or self.options.turns.detection == "realtime_llm":
+            return
+        probability = None if self._late == self.trace.version else self.trace.probability
+        is_unlikely = probability is not None and probability < endpointing.unlikely
+        delay = endpointing.max_delay if is_unlikely else endpointing.min_delay
+        if self.trace.now - since < delay - EPSILON:
+            self.broken(f"{command} after {self.trace.now - since:.2f} s of silence, not {delay}")
+
+    def settled(self) -> None:
+        trace = self.trace
+        since = trace.silent_since if trace.probability is None else None
+        self._was_over = since is not None and trace.now >= since + self.options.turns.endpointing.min_delay - EPSILON
+
+
+class TurnsAreTakenOneByOne(Promise):
+    """While a turn hook runs the next turn waits; during a hand-off it waits for the next agent (design 1)."""
+
+    @on(do.RunHook)
+    def taken(self, command: do.RunHook) -> None:
+        if command.kind != "on_user_turn_completed":
+            return
+        if command.agent != self.trace.agent or command.agent in self.trace.leaving:
+            self.broken(f"{command} in the middle of a hand-off: {self.trace.frames}")
+        if any(hook.kind == command.kind for hook in self.trace.hooks.values()):
+            self.broken(f"{command} beside the hook of another turn")
+
+
+class AListenerInterruptsNoTool(Promise):
+    """A backchannel never interrupts a call (tool loop 5)."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(trace)
+        self._released = self._listens = False
+
+    @on(do.ReleaseRun)
+    def released(self, _: do.ReleaseRun) -> None:
+        self._released = True
+
+    @on(do.RunHook)
+    def taken(self, command: do.RunHook) -> None:
+        self._listens = self._listens or only_listens(command.text)
+
+    def settled(self) -> None:
+        released, listens, self._released, self._listens = self._released, self._listens, False, False
+        if released and listens and not isinstance(self.trace.fact, (f.InterruptRequested, f.AgentTaskFinished)):
+            self.broken("a turn that only says that the caller listens takes a tool its call")
+
+
+class WordsBecomeTurns(Promise):
+    """What the caller says is never discarded (tool loop 5), and becomes one turn, not two."""
+
+    @on(do.RunHook)
+    def taken(self, command: do.RunHook) -> None:
+        twice = serials(command.text) & self.trace.taken_words
+        if twice:
+            self.broken(f"{command} takes for the second time {sorted(twice)}")
+
+    def unfinished(self) -> Iterable[str]:
+        if self.options.turns.detection != "manual":
+            for word in self.trace.words:
+                yield f"word {word}"
+
+
+class TheHookDecides(Promise):
+    """`HookReturned`: `text` replaces the caller's words; `veto` drops the reply (facts)."""
+
+    @on(told.TurnCommitted, told.TurnVetoed)
+    def decided(self, notice: told.TurnCommitted | told.TurnVetoed) -> None:
+        fact = self.trace.fact
+        if type(fact) is f.HookReturned and self.trace.returned is not None:
+            is_sound = self.trace.returned.heard_as is not None  # a turn that the model heard needs no words
+            may_be_answered = not fact.veto and (is_sound if fact.text is None else bool(fact.text))
+            if may_be_answered is not (type(notice) is told.TurnCommitted) and (fact.veto or is_sound):
+                self.broken(f"{notice}, and the application said {'no' if fact.veto else 'yes'}")
+            if fact.text is not None and notice.text != fact.text:
+                self.broken(f"{notice}, and the application said {fact.text!r}")
+
+
+class TurnsAreAnswered(Promise):
+    """A committed user turn is answered, or the application said not to; also over a hand-off (design 1).
+
+    It is owed until a speech with it in context was heard, or ended without being interrupted by the caller.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(trace)
+        self._owed: list[tuple[str, list[Speech]]] = []
+        """Texts, and the speeches whose requests had them before them."""
+
+    @on(told.TurnCommitted)
+    def committed(self, notice: told.TurnCommitted) -> None:
+        self._owed.append((notice.text, []))
+
+    @on(do.Generate, do.Adopt, do.Release)
+    def asked(self, command: do.Generate | do.Adopt | do.Release) -> None:
+        if not self._owed:
+            return
+        knows = known_turns(self.trace, command)
+        for text, carriers in self._owed:
+            if knows is None or not text or text in knows:
+                carriers.append(self.trace.speech(command.speech))
+
+    @on(told.SpeechDone)
+    def done(self, notice: told.SpeechDone) -> None:
+        speech = self.trace.speech(notice.speech)
+        if is_answer(speech):
+            self._owed = [(text, carriers) for text, carriers in self._owed if speech not in carriers]
+
+    def unfinished(self) -> Iterable[str]:
+        return [f"turn {text!r}" for text, _ in self._owed]
+
+
+def known_turns(trace: Trace, command: do.Generate | do.Adopt | do.Release) -> set[str] | None:
+    """The texts of the turns that a request has before it; None: all of them."""
+    asked = trace.steps[command.gen].asked if isinstance(command, do.Release) else command
+    if isinstance(asked, do.Generate):
+        return set() if asked is command and command.ahead else trace.turns_before(asked)
+    if isinstance(asked, do.Adopt) and trace.responses[asked.response].turn is not None:
+        return None  # the model heard them itself
+    return set()
+
+
+def is_answer(speech: Speech) -> bool:
+    """What it was to answer is answered by it; or the application, which silenced it, wants no answer."""
+    return speech.heard or speech.silenced or not speech.interrupted
+
+
+class EveryReplyAnswersSomebody(Promise):
+    """A reply that nobody asked for answers turns that no other one answers, and not in silence (tool loop 4)."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(trace)
+        self._owed: list[str] = []
+        self._answering: dict[Speech, list[str]] = {}
+
+    @on(told.TurnCommitted)
+    def committed(self, notice: told.TurnCommitted) -> None:
+        self._owed.append(notice.text)
+
+    @on(do.Generate, do.Adopt, do.Release)
+    def asked(self, command: do.Generate | do.Adopt | do.Release) -> None:
+        trace, speech = self.trace, self.trace.speech(command.speech)
+        if speech.is_filler or speech.request is not None or any(step.is_asked for step in speech.steps):
+            return
+        if isinstance(command, do.Generate) and (command.ahead or command.delivery):
+            if command.delivery and not command.unheard:
+                self.broken(f"delivery {command.speech} has nothing to tell")
+            return
+        if isinstance(command, do.Adopt) and trace.responses[command.response].turn is None:
+            return
+        knows = known_turns(trace, command)
+        answers = [text for text in self._owed if knows is None or not text or text in knows]
+        if not answers:
+            self.broken(f"reply {speech.number} answers nobody")
+        self._answering[speech] = answers
+        self._owed = [text for text in self._owed if text not in answers]
+
+    @on(told.SpeechDone)
+    def done(self, notice: told.SpeechDone) -> None:
+        speech = self.trace.speech(notice.speech)
+        answers = self._answering.pop(speech, [])
+        if answers and not is_answer(speech):
+            self._owed += answers
+        elif answers and not (self.trace.ends or speech.interrupted or speech.rounds):
+            if not any(step.has_begun or step.text for step in speech.steps):
+                self.broken(f"speech {speech.number} ended in silence")
+
+
+class LostWordsAreTold(Promise):
+    """That the caller was not heard is said when the recogniser lost their words, and that is told (notices)."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(trace)
+        self._lost_at = -1.0
+
+    @on(told.WordsLost)
+    def lost(self, _: told.WordsLost) -> None:
+        self._lost_at = self.trace.now
+
+    @on(do.Speak)
+    def spoken(self, command: do.Speak) -> None:
+        if not command.text or command.text != self.options.unheard_line or self.trace.speech(command.speech).steps:
+            return
+        if self._lost_at != self.trace.now:
+            self.broken(f"{command}, and nobody is told that words are lost")
+
+
+class ALongTurnIsTaken(Promise):
+    """A turn that is too long is taken while the caller speaks on, and none before (notices)."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(trace)
+        self._began: float | None = None
+        self._taken: list[str] = []
+        self._given: set[str] = set()
+
+    @on(f.UserSpeechStarted, f.Transcribed)
+    def begun(self, fact: f.UserSpeechStarted | f.Transcribed) -> None:
+        if self._began is None and not (isinstance(fact, f.Transcribed) and not fact.text):
+            self._began = self.trace.now
+
+    @on(f.UserTurnSubmitted, f.TurnTaken)
+    def given(self, fact: f.UserTurnSubmitted | f.TurnTaken) -> None:
+        self._given.add(fact.text or "")
+
+    @on(do.RunHook)
+    def taken(self, command: do.RunHook) -> None:
+        if command.kind == "on_user_turn_completed" and command.text not in self._given:
+            self._taken = command.text.split()
+            self._began = self.trace.now if self.trace.is_speaking else None
+
+    @on(told.TurnExceeded)
+    def exceeded(self, notice: told.TurnExceeded) -> None:
+        limit = self.options.turns.user_turn_limit
+        lasted = 0.0 if self._began is None else self.trace.now - self._began
+        is_wordy = limit.max_words is not None and len(notice.text.split()) >= limit.max_words
+        if not is_wordy and (limit.max_duration is None or lasted < limit.max_duration - EPSILON):
+            self.broken(f"{notice} after {lasted:.2f} s, with the limit {limit}")
+
+    def settled(self) -> None:
+        trace, limit = self.trace, self.options.turns.user_turn_limit.max_words
+        if limit is None or type(trace.fact) is not f.Transcribed or not trace.is_speaking or trace.is_overruled:
+            return
+        words = trace.fact.text.split()
+        known = next((n for n in range(len(words), 0, -1) if self._taken[-n:] == words[:n]), 0)
+        if len(words) - known >= limit and not trace.is_closing:
+            self.broken(f"{trace.fact.text!r} has more than {limit} words, and is not taken")
+
+
+class ResponsesAreJudgedOnce(Promise):
+    """A response that the model began unasked is adopted or declined, once, and spoken into nothing (design 1).
+
+    It waits while the caller speaks; of its own accord the model speaks only where nothing sounds.
+    """
+
+    @on(do.Decline)
+    def declined(self, command: do.Decline) -> None:
+        if command.response not in self.trace.responses:
+            self.broken(f"{command} of a response that did not begin, or was judged before")
+
+    @on(do.Adopt)
+    def adopted(self, command: do.Adopt) -> None:
+        trace = self.trace
+        response = trace.responses.get(command.response)
+        if response is None:
+            self.broken(f"{command} of a response that did not begin, or was judged before")
+        if response.agent != command.agent or command.agent != trace.agent:
+            self.broken(f"{command} of a response of {response.agent}; in charge is {trace.agent}")
+        if response.turn is None and response.to_results:
+            self.broken(f"{command}, which answers results that wanted no answer")
+        if response.turn is None and any(step.is_playing and not step.is_filler for step in trace.line):
+            self.broken(f"{command} while {trace.line[0].segment} sounds")
+
+    def unfinished(self) -> Iterable[str]:
+        return [f"response {number}" for number in self.trace.responses]

@@ -1,0 +1,92 @@
+"""One wish, one action: what the ledger promises, seen from outside.
+
+Nothing here knows how the core counts. A write that ended is done again only when a request that was made in a later
+turn of the caller asks for it; one of which nobody knows whether it happened is not done again at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from antiphon.core import commands as do
+from antiphon.core import facts as f
+from antiphon.core import notices as told
+from tests.core.fuzz.listener import on
+from tests.core.fuzz.promises.promise import Promise
+from tests.core.fuzz.trace import Trace
+
+
+@dataclass(slots=True)
+class Done:
+    """One start of a tool that writes."""
+
+    run: int
+    call: f.Call
+    turn: int
+    """Turns that the caller had taken when it was asked for."""
+    ended: str = ""
+    """How; "" while it works."""
+    until: int = 0
+    """Turns that they had taken when it ended."""
+
+
+class OneWishOneAction(Promise):
+    """A write is started at most once for one wish; one of which nobody knows whether it happened, never (design 4)."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(trace)
+        self._turns = 0
+        self._asked: dict[int, int] = {}
+        """By generation: the turns that the caller had taken when it was asked for."""
+        self._done: list[Done] = []
+        self._passed_on: set[int] = set()
+        """Speeches for which the application passed on words of the caller, and that nobody was asked for yet."""
+
+    @on(f.SpeechRequested)
+    def requested(self, fact: f.SpeechRequested) -> None:
+        if fact.user_input is not None:
+            self._passed_on.add(fact.speech)
+
+    @on(told.TurnCommitted)
+    def committed(self, _: told.TurnCommitted) -> None:
+        self._turns += 1
+
+    @on(do.Generate, do.Adopt)
+    def asked(self, command: do.Generate | do.Adopt) -> None:
+        if isinstance(command, do.Generate):
+            self.interrupted(command)
+        self._asked[command.gen] = self._turns + getattr(command, "ahead", False)
+
+    @on(told.SpeechInterrupted)
+    def interrupted(self, notice: told.SpeechInterrupted | do.Generate) -> None:
+        self._turns += notice.speech in self._passed_on
+        self._passed_on.discard(notice.speech)
+
+    @on(told.ToolEnded)
+    def ended(self, notice: told.ToolEnded) -> None:
+        for one in self._done:
+            if one.run == notice.run:
+                one.ended, one.until = notice.outcome, self._turns
+
+    @on(do.RunTool)
+    def started(self, command: do.RunTool) -> None:
+        call, policy, turn = command.call, command.policy, self._asked.get(command.gen, self._turns)
+        if policy.effect != "writes":
+            return
+        equal = [one for one in self._done if _wish(one.call) == _wish(call)]
+        is_confirmed = policy.on_duplicate == "confirm" and call.confirmed
+        is_another = is_confirmed and not any(one.call.confirmed and one.turn == turn for one in equal)
+        for one in equal:
+            if one.ended in ("unknown", "cancelled"):
+                self.broken(f"{command}, and nobody knows whether {one.run} did it")
+            if policy.on_duplicate == "allow" or is_another:
+                continue
+            if not one.ended:
+                self.broken(f"{command} while {one.run} does it")
+            if one.ended == "done" and (one.until >= turn or policy.repeat == "once"):
+                self.broken(f"{command}, which was asked for in turn {turn}; {one.run} did it by {one.until}")
+        self._done.append(Done(command.run, call, turn))
+
+
+def _wish(call: f.Call) -> tuple[str, str, str]:
+    return call.origin, call.name, call.canonical

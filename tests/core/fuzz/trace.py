@@ -1,0 +1,562 @@
+"""What went into a conversation and came out of it so far, by id: what the promises look things up in.
+
+A trace takes down facts, commands and notices, and judges none. It decides nothing that the core decides: that
+something is over is told by the fact that closes it, or by the command or notice that gives it up (`StopGenerating`,
+`CancelTool`, `StepEnded`, `HookOverdue`). Whether that was right, and in time, is for the promises to say.
+
+A promise sees a fact when the trace has it, and a command while the trace stands as it did when it was given.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from antiphon.chat import ChatItem, ChatMessage, FunctionCall
+from antiphon.core import commands as do
+from antiphon.core import facts as f
+from antiphon.core import notices as told
+from antiphon.options import SessionOptions, ToolPolicy
+
+EPSILON = 1e-6
+
+
+def serials(text: str) -> set[str]:
+    """The words of a caller's that occur once in a session: by them what was said is known again."""
+    return {word for word in text.split() if word[0] == "u" and word[1:].isdigit()}
+
+
+class Sound(enum.Enum):
+    """What there is to hear of a step."""
+
+    NONE = enum.auto()
+    READY = enum.auto()
+    HEARD = enum.auto()
+
+
+@dataclass(slots=True, eq=False)
+class Speech:
+    """A speech of the agent."""
+
+    number: int
+    request: f.SpeechRequested | None = None
+    interruptible: bool = True
+    is_filler: bool = False
+    """It bridges a wait."""
+    is_goodbye: bool = False
+    steps: list[Step] = field(default_factory=list)
+    rounds: int = 0
+    """Responses with calls."""
+    heard: bool = False
+    interrupted: bool = False
+    silenced: bool = False
+    """By the application."""
+    done: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        return self.done or self.interrupted
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """One response of a model, or one text to say, and its sound."""
+
+    gen: int
+    segment: int
+    speech: Speech
+    agent: str
+    asked: do.Generate | do.Adopt | do.Speak
+    due: float
+    """When it may be given up."""
+    is_held: bool = False
+    """Made ahead, and neither released nor discarded."""
+    is_open: bool = True
+    """More of it may come."""
+    is_asked: bool = False
+    """The model, or the voice, was asked for it not only ahead."""
+    has_begun: bool = False
+    failed: bool = False
+    so_far: str | None = None
+    """Its stream stands still, and this was said of it."""
+    text: str | None = None
+    """All of it, once that is known."""
+    calls: list[Made] = field(default_factory=list)
+    played: float | None = None
+    """When it was given to the loudspeaker."""
+    stopped: float | None = None
+    fading: float | None = None
+    """When it was told to end with a word."""
+    moved: float = 0.0
+    """When there was last a sign that it sounds or will."""
+    is_first: bool = False
+    """It was put before what did not sound."""
+    sound: Sound = Sound.NONE
+    heard: str = ""
+    unsaid: str = ""
+    is_reported: bool = False
+    """The loudspeaker said what was heard of it."""
+    is_over: bool = False
+
+    @property
+    def tools(self) -> bool:
+        return getattr(self.asked, "tools", False)
+
+    @property
+    def is_filler(self) -> bool:
+        return self.speech.is_filler
+
+    @property
+    def is_playing(self) -> bool:
+        return self.played is not None and self.stopped is None and not self.is_over
+
+
+@dataclass(slots=True, eq=False)
+class Made:
+    """A call, as a model made it."""
+
+    call: f.Call
+    policy: ToolPolicy
+    is_rejected: bool
+    step: Step
+    run: Run | None = None
+    is_recorded: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """One execution of a tool."""
+
+    number: int
+    made: Made
+    started: float
+    frame: int | None
+    """The task in whose frame it was begun; 0: the session's own; None: that cannot be told."""
+    waits: int = 0
+    """For how many things that only the caller or its own speech can end."""
+    resumed: float = float("-inf")
+    is_protected: bool = False
+    is_updated: bool = False
+    is_spoken_over: bool = False
+    """Its speech was interrupted, and it goes on in the background."""
+    is_released: bool = False
+    """The caller spoke over it, and it lost its call."""
+    is_cancelled: bool = False
+    result: f.ToolReturned | None = None
+
+    @property
+    def policy(self) -> ToolPolicy:
+        return self.made.policy
+
+    @property
+    def speech(self) -> Speech:
+        return self.made.step.speech
+
+    @property
+    def is_over(self) -> bool:
+        return self.is_cancelled or self.result is not None
+
+    @property
+    def is_kept(self) -> bool:
+        """No interruption undoes it."""
+        return self.is_updated or self.is_protected or self.policy.effect == "writes"
+
+    @property
+    def is_dropped(self) -> bool:
+        return self.is_released and not self.is_kept
+
+    @property
+    def is_attached(self) -> bool:
+        """Its call waits for it."""
+        return not (self.is_over or self.is_updated or self.is_spoken_over or self.is_released)
+
+
+class Trace:
+    """All of one conversation."""
+
+    def __init__(self, options: SessionOptions, agent: str, mark: str = "", prompt_voice: float | None = None) -> None:
+        self.options = options
+        self.mark = mark
+        self.prompt_voice = prompt_voice
+        """In this session a line that was made ahead is heard within so many seconds, facts and ticks come in time, and
+        no sound is stuck; None: that is not known."""
+        self.now = 0.0
+        self.fact: f.Fact | None = None
+        """The one at hand; None: time passed."""
+        self.deadline: float | None = None
+        """When the core then wanted to be asked again."""
+        self.is_idle = False
+        self.speeches: dict[int, Speech] = {}
+        self.steps: dict[int, Step] = {}
+        self.segments: dict[int, Step] = {}
+        self.line: list[Step] = []
+        """What the loudspeaker was given and is not over, in the order of its playing."""
+        self.contexts: dict[str, list[ChatItem]] = {}
+        """By agent: what was recorded for it."""
+        self.is_paused = False
+        self.is_voice_lost = False
+        """Nothing was heard of what was last to be heard."""
+        self.calls: dict[str, Made] = {}
+        self.runs: dict[int, Run] = {}
+        self.hooks: dict[int, do.RunHook] = {}
+        """Those that have not returned."""
+        self.returned: do.RunHook | None = None
+        """The one that returned with the fact at hand."""
+        self.ended: Run | None = None
+        """The one that ended with it."""
+        self.frames: list[tuple[int, str]] = [(0, agent)]
+        """Agents on top of one another, each with the task that it serves; 0: none."""
+        self.tasks: dict[int, f.AgentTaskStarted] = {}
+        """Those that are awaited."""
+        self.responses: dict[int, f.ResponseBegan] = {}
+        """Begun by the model, neither adopted nor declined."""
+        self.leaving: set[str] = set()
+        """Agents whose `on_exit` has run, and whom nobody follows yet."""
+        self.is_speaking = False
+        """The caller."""
+        self.is_overruled = False
+        """They have said too much at once, and the agent has the word."""
+        self.silent_since: float | None = None
+        self.latest_word = ""
+        """The first of the latest words that are no turn yet."""
+        self.words: set[str] = set()
+        """Of those that occur once: the caller's that are no turn yet."""
+        self.taken_words: set[str] = set()
+        self.version: int | None = None
+        """The words that the detector was asked about, while these stand."""
+        self.probability: float | None = None
+        """What it thinks of them."""
+        self.is_ending = False
+        """A goodbye was asked for, and the caller has not gone on since."""
+        self.is_closing = False
+        self.is_closed = False
+
+    # -- what is asked often
+
+    @property
+    def agent(self) -> str:
+        """The one in charge."""
+        return self.frames[-1][1]
+
+    @property
+    def ends(self) -> bool:
+        return self.is_closing or self.is_ending
+
+    @property
+    def is_held_by_the_caller(self) -> bool:
+        """They said something, and only the application says when that is a turn."""
+        return bool(self.latest_word) and self.options.turns.detection == "manual"
+
+    @property
+    def live_runs(self) -> Iterator[Run]:
+        return (run for run in self.runs.values() if not run.is_over)
+
+    @property
+    def open_steps(self) -> Iterator[Step]:
+        return (step for step in self.steps.values() if step.is_open)
+
+    def is_protected(self, speech: Speech) -> bool:
+        """The caller may not cut what sounds of it."""
+        return (
+            not speech.interruptible
+            or not self.options.turns.interruption.enabled
+            or any(run.is_protected and run.is_attached and run.speech is speech for run in self.live_runs)
+        )
+
+    def is_shielded(self, speech: Speech, grace: float = 0.5) -> bool:
+        """No turn of the caller interrupts it; `grace`: nor a moment after its tool came back from them."""
+        return self.is_protected(speech) or any(
+            (run.waits > 0 or self.now < run.resumed + grace) and run.speech is speech for run in self.runs.values()
+        )
+
+    def turns_before(self, request: do.Generate) -> set[str]:
+        """The caller's words that the model has before it."""
+        items = (*self.contexts.get(request.agent, ()), *request.open)
+        return {item.text_content or "" for item in items if type(item) is ChatMessage and item.role == "user"}
+
+    def calls_before(self, request: do.Generate) -> set[str]:
+        """The calls that it has before it."""
+        items = (*self.contexts.get(request.agent, ()), *request.open)
+        return {item.call_id for item in items if type(item) is FunctionCall}
+
+    # -- taking down
+
+    def begin(self, now: float, fact: f.Fact | None) -> None:
+        """An entry of the journal. After the end, nothing is listened to."""
+        self.now, self.fact, self.returned, self.ended = now, fact, None, None
+        if fact is not None and not self.is_closed:
+            self._hear_caller(fact)
+            self._hear_model(fact)
+            self._hear_loudspeaker(fact)
+            self._hear_tool(fact)
+            self._hear_application(fact)
+
+    def speech(self, number: int) -> Speech:
+        """A speech by its number; it need not have begun."""
+        return self.speeches.setdefault(number, Speech(number))
+
+    def live_run(self, number: int | None) -> Run | None:
+        """A run that is not over."""
+        run = None if number is None else self.runs.get(number)
+        return None if run is None or run.is_over else run
+
+    def frame_of(self, agent: str) -> int | None:
+        """The task that the agent serves; 0: none. None: it is not in charge of anything."""
+        return next((task for task, one in reversed(self.frames) if one == agent), None)
+
+    def _hear_caller(self, fact: f.Fact) -> None:
+        match fact:
+            case f.UserSpeechStarted():
+                self.is_speaking, self.silent_since = True, None
+                self.version = self.probability = None
+            case f.UserSpeechEnded(silence) if self.is_speaking:
+                self.is_speaking = self.is_overruled = False
+                self.silent_since = self.now - silence
+            case f.Transcribed(text, final):
+                if text:
+                    self.latest_word = text.split()[0]
+                    self.version = self.probability = None
+                if final:
+                    self.words |= serials(text) - self.taken_words
+            case f.UserTurnSubmitted() | f.TurnTaken():
+                self.words |= serials(fact.text or "")
+            case f.UserTurnCleared():
+                self.words.clear()
+                self.latest_word = ""
+            case f.EndOfTurnPredicted(version, probability) if version == self.version:
+                self.probability = probability
+
+    def _hear_model(self, fact: f.Fact) -> None:
+        if isinstance(fact, f.ResponseBegan):
+            self.responses[fact.response] = fact
+        step = self.steps.get(getattr(fact, "gen", 0))
+        if step is None or not step.is_open:
+            return
+        match fact:
+            case f.TextStarted():
+                step.has_begun = True
+                self._goes_on(step)
+            case f.StreamContinued(within=within):
+                self._goes_on(step, within)
+            case f.StreamPaused(seconds=seconds, text=text) if not isinstance(step.asked, do.Speak):
+                step.so_far, step.due = text, self.now + self.options.stream_timeout - seconds
+            case f.ToolCalled(call=call, policy=policy, rejected=rejected):
+                if step.tools:
+                    self._goes_on(step)
+                    step.speech.rounds += not step.calls
+                made = self.calls[call.call_id] = Made(call, policy, rejected is not None, step)
+                step.calls.append(made)
+            case f.StepGenerated(text=text) | f.GenerationFailed(text=text):
+                step.is_open, step.text, step.moved = False, text, self.now
+                step.failed = isinstance(fact, f.GenerationFailed)
+
+    def _goes_on(self, step: Step, within: float | None = None) -> None:
+        step.so_far = None
+        step.due = self.now + (self.options.generation_limit if within is None else within)
+
+    def _hear_loudspeaker(self, fact: f.Fact) -> None:
+        step = self.segments.get(getattr(fact, "segment", 0))
+        if step is not None and isinstance(fact, f.SoundReady) and step.sound is Sound.NONE:
+            step.sound = Sound.READY
+        if step is None or step not in self.line:
+            return
+        match fact:
+            case f.PlayoutStarted():
+                step.sound, step.moved = Sound.HEARD, self.now
+            case f.PlayoutStarved():
+                step.sound = Sound.NONE
+            case f.PlayoutProgressed(heard=heard):
+                step.moved, step.heard = self.now, max(step.heard, heard, key=len)
+                self._heard(step, heard)
+            case f.PlayoutFinished(heard=heard, failed=failed, unsaid=unsaid):
+                step.is_reported, step.heard, step.unsaid = True, heard, unsaid
+                step.failed = step.failed or failed
+                self._heard(step, heard)
+                if not heard and (failed or unsaid) and not step.is_filler:
+                    self.is_voice_lost = True
+
+    def _heard(self, step: Step, text: str) -> None:
+        step.speech.heard = step.speech.heard or bool(text)
+        self.is_voice_lost = self.is_voice_lost and not text
+
+    def _hear_tool(self, fact: f.Fact) -> None:
+        run = self.live_run(getattr(fact, "run", None))
+        if run is None:
+            return
+        match fact:
+            case f.ToolUpdated() if not run.is_dropped:
+                run.is_updated = True
+            case f.ToolReturned():
+                run.result, self.ended = fact, run
+            case f.InterruptionsDisallowed():
+                run.is_spoken_over = run.is_spoken_over or run.is_released
+                run.is_protected = True
+            case f.RunSuspended() | f.AgentTaskStarted():
+                run.waits += 1
+            case f.RunResumed():
+                self._resume(run)
+
+    def _resume(self, run: Run | None) -> None:
+        if run is not None and run.waits:
+            run.waits -= 1
+            run.resumed = self.now
+
+    def _hear_application(self, fact: f.Fact) -> None:
+        match fact:
+            case f.HookReturned(hook):
+                self.returned = self.hooks.pop(hook, None)
+            case f.SpeechRequested(number):
+                speech = self.speech(number)
+                speech.request, speech.interruptible = fact, fact.interruptible
+                speech.is_filler = fact.kind == "filler"
+            case f.InterruptibilityChanged(number, interruptible) if number in self.speeches:
+                self.speeches[number].interruptible = interruptible
+            case f.AgentTaskStarted(task):
+                self.tasks[task] = fact
+            case f.AgentTaskFinished(task):
+                self._task_is_over(task)
+                position = next((n for n, (one, _) in enumerate(self.frames) if n and one == task), len(self.frames))
+                for above, _ in self.frames[position + 1 :]:
+                    self._task_is_over(above)
+                del self.frames[position:]
+            case f.EndRequested(number):
+                self.speech(number).is_goodbye = True
+                self.is_ending = self.is_ending or not self.is_closing
+            case f.CloseRequested():
+                self.is_closing = True
+
+    def _task_is_over(self, task: int) -> None:
+        started = self.tasks.pop(task, None)
+        if started is not None:
+            self._resume(self.live_run(started.run))
+
+    def command(self, command: do.Command) -> None:
+        """What the core wants done."""
+        match command:
+            case do.Generate() | do.Speak():
+                self._begin_step(command)
+            case do.Adopt(response=response):
+                self.responses.pop(response, None)
+                self._begin_step(command)
+            case do.Decline(response):
+                self.responses.pop(response, None)
+            case do.Release(gen):
+                self.steps[gen].is_held, self.steps[gen].is_asked = False, True
+            case do.Discard(gen):
+                step = self.steps[gen]
+                step.is_held = step.is_open = False
+                step.is_over = step.speech.done = True
+            case do.StopGenerating(gen):
+                step = self.steps[gen]
+                step.failed = step.failed or step.so_far is None
+                step.is_open, step.text = False, None if step.speech.interrupted else step.so_far
+            case do.Play(segment, first):
+                step = self.segments[segment]
+                step.played = step.moved = self.now
+                step.is_first = first
+                self.line.insert(0 if first else len(self.line), step)
+            case do.StopPlayout(segment, at_word):
+                step = self.segments[segment]
+                if at_word:
+                    step.fading = self.now
+                elif step.stopped is None:
+                    step.stopped = self.now
+            case do.PausePlayout():
+                self.is_paused = True
+            case do.ResumePlayout():
+                self.is_paused = False
+                for step in self.line[:1]:
+                    step.moved = self.now
+            case do.RunTool(number, call, agent=agent):
+                made = self.calls[call.call_id]
+                made.run = self.runs[number] = Run(number, made, self.now, self.frame_of(agent))
+            case do.CancelTool(number):
+                self.runs[number].is_cancelled = True
+            case do.ReleaseRun(number):
+                self.runs[number].is_released = True
+            case do.RebindRun(number, call):
+                run, made = self.runs[number], self.calls[call.call_id]
+                run.made, made.run = made, run
+                run.is_released, run.frame = False, None
+            case do.PredictEndOfTurn(version):
+                self.version, self.probability = version, None
+            case do.RunHook():
+                self._hook_begins(command)
+            case do.Record(item, agent):
+                self.contexts.setdefault(agent, []).append(item)
+                if isinstance(item, FunctionCall) and item.call_id in self.calls:
+                    self.calls[item.call_id].is_recorded = True
+            case do.Close():
+                self.is_closed = True
+            case _ if told.is_notice(command):
+                self._notice(command)
+
+    def _begin_step(self, command: do.Generate | do.Adopt | do.Speak) -> None:
+        speech, options = self.speech(command.speech), self.options
+        if isinstance(command, do.Speak):
+            agent, wait = self._agent_of(speech), options.generation_limit
+            speech.is_filler = speech.is_filler or command.ahead
+        else:
+            agent, wait = command.agent, options.generation_timeout
+        step = Step(command.gen, command.segment, speech, agent, command, self.now + wait)
+        step.is_held = getattr(command, "ahead", False)
+        step.is_asked = not step.is_held
+        step.has_begun = isinstance(command, do.Speak) and bool(command.text)
+        speech.steps.append(step)
+        self.steps[command.gen] = self.segments[command.segment] = step
+
+    def _agent_of(self, speech: Speech) -> str:
+        """Who says a text of the application's, or of the session's own."""
+        request = speech.request
+        run = self.live_run(request.run) if request is not None else None
+        agent = request.agent if request is not None else None
+        if speech.steps or run is not None:
+            agent = speech.steps[-1].agent if speech.steps else run.made.step.agent if run is not None else None
+        return self.agent if agent is None or self.frame_of(agent) is None else agent
+
+    def _hook_begins(self, command: do.RunHook) -> None:
+        self.hooks[command.hook] = command
+        if command.kind == "on_user_turn_completed":
+            self.is_ending = False
+            self.words -= serials(command.text)
+            if self.latest_word in command.text.split():
+                self.latest_word = ""
+            self.taken_words |= serials(command.text)
+        elif command.kind == "on_exit":
+            self.leaving.add(command.agent)
+        elif command.previous is not None:
+            self.leaving.discard(command.previous)
+            position = max((n for n, (_, agent) in enumerate(self.frames) if agent == command.previous), default=None)
+            if position is not None:
+                self.frames[position] = (self.frames[position][0], command.agent)
+
+    def _notice(self, notice: told.Notice) -> None:
+        match notice:
+            case told.SpeechInterrupted(number):
+                speech = self.speech(number)
+                speech.interrupted = True
+                speech.silenced = isinstance(self.fact, f.InterruptRequested)
+                for run in self.live_runs:
+                    run.is_spoken_over = run.is_spoken_over or (run.speech is speech and run.is_kept)
+            case told.StepEnded(gen=gen):
+                step = self.steps[gen]
+                step.is_over = True
+                if step in self.line:
+                    self.line.remove(step)
+                    if not (step.is_reported or step.heard or step.is_filler or step.speech.interrupted):
+                        self.is_voice_lost = True
+            case told.SpeechFailed(gen=gen):
+                self.steps[gen].failed = True
+            case told.SpeechDone(number):
+                self.speech(number).done = True
+            case told.HookOverdue(hook):
+                self.hooks.pop(hook, None)
+            case told.TurnExceeded():
+                self.is_overruled = self.is_speaking
+            case told.TaskBegan(task):
+                self.frames.append((task, self.tasks[task].agent))
+            case told.TaskDropped(task):
+                self._task_is_over(task)
+            case told.VoiceGivenUp():
+                self.is_closing = True
