@@ -77,8 +77,41 @@ class PendingResult:
     turns: list[Turn] = field(default_factory=list)
     """The caller's turns that it belongs to, if they are to be answered once more: that reply is made for it, too."""
 
-    def attempted(self, *, heard: bool, cut: bool, interrupted: bool, made_for_it: bool) -> None:
-        """A reply built with it is over."""
+    def is_begun_in(self, frame: Frame) -> bool:
+        """A reply of the frame told it in part, and is over."""
+        return self.due is _PARTLY and self.speech is None and self.frame is frame
+
+    def told(self, *, cut: bool = False) -> None:
+        """The caller heard it, or the beginning of it."""
+        self.due = _PARTLY if cut else _SETTLED
+
+    def unwanted(self) -> None:
+        """The application stopped a reply that was made for it."""
+        self.tries += 1
+
+    def left_to(self, frame: Frame) -> None:
+        """The speech that told it in part is over: the frame's next one goes on as it sees fit."""
+        self.speech, self.frame = None, frame
+
+    def falls_due(self, frame: Frame, *, covered: bool) -> None:
+        """The frame has to tell it."""
+        self.due, self.speech, self.frame, self.covered = _OWED, None, frame, covered
+
+    def passed_to(self, frame: Frame) -> None:
+        """The frame that had to tell it is over."""
+        self.frame = frame
+
+    def told_with(self, said: list[Note]) -> None:
+        """What was heard of a reply that may have told it."""
+        self.notes += said
+
+    def belongs_to(self, turns: list[Turn]) -> None:
+        """A reply to these turns is made for it, too."""
+        self.turns += turns
+
+    def attempted(self, said: list[Note], *, heard: bool, cut: bool, interrupted: bool, made_for_it: bool) -> None:
+        """A reply built with it is over. `said`: what was heard of it."""
+        self.notes += said
         if not self.final:
             told = heard or (made_for_it and not cut)
         elif made_for_it:
@@ -115,6 +148,14 @@ class _Account:
     def told_by(self, segment: Segment) -> list[Row]:
         """What was told, now that a segment was heard whole."""
         return [row for closed_in, row in self.shown if closed_in <= segment.rounds]
+
+    def is_made_for(self, results: list[PendingResult]) -> None:
+        """It is to tell these."""
+        self.made_for += results
+
+    def knows(self, results: list[PendingResult]) -> None:
+        """Its request shows these."""
+        self.carried += [result for result in results if result not in self.carried]
 
     def took(self, segment: Segment) -> None:
         """A segment is over."""
@@ -196,7 +237,7 @@ class Debts:
     def told_by(self, speech: Speech) -> bool:
         """The speech is made to tell what is new to it. True if anything of it is final."""
         news = self.news_for(speech)
-        self._account(speech).made_for += news
+        self._account(speech).is_made_for(news)
         return any(result.final for result in news)
 
     def carried_by(self, speech: Speech, *, unasked: bool = False) -> tuple[str, ...]:
@@ -207,8 +248,7 @@ class Debts:
         if not self.results:
             return ()
         owed = self.owed_in(speech.frame)
-        account = self._account(speech)
-        account.carried += [one for one in owed if one not in account.carried and (one.final or not unasked)]
+        self._account(speech).knows([result for result in owed if result.final or not unasked])
         return tuple(result.call_id for result in owed)
 
     def answered_by(self, speech: Speech) -> None:
@@ -216,7 +256,7 @@ class Debts:
         turns = self.turns.answered_by(speech)
         if self.results:
             belonging = [one for one in self.owed_in(speech.frame) if any(turn in turns for turn in one.turns)]
-            self._account(speech).made_for += belonging
+            self._account(speech).is_made_for(belonging)
 
     # -- what was heard
 
@@ -228,7 +268,7 @@ class Debts:
             return
         for result in self.results:
             if result.speech is speech and result.due is _BORNE and result.round <= segment.rounds:
-                result.due = _PARTLY if segment.was_cut else _SETTLED
+                result.told(cut=segment.was_cut)
         self._forget_settled()
         if not segment.was_cut:
             for row in self._account(speech).told_by(segment):
@@ -239,7 +279,7 @@ class Debts:
         self.turns.silenced(speech)
         if speech in self._accounts:
             for result in self._accounts[speech].made_for:
-                result.tries += 1
+                result.unwanted()
 
     def speech_ended(self, speech: Speech) -> list[Handoff]:
         """A speech is over: what it did not answer or tell is owed again. Returns the hand-offs that are due now."""
@@ -254,9 +294,10 @@ class Debts:
         for result in account.carried:
             if result.due is not _OWED:
                 continue
-            result.notes += account.said
-            is_made_for = result in account.made_for
-            result.attempted(heard=heard, cut=cut, interrupted=speech.interrupted, made_for_it=is_made_for)
+            made_for_it = result in account.made_for
+            result.attempted(
+                account.said, heard=heard, cut=cut, interrupted=speech.interrupted, made_for_it=made_for_it
+            )
             if result.due is _SETTLED and result.handoff is not None:
                 due.append(result.handoff)
         if cut:
@@ -269,38 +310,30 @@ class Debts:
     def _told_whole(self, speech: Speech, *, heard: bool) -> None:
         """A speech was not cut: it told what it bore, and, if it is a reply, what its frame had told in part."""
         for result in self.results:
-            in_part = result.due is _PARTLY and result.speech is None and result.frame is speech.frame
-            if result.speech is speech or (heard and in_part):
-                result.due = _SETTLED
+            if result.speech is speech or (heard and result.is_begun_in(speech.frame)):
+                result.told()
 
     def _make_good(self, speech: Speech, account: _Account, turns: list[Turn]) -> None:
         """What a speech was to tell and did not is told later; what it began to, by the next agent.
 
         The same agent has what it began to tell in its context, and goes on as it sees fit.
         """
-        for result in self.results:
-            if result.due is _PARTLY and result.speech is None and result.frame is speech.frame:
-                result.notes += account.said  # it may have told more of these, before it was cut, too
-        is_leaving = speech.frame.pending is not None
-        owed = [one for one in self.results if one.speech is speech and one.due is _BORNE]
-        partly = [one for one in self.results if one.speech is speech and one.due is _PARTLY]
-        for result in partly:
-            result.frame, result.speech = speech.frame, None
-            if is_leaving:
-                owed.append(result)
-            else:
-                result.notes += account.said
-        for result in owed:
-            result.frame = speech.frame
-            self._fall_due(result, covered=account.heard)
-            result.notes += account.said
-            result.turns += turns
+        for result in list(self.results):
+            if result.is_begun_in(speech.frame):
+                result.told_with(account.said)  # it may have told more of these, before it was cut, too
+            elif result.speech is speech:
+                if result.due is _PARTLY and speech.frame.pending is None:
+                    result.left_to(speech.frame)
+                else:
+                    self._fall_due(result, speech.frame, covered=account.heard)
+                    result.belongs_to(turns)
+                result.told_with(account.said)
 
-    def _fall_due(self, result: PendingResult, *, covered: bool) -> None:
-        """Some reply has to tell it from now on, behind what is owed already."""
+    def _fall_due(self, result: PendingResult, frame: Frame, *, covered: bool) -> None:
+        """The agent of the frame has to tell it from now on, behind what is owed already."""
         for note in result.notes[:1]:
-            self._history.let_know(note, result.frame.agent)
-        result.due, result.speech, result.covered = _OWED, None, covered
+            self._history.let_know(note, frame.agent)
+        result.falls_due(frame, covered=covered)
         self.results.remove(result)
         self.results.append(result)
 
@@ -315,8 +348,8 @@ class Debts:
     def handed_over(self, frame: Frame) -> None:
         """Another agent took the frame over: it answers what is owed, tells what is to be told, or was in part."""
         self.turns.handed_over(frame.agent)
-        for result in [one for one in self.results if one.frame is frame and one.due is _PARTLY and not one.speech]:
-            self._fall_due(result, covered=True)
+        for result in [one for one in self.results if one.is_begun_in(frame)]:
+            self._fall_due(result, frame, covered=True)
         for result in self.owed_in(frame):
             self._let_know(result, frame.agent)
 
@@ -325,7 +358,7 @@ class Debts:
         for result in self.results:
             if result.frame is frame and result.speech is None:
                 self._let_know(result, below.agent)
-                result.frame = below
+                result.passed_to(below)
 
     def _let_know(self, result: PendingResult, agent: str) -> None:
         for note in result.notes:
