@@ -188,6 +188,17 @@ def test_an_unknown_tool_is_told_with_those_there_are() -> None:
     run_virtual(main())
 
 
+def test_a_name_without_end_is_cut_where_a_model_calls_it() -> None:
+    async def main() -> None:
+        llm = FakeLLM([Reply(calls=[("x" * 500_000, {})]), "Sorry."])
+        session = await converse(Agent(), "Go.", llm=llm)
+        made, refused = transcript(session.history)[1:3]
+        assert "(500,000 characters)" in made and len(made) < 200
+        assert "(500,000 characters)" in refused and len(refused) < 400
+
+    run_virtual(main())
+
+
 @pytest.mark.parametrize(
     ("error", "line", "replies"),
     [

@@ -102,6 +102,22 @@ def test_pictures_of_the_caller_are_parts_of_the_message() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [
+        ("functions.book table", "functions_book_table"),
+        ("f\u00fcnf\x1b", "f_nf_"),
+        ("", "unnamed"),
+        ("x" * 100, "x" * 64),
+        ("pay-2_go", "pay-2_go"),
+    ],
+)
+def test_a_call_of_what_there_is_not_has_a_name_that_endpoints_take(name: str, sent: str) -> None:
+    call = FunctionCall(call_id="c1", name=name, arguments="{}")
+    output = FunctionCallOutput(call_id="c1", name=name, output="Unknown function", is_error=True)
+    assert wire(call, output)[0]["tool_calls"][0]["function"]["name"] == sent
+
+
 def test_a_call_is_followed_by_its_output() -> None:
     assert wire(*pair("c1", "42")) == [
         {

@@ -49,6 +49,8 @@ MAX_ARGUMENTS = 1_000_000
 """Characters of arguments in one response."""
 _MAX_ID = 40
 """Characters that OpenAI allows in a call id."""
+_MAX_NAME = 64
+"""The same for the name of a function."""
 _DERIVED = re.compile(r"/(finished|update_\d+)\b")
 _DERIVED_ON_WIRE = re.compile(r"--(finished|update_\d+)$")
 _ALLOWED_IN_IDS = re.compile(r"[^A-Za-z0-9_-]")
@@ -63,6 +65,11 @@ def wire_call_id(call_id: str) -> str:
     if len(mapped) <= _MAX_ID:
         return mapped
     return "call_" + hashlib.sha256(call_id.encode()).hexdigest()[:32]
+
+
+def wire_name(name: str) -> str:
+    """A name of a called function that every endpoint takes. Models also call what there is not, under any name."""
+    return _ALLOWED_IN_IDS.sub("_", name)[:_MAX_NAME] or "unnamed"
 
 
 def own_call_id(call_id: str) -> str:
@@ -167,7 +174,7 @@ def _wire_image(image: ImageContent) -> dict[str, Any]:
 
 
 def _made_call(call: FunctionCall) -> Message:
-    function = {"name": call.name, "arguments": call.arguments or "{}"}
+    function = {"name": wire_name(call.name), "arguments": call.arguments or "{}"}
     return {"id": wire_call_id(call.call_id), "type": "function", "function": function}
 
 

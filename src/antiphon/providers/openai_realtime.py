@@ -32,7 +32,7 @@ from antiphon.audio import AudioFrame, Resampler
 from antiphon.chat import ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.errors import ProviderConnectionError, ProviderError, ToolRefused
 from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice, is_given
-from antiphon.providers.openai_format import output_text, wire_call_id, wire_tools
+from antiphon.providers.openai_format import output_text, wire_call_id, wire_name, wire_tools
 from antiphon.providers.refusals import refused_tool
 from antiphon.providers.remote import RemoteProvider
 from antiphon.providers.websocket import open_websocket, parsed, text_in, translated_errors, understood
@@ -535,7 +535,7 @@ def _item(item: ChatItem) -> dict[str, Any] | None:
             return {
                 "type": "function_call",
                 "call_id": wire_call_id(item.call_id),
-                "name": item.name,
+                "name": wire_name(item.name),
                 "arguments": item.arguments,
             }
         case FunctionCallOutput():

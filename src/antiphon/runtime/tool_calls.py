@@ -19,8 +19,9 @@ from antiphon.runtime.host import Agents, Events
 from antiphon.tools.function import AnyFunctionTool, ToolError, is_function_tool, is_raw_function_tool
 from antiphon.tools.latency import latencies
 from antiphon.tools.policy import policy_of
-from antiphon.tools.proxy import find_tool, prepare_call
+from antiphon.tools.proxy import LONGEST_NAME, find_tool, prepare_call
 from antiphon.tools.toolset import unknown_tool_text
+from antiphon.visible import shortened
 
 logger = logging.getLogger("antiphon")
 
@@ -84,12 +85,13 @@ class ToolCalls:
     ) -> ToolCalled:
         """What the core is to know of a call, whose id is from `new_id`. `refusal`: why it is not run, fit or not."""
         tool = find_tool(tools, wanted.name)
-        call = Call(wanted.call_id, wanted.name, wanted.arguments)
+        name = wanted.name if tool is not None else shortened(wanted.name, LONGEST_NAME)
+        call = Call(wanted.call_id, name, wanted.arguments)
         if refusal is TOO_MANY_CALLS:
             return ToolCalled(gen, call, _NO_POLICY, refusal)
         if tool is None:
             names = [one.id for one in tools if is_function_tool(one) or is_raw_function_tool(one)]
-            return ToolCalled(gen, call, _NO_POLICY, unknown_tool_text(wanted.name, names))
+            return ToolCalled(gen, call, _NO_POLICY, unknown_tool_text(name, names))
         if refusal is not None:
             return ToolCalled(gen, call, self._policy(tool), refusal)
         try:

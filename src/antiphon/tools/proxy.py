@@ -20,8 +20,12 @@ from antiphon.tools.function import (
     ToolFlag,
     function_tool,
 )
+from antiphon.visible import shortened
 
 __all__ = ["CallByName", "find_tool", "prepare_call", "proxy_tool", "with_stand_ins"]
+
+LONGEST_NAME = 100
+"""Characters of what a model took for the name of a tool. No tool has as many."""
 
 
 class CallByName:
@@ -46,6 +50,7 @@ class CallByName:
         if tool is None:
             import difflib  # only for mistakes
 
+            name = shortened(name, LONGEST_NAME)
             similar = difflib.get_close_matches(name, library, n=3)
             hint = f" Did you mean {' or '.join(similar)}?" if similar else ""
             raise ToolError(f"Unknown function: {name}.{hint} Find tools with tool_search, and use the names it gives.")
