@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from antiphon.errors import UsageError
+from antiphon.errors import UsageError, missing_package
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,8 +53,10 @@ class AudioFrame:
 
     def to_float32(self) -> NDArray[np.float32]:
         """The samples as float32 in [-1, 1], shape (samples,), channels averaged."""
-        import numpy as np
-
+        try:
+            import numpy as np
+        except ModuleNotFoundError:
+            raise missing_package("sound as numbers", "numpy", "audio") from None
         samples = np.frombuffer(self.data, dtype="<i2").astype(np.float32) / 32768.0
         if self.num_channels > 1:
             samples = samples.reshape(-1, self.num_channels).mean(axis=1)
@@ -63,8 +65,10 @@ class AudioFrame:
     @classmethod
     def from_float32(cls, samples: NDArray[np.float32], sample_rate: int) -> AudioFrame:
         """A mono frame from float samples in [-1, 1], shape (samples,). Louder samples are clipped."""
-        import numpy as np
-
+        try:
+            import numpy as np
+        except ModuleNotFoundError:
+            raise missing_package("sound as numbers", "numpy", "audio") from None
         clipped = np.clip(samples, -1.0, 1.0)
         return cls(data=(clipped * 32767.0).astype("<i2").tobytes(), sample_rate=sample_rate)
 
@@ -94,8 +98,10 @@ class Resampler:
             if frame.num_channels == 1:
                 return frame
             return AudioFrame.from_float32(frame.to_float32(), self.sample_rate)
-        import soxr
-
+        try:
+            import soxr
+        except ModuleNotFoundError:
+            raise missing_package("sound at another rate", "soxr", "audio") from None
         if self._stream is None or self._source != frame.sample_rate:
             self._source = frame.sample_rate
             self._stream = soxr.ResampleStream(

@@ -134,6 +134,11 @@ class ToolRefused(ProviderStatusError):
         self.tool = tool
 
 
+def missing_package(what: str, package: str, extra: str) -> UsageError:
+    """`what` was used where the package is not installed that it needs; `extra` of ours brings it."""
+    return UsageError(f"{what} needs the package {package}. Install it with: pip install 'antiphon[{extra}]'")
+
+
 def pass_on(error: BaseException) -> None:
     """Raise it again if it is not a failure of the code that raised it, but a way to end that code.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from antiphon.errors import UsageError
+from antiphon.errors import missing_package
 from antiphon.language import ENGLISH, SpokenForms
 from antiphon.run_context import RunContext
 from antiphon.tasks.capture import CaptureTask, Words
@@ -50,10 +50,8 @@ def valid_email(said: str, forms: SpokenForms = ENGLISH.spoken) -> str:
     """The address in its written form. Raises `ToolError`, for the model, if it cannot be one."""
     try:
         from email_validator import EmailNotValidError, validate_email
-    except ImportError as error:
-        raise UsageError(
-            "GetEmailTask needs the package email-validator; install it with: pip install 'antiphon[tasks]'"
-        ) from error
+    except ImportError:
+        raise missing_package("GetEmailTask", "email-validator", "tasks") from None
     address = spoken.email(said, forms)
     try:
         # Test names are let through: what counts here is what the caller said.

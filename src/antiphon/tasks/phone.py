@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from antiphon.errors import UsageError
+from antiphon.errors import UsageError, missing_package
 from antiphon.language import ENGLISH, SpokenForms
 from antiphon.run_context import RunContext
 from antiphon.tasks.capture import CaptureTask, Words
@@ -94,8 +94,6 @@ def valid_phone_number(said: str, region: str, forms: SpokenForms = ENGLISH.spok
 def _library() -> Any:
     try:
         import phonenumbers
-    except ImportError as error:
-        raise UsageError(
-            "GetPhoneNumberTask needs the package phonenumbers; install it with: pip install 'antiphon[tasks]'"
-        ) from error
+    except ImportError:
+        raise missing_package("GetPhoneNumberTask", "phonenumbers", "tasks") from None
     return phonenumbers

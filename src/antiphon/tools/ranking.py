@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
+from antiphon.errors import missing_package
 from antiphon.tools.spec import ToolSpec
 
 _WEIGHTS: Final = {"name": 2.5, "parameters": 1.5, "values": 1.5, "description": 1.0, "details": 0.5}
@@ -157,7 +158,9 @@ def _stem(word: str) -> str:
 
 @functools.cache
 def _stemmer() -> Callable[[str], str]:
-    import snowballstemmer
-
+    try:
+        import snowballstemmer
+    except ModuleNotFoundError:
+        raise missing_package("the search for tools", "snowballstemmer", "search") from None
     stem: Callable[[str], str] = snowballstemmer.stemmer("english").stemWord
     return stem

@@ -16,9 +16,10 @@ import asyncio
 import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any, Final, Self
 
-from antiphon.errors import ToolDefinitionError, UsageError, as_exception, pass_on
+from antiphon.errors import ToolDefinitionError, UsageError, as_exception, missing_package, pass_on
 from antiphon.tools.function import AnyFunctionTool, ToolFlag, ToolSpec, function_tool
 from antiphon.tools.proxy import proxy_tool
 from antiphon.tools.ranking import ToolIndex
@@ -95,6 +96,8 @@ class _SearchingToolset(Toolset):
 
     def __init__(self, tools: Sequence[ToolLike], *, id: str, max_results: int) -> None:
         super().__init__(id=id)
+        if find_spec("snowballstemmer") is None:
+            raise missing_package(type(self).__name__, "snowballstemmer", "search")
         self._library = _Library(tools, id=id, max_results=max_results)
 
     @property

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
-from antiphon.errors import AntiphonError, UsageError
+from antiphon.errors import AntiphonError, UsageError, missing_package
 
 RATE: Final = 48_000
 """Hz that sound hardware runs at: nothing is converted on the audio thread."""
@@ -151,9 +151,7 @@ def _library() -> Any:
     try:
         import miniaudio
     except ModuleNotFoundError:
-        raise UsageError(
-            "sound in the terminal needs miniaudio. Install it with: pip install 'antiphon[audio]'"
-        ) from None
+        raise missing_package("sound in the terminal", "miniaudio", "audio") from None
     return miniaudio
 
 
