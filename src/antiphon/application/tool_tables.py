@@ -51,7 +51,7 @@ class _Table:
 
 
 def _is_ignored(tool: object) -> bool:
-    return isinstance(tool, (FunctionTool, RawFunctionTool)) and ToolFlag.IGNORE_ON_ENTER in tool.flags
+    return isinstance(tool, (FunctionTool, RawFunctionTool)) and ToolFlag.IGNORE_ON_ENTER in tool.options.flags
 
 
 class ToolTables:

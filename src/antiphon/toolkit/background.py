@@ -107,7 +107,7 @@ class AsyncToolset(Toolset):
     def _in_background(self, tool: ToolLike) -> ToolLike:
         if not isinstance(tool, (FunctionTool, RawFunctionTool)):
             return tool
-        tool = tool.with_options(flags=tool.flags | ToolFlag.CANCELLABLE)
+        tool = tool.with_options(flags=tool.options.flags | ToolFlag.CANCELLABLE)
         wanted = tool.wants_context
         is_background = wanted is not None and issubclass(wanted, AsyncRunContext)
         if is_background and not is_given(tool.options.on_duplicate):
@@ -135,7 +135,9 @@ class AsyncToolset(Toolset):
 
 def _cancellable(ctx: RunContext[Any]) -> list[RunningTool]:
     runs = ctx.session.running_tools
-    return [run for run in runs if ToolFlag.CANCELLABLE in run.tool.flags and not run.dropped and run != ctx.run]
+    return [
+        run for run in runs if ToolFlag.CANCELLABLE in run.tool.options.flags and not run.dropped and run != ctx.run
+    ]
 
 
 @function_tool
@@ -160,6 +162,6 @@ async def cancel_task(ctx: RunContext[Any], call_id: str) -> str:
 def task_tools(tools: Sequence[object]) -> list[AnyFunctionTool]:
     """The pair that an agent's model gets beside tools of which any may be cancelled; nothing otherwise."""
     for tool in tools:
-        if isinstance(tool, (FunctionTool, RawFunctionTool)) and ToolFlag.CANCELLABLE in tool.flags:
+        if isinstance(tool, (FunctionTool, RawFunctionTool)) and ToolFlag.CANCELLABLE in tool.options.flags:
             return [get_running_tasks, cancel_task]
     return []

@@ -1,51 +1,35 @@
 """What the model can call: `@function_tool` and the tools it makes.
 
-Above: toolsets, the runtime that runs calls, providers that offer tools to models. Below: `signature` (what a callable
-takes), `schema` (its JSON schema), `arguments` (a model's text to values). A tool knows nothing of sessions: it
+Above: toolsets, the runtime that runs calls, providers that offer tools to models. Below: `definition` (what is read
+from the function), `tool` and `options` (what a tool is, what its author says). A tool knows nothing of sessions: it
 describes itself (`spec`), turns a model's text into arguments (`prepare`), and runs (`call`).
 
-Defining a tool is cheap: signature, docstring and schema are read on first use, once for each tool, and shared by all
-its bound forms. `ToolError` and `StopResponse` are what a tool raises to answer the model; they are not failures of the
-system.
+Defining a tool is cheap: its definition is read on first use, and shared by all its bound forms.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast, overload
 
 from typing_extensions import TypeIs, TypeVar
 
 from antiphon.errors import ToolDefinitionError, UsageError
 from antiphon.options import NOT_GIVEN, DuplicateMode, DuplicateScope, Effect, NotGivenOr, Repeat, is_given
-from antiphon.tools.arguments import BadArguments, canonical_text, parse_arguments
-from antiphon.tools.docs import Documentation, read_documentation
+from antiphon.tools.definition import CONFIRM_DUPLICATE, Code, Definition, PreparedCall, checked_name
 from antiphon.tools.options import Identity, ToolFlag, ToolOptions, refuse_unavailable
-from antiphon.tools.signature import (
-    CallContext,
-    ContextParameter,
-    Signature,
-    context_parameters,
-    innermost,
-    read_signature,
-    resolve_local,
-    takes_owner,
-)
+from antiphon.tools.signature import CallContext, ContextParameter, context_parameters, innermost
 from antiphon.tools.spec import ToolSpec
 from antiphon.tools.threads import in_thread
+from antiphon.tools.tool import OutcomeUnknown, ProviderTool, StopResponse, Tool, ToolError, ToolResult
 
 if TYPE_CHECKING:
     from typing import Self
 
     from antiphon.tools.one_object import OneObject
-    from antiphon.tools.raw import RawValidator
-    from antiphon.tools.schema import SignatureValidator
 
 __all__ = [
     "CONFIRM_DUPLICATE",
@@ -73,82 +57,6 @@ __all__ = [
 
 R = TypeVar("R", default=Any)
 
-CONFIRM_DUPLICATE = "_lk_agents_confirm_duplicate"
-"""The boolean argument that `on_duplicate="confirm"` adds: the model sets it once the caller wants a second run."""
-
-_CONFIRM_SCHEMA: dict[str, Any] = {
-    "type": "boolean",
-    "description": (
-        "Set this to True to confirm you want to run a duplicate. "
-        "Only do this when user confirms the duplication is needed."
-    ),
-    "default": False,
-}
-
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-
-
-class ToolError(Exception):
-    """Raised by a tool to tell the model what went wrong. The message goes to the model as the call's error output."""
-
-    def __init__(self, message: object) -> None:
-        super().__init__(message)
-        self.message = str(message)
-
-
-class OutcomeUnknown(ToolError):
-    """Raised by a tool that cannot tell whether it did what it was called for. A write is not started again then."""
-
-
-class StopResponse(Exception):
-    """Raised by a tool (or a turn hook) when no reply shall follow."""
-
-
-@dataclass(slots=True)
-class ToolResult:
-    """A result with a say in what follows it."""
-
-    output: Any
-    """What the model is told, rendered as any returned value."""
-    reply_required: bool = field(default=True, kw_only=True)
-    """False: the output is recorded and no reply is made for it."""
-
-
-class Tool(ABC):
-    """Something that a model can be offered."""
-
-    @property
-    @abstractmethod
-    def id(self) -> str:
-        """A stable name. Of two tools with one id, `update_tools` keeps the later."""
-
-
-class ProviderTool(Tool):
-    """A tool that runs at the model provider, for example its web search. Only that provider understands it."""
-
-    def __init__(self, *, id: str) -> None:
-        self._id = id
-
-    @property
-    def id(self) -> str:
-        return self._id
-
-
-@dataclass(slots=True, frozen=True)
-class PreparedCall:
-    """A model's call of a tool, checked and ready to run."""
-
-    kwargs: dict[str, Any]
-    """For `tool.call`. Parameters that keep their default in the signature are left out."""
-    arguments: str
-    """The arguments as JSON text, repaired where need be. For the history."""
-    canonical: str
-    """The checked arguments in one normal form: of two calls of a tool, equal text means the same call."""
-    identity: str = field(default="", kw_only=True)
-    """What of them makes the wish, as `identity=` says, in such a form; "" without it."""
-    confirm_duplicate: bool = False
-    """True if the model set `CONFIRM_DUPLICATE`."""
-
 
 @dataclass(slots=True, frozen=True)
 class FunctionToolInfo:
@@ -172,132 +80,6 @@ class RawFunctionToolInfo:
     duplicate_scope: DuplicateScope = "name"
 
 
-class _Code:
-    """The function of a tool and what can be read from it. Shared by renamed and bound forms of the tool."""
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        *,
-        raw_schema: Mapping[str, Any] | None,
-        checked: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.is_classmethod = isinstance(function, classmethod)
-        static = isinstance(function, staticmethod)
-        if isinstance(function, (classmethod, staticmethod)):
-            function = function.__func__
-        self.function = function
-        self.raw_schema = raw_schema
-        self._checked = checked
-        self.takes_owner = not static and takes_owner(function)
-        self._known = resolve_local(function)
-        if raw_schema is not None:
-            self._known.setdefault("raw_arguments", dict)
-        self._signature: Signature | None = None
-        self._validator: SignatureValidator | RawValidator | None = None
-
-    def signature(self, name: str) -> Signature:
-        """Raises `ToolDefinitionError`; a failure is not remembered, so that forward references get another chance."""
-        if self._signature is None:
-            signature = read_signature(self.function, name=name, known=self._known)
-            if self.raw_schema is not None:
-                _check_raw_signature(name, signature)
-            self._signature = signature
-        return self._signature
-
-    @cached_property
-    def documentation(self) -> Documentation:
-        return read_documentation(self.function)
-
-    @cached_property
-    def is_async(self) -> bool:
-        return _is_async(self.function)
-
-    def validator(self, name: str) -> SignatureValidator | RawValidator:
-        """Raises `ToolDefinitionError`, and tries again next time."""
-        if self._validator is None:
-            self._validator = self._build_validator(name)
-        return self._validator
-
-    def _build_validator(self, name: str) -> SignatureValidator | RawValidator:
-        # Both are loaded with the first tool that a model is told of, not with the names.
-        if self.raw_schema is not None:
-            from antiphon.tools.raw import RawValidator
-
-            return RawValidator(self.raw_schema["parameters"], name=name, checked=self._checked)
-        from antiphon.tools.schema import validator_for
-
-        return validator_for(self.signature(name).arguments, self.documentation.parameters, name=name)
-
-
-class _Definition:
-    """A tool apart from the object it is bound to: code, name, description, options, and the specs built from them."""
-
-    def __init__(self, code: _Code, *, name: str, description: str | None, options: ToolOptions) -> None:
-        self.code = code
-        self.name = name
-        self.given_description = description
-        self.options = options
-        self.wire: dict[str, Any] = {}
-
-    @cached_property
-    def description(self) -> str:
-        if self.given_description is not None:
-            return self.given_description
-        if self.code.raw_schema is not None and (description := self.code.raw_schema.get("description")):
-            return str(description)
-        return self.code.documentation.description
-
-    @property
-    def confirms(self) -> bool:
-        return self.options.on_duplicate == "confirm"
-
-    @cached_property
-    def spec(self) -> ToolSpec:
-        parameters = self.code.validator(self.name).parameters
-        if self.confirms:
-            properties = {**parameters.get("properties", {}), CONFIRM_DUPLICATE: _CONFIRM_SCHEMA}
-            parameters = {**parameters, "properties": properties}
-        return ToolSpec(self.name, self.description, parameters)
-
-    @cached_property
-    def strict_spec(self) -> ToolSpec | None:
-        if self.code.raw_schema is not None:
-            return None
-        from antiphon.tools.schema import strict_parameters
-
-        parameters = strict_parameters(self.spec.parameters)
-        return None if parameters is None else ToolSpec(self.name, self.description, parameters)
-
-    def prepare(self, arguments: str | Mapping[str, Any] | None) -> PreparedCall:
-        validator = self.code.validator(self.name)
-        try:
-            return self._prepared(validator, arguments)
-        except BadArguments as error:
-            raise ToolError(f"Error parsing arguments for `{self.name}`: {error}") from error
-        except RecursionError:
-            raise ToolError(
-                f"Error parsing arguments for `{self.name}`: they are nested too deep. Call again with less nesting."
-            ) from None
-
-    def _prepared(
-        self, validator: SignatureValidator | RawValidator, arguments: str | Mapping[str, Any] | None
-    ) -> PreparedCall:
-        # Most calls are well-formed: one pass over the text, without building it in Python first.
-        if isinstance(arguments, str) and not self.confirms and (quick := validator.validate_text(arguments)):
-            return PreparedCall(
-                quick.kwargs,
-                arguments,
-                canonical_text(quick.all),
-                identity=self.options.wish_of(quick.all),
-            )
-        given = parse_arguments(arguments)
-        confirmed = _take_confirmation(given.arguments) if self.confirms else False
-        checked = validator.validate(given.arguments)
-        canonical, wish = canonical_text(checked.all), self.options.wish_of(checked.all)
-        return PreparedCall(checked.kwargs, given.text, canonical, confirmed, identity=wish)
-
-
 class _CallableTool(Tool, Generic[R]):
     """A function that a model can call: a definition, and the object it is bound to if it is a method.
 
@@ -306,7 +88,7 @@ class _CallableTool(Tool, Generic[R]):
 
     __name__: str
 
-    def __init__(self, definition: _Definition, *, owner: object = None, stand_in: Callable[..., Any] | None = None):
+    def __init__(self, definition: Definition, *, owner: object = None, stand_in: Callable[..., Any] | None = None):
         self._definition = definition
         self._owner = owner
         self._stand_in = stand_in
@@ -337,20 +119,10 @@ class _CallableTool(Tool, Generic[R]):
         return self._definition.options
 
     @property
-    def flags(self) -> ToolFlag:
-        """Behaviour that it opted in to."""
-        return self._definition.options.flags
-
-    @property
     def on_duplicate(self) -> DuplicateMode:
         """What a second call does while one runs; "allow" if nobody said. `options` tells whether somebody did."""
         mode = self._definition.options.on_duplicate
         return mode if is_given(mode) else "allow"
-
-    @property
-    def max_result_chars(self) -> int:
-        """Longer results are cut."""
-        return self._definition.options.max_result_chars
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -483,7 +255,7 @@ class _CallableTool(Tool, Generic[R]):
             options = replace(options, flags=flags)
         definition = type(old)(
             old.code,
-            name=old.name if name is None else _checked_name(name),
+            name=old.name if name is None else checked_name(name),
             description=old.given_description if description is None else description,
             options=options,
         )
@@ -550,9 +322,9 @@ def foreign_tool(
     from antiphon.tools.raw import check_raw_schema
 
     check_raw_schema(raw_schema)
-    code = _Code(function, raw_schema=raw_schema, checked=parameters.checked)
+    code = Code(function, raw_schema=raw_schema, checked=parameters.checked)
     tool: RawFunctionTool[Any] = RawFunctionTool(
-        _Definition(code, name=_checked_name(name), description=None, options=options)
+        Definition(code, name=checked_name(name), description=None, options=options)
     )
     tool.check()
     return tool
@@ -701,9 +473,9 @@ def _made(
         raise ToolDefinitionError(
             f"{function.name!r} is a tool already. Use it as it is, or `tool.with_options(...)` for a variant."
         )
-    definition = _Definition(
-        _Code(function, raw_schema=raw_schema),
-        name=_checked_name(_name_of(function, name, raw_schema)),
+    definition = Definition(
+        Code(function, raw_schema=raw_schema),
+        name=checked_name(_name_of(function, name, raw_schema)),
         description=description,
         options=options,
     )
@@ -750,31 +522,6 @@ def _name_of(function: Any, name: str | None, raw_schema: Mapping[str, Any] | No
     return plain.__name__
 
 
-def _checked_name(name: str) -> str:
-    if not name or name == "<lambda>":
-        raise ToolDefinitionError(f"a tool needs a name, got {name!r}. Pass name=.")
-    if not _NAME.fullmatch(name):
-        raise ToolDefinitionError(
-            f"tool {name!r}: expected a name of up to 64 letters a to z, digits, _ and -; the endpoints of models"
-            " refuse others. Pass name=."
-        )
-    return name
-
-
-def _check_raw_signature(name: str, signature: Signature) -> None:
-    for parameter in signature.arguments:
-        if parameter.name != "raw_arguments":
-            raise ToolDefinitionError(
-                f"tool {name!r}: parameter {parameter.name!r} cannot be filled: a function with a raw schema takes "
-                "`raw_arguments: dict[str, object]`, and a context. Read it from raw_arguments."
-            )
-
-
-def _take_confirmation(arguments: dict[str, Any]) -> bool:
-    given = [arguments.pop(key, None) for key in (CONFIRM_DUPLICATE, CONFIRM_DUPLICATE.lstrip("_"))]
-    return any(value is True or str(value).lower() == "true" for value in given)
-
-
 def _context_for(name: str, parameter: ContextParameter, ctx: CallContext | None) -> CallContext | None:
     if isinstance(ctx, parameter.type) or (ctx is None and parameter.optional):
         return ctx
@@ -812,8 +559,3 @@ async def _in_thread(call: Callable[[], Any]) -> Any:
 
     result = await in_thread(run)
     return await result if inspect.isawaitable(result) else result
-
-
-def _is_async(function: Any) -> bool:
-    # Not through functools.wraps: a sync wrapper may run the async function that it wraps to its end.
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)

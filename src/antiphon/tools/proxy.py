@@ -91,7 +91,7 @@ def with_stand_ins(tool: AnyFunctionTool, stand_ins: Mapping[str, Callable[..., 
     def library() -> dict[str, AnyFunctionTool]:
         return {name: with_stand_ins(other, stand_ins) for name, other in proxy.library().items()}
 
-    return proxy_tool(library, name=tool.name, description=tool.description, flags=tool.flags)
+    return proxy_tool(library, name=tool.name, description=tool.description, flags=tool.options.flags)
 
 
 def proxy_tool(

@@ -159,7 +159,7 @@ class ToolProxyToolset(_SearchingToolset):
     def __init__(self, tools: Sequence[ToolLike], *, id: str = "tool_proxy", max_results: int = 5) -> None:
         super().__init__(tools, id=id, max_results=max_results)
         # So that the model is offered to cancel what it may cancel.
-        cancellable = any(ToolFlag.CANCELLABLE in tool.flags for tool in self._library.by_name().values())
+        cancellable = any(ToolFlag.CANCELLABLE in tool.options.flags for tool in self._library.by_name().values())
         flags = ToolFlag.CANCELLABLE if cancellable else ToolFlag.NONE
         self._call_tool = proxy_tool(self._library.by_name, flags=flags)
 
