@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 from antiphon_livekit.agents import AGENT_OPTIONS_WITHOUT_EFFECT
+from antiphon_livekit.names import Name
 from antiphon_livekit.servers import SERVER_OPTIONS_WITHOUT_EFFECT
 from antiphon_livekit.sessions import SESSION_OPTIONS_WITHOUT_EFFECT, START_OPTIONS_WITHOUT_EFFECT
-from antiphon_livekit.surface import MODULES, OTHER_VENDORS, VENDORS_BY_PYDANTIC_AI, Name
+from antiphon_livekit.surface import MODULES
+from antiphon_livekit.vendors import OTHER_VENDORS, VENDORS_BY_PYDANTIC_AI
 
 _HEAD = """\
 # Programs written for LiveKit Agents

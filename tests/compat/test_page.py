@@ -11,8 +11,9 @@ import pytest
 
 from antiphon_livekit import page, sessions
 from antiphon_livekit.agents import AGENT_OPTIONS_WITHOUT_EFFECT, Agent
+from antiphon_livekit.names import Name
 from antiphon_livekit.servers import SERVER_OPTIONS_WITHOUT_EFFECT, WorkerOptions
-from antiphon_livekit.surface import MODULES, Name, find, refusal
+from antiphon_livekit.surface import MODULES, find, refusal
 
 PAGE = Path(__file__).parents[2] / "docs" / "livekit.md"
 AGENT_FILES = sorted((Path(__file__).parent / "agents").glob("*.py"))
