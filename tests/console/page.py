@@ -20,7 +20,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from antiphon.audio import AudioFrame
 from antiphon.testing.audio import Track
-from antiphon.testing.transport_contract import Heard
+from antiphon.testing.sweep import Heard
 
 FRAME = 0.02
 PATIENCE = 10.0

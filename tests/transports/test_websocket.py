@@ -17,7 +17,8 @@ from antiphon.errors import UsageError
 from antiphon.testing import run_virtual
 from antiphon.testing.audio import speech
 from antiphon.testing.contract import check_transport
-from antiphon.testing.transport_contract import Heard, TransportUnderTest
+from antiphon.testing.sweep import Heard
+from antiphon.testing.transport_contract import TransportUnderTest
 from antiphon.transports.websocket import TRUST, WebSocketInput, WebSocketOutput
 from tests.console.page import FRAME, Loudspeaker
 

@@ -25,7 +25,8 @@ from antiphon.testing.audio import silence, speech
 from antiphon.testing.checks import close_twice, require, within
 from antiphon.testing.fakes import FakeVAD
 from antiphon.testing.realtime_contract import check_realtime
-from antiphon.testing.transport_contract import Heard, TransportUnderTest, check_transport, utterance
+from antiphon.testing.sweep import Heard
+from antiphon.testing.transport_contract import TransportUnderTest, check_transport, utterance
 from antiphon.text import words
 from antiphon.transport import AudioOutput
 from antiphon.tts import TTS, SynthesizedAudio

@@ -3,11 +3,10 @@
 Above: `antiphon.testing.contract`, which exports `check_transport`. Below: `TransportUnderTest`, which gives the suite
 the far end of the line: a mouth to speak with and an ear that says what sounded when.
 
-Theory of operation. Everything that is written to the loudspeaker comes from one long sweep, from low to high: each
-instant of it has its own pitch. So the ear can tell from a few milliseconds of sound which piece of what was written
-it hears, through a lossy codec too, and order, gaps, repetitions and audio that should have been thrown away all show
-in one curve. Where the line is exact, the samples are compared as well. The suite writes as a session does, little by
-little and never more than `lead` ahead.
+Theory of operation. Everything that is written to the loudspeaker comes from one `sweep`, of which the ear can tell
+which piece it hears: so order, gaps, repetitions and audio that should have been thrown away all show in one curve.
+Where the line is exact, the samples are compared as well. The suite writes as a session does, little by little and
+never more than `lead` ahead.
 """
 
 from __future__ import annotations
@@ -16,43 +15,18 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from antiphon.audio import AudioFrame
 from antiphon.testing.checks import require, within
+from antiphon.testing.sweep import BLOCK, WINDOW, Ear, Heard, piece, sweep
 from antiphon.transport import AudioInput, AudioOutput
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-_SWEEP = 6.0
-"""Seconds in the sweep."""
-_LOWEST, _HIGHEST = 300.0, 3000.0
-"""Hz at its beginning and end: what a telephone lets through."""
-_LOUDNESS = 8000
-_AUDIBLE = 400
-"""Samples beyond this are sound; a lossy codec leaves less than that of silence."""
-_BLOCK = 0.005
-"""Seconds: silence shorter than this is not told from sound."""
-_WINDOW = 0.04
-"""Seconds of sound from which a pitch is measured."""
 _TICK = 0.02
 """Seconds between two looks at the line, as a session looks."""
 _UTTERANCE = 1.0
 """Seconds that the far end speaks."""
 _LEAST_COVERED = 0.9
 """How much of the utterance must be recognisable behind a lossy codec."""
-
-
-@dataclass(slots=True, frozen=True)
-class Heard:
-    """A piece of what the far ear heard."""
-
-    at: float
-    """When its first sample sounded, in seconds of the running loop's clock."""
-    frame: AudioFrame
 
 
 class TransportUnderTest(ABC):
@@ -84,7 +58,7 @@ class TransportUnderTest(ABC):
 
 def utterance(sample_rate: int) -> AudioFrame:
     """What the suite lets the far end say: a second of sound, mono."""
-    return _sound(sample_rate, 0, round(_UTTERANCE * sample_rate))
+    return piece(sample_rate, 0, round(_UTTERANCE * sample_rate))
 
 
 async def check_transport(
@@ -117,7 +91,7 @@ async def check_transport(
         _check_close,
     ):
         transport = await within(timeout, "making the transport", make())
-        line = _Line(transport, exact=exact, tolerance=max(tolerance, 2 * _BLOCK), latency=latency, timeout=timeout)
+        line = _Line(transport, exact=exact, tolerance=max(tolerance, 2 * BLOCK), latency=latency, timeout=timeout)
         try:
             line.start()
             await check(line)
@@ -126,119 +100,6 @@ async def check_transport(
                 await line.close()
             finally:
                 await within(timeout, "TransportUnderTest.aclose()", transport.aclose())
-
-
-# -- the sweep, and the ear that knows it
-
-
-@lru_cache(maxsize=8)
-def _sweep(sample_rate: int) -> NDArray[np.int16]:
-    """The sweep as samples, none of them zero: so silence is told from it sample by sample."""
-    import numpy as np
-
-    times = np.arange(round(_SWEEP * sample_rate)) / sample_rate
-    phase = 2 * np.pi * (_LOWEST * times + (_HIGHEST - _LOWEST) / (2 * _SWEEP) * times**2)
-    wave = np.round(_LOUDNESS * np.sin(phase)).astype(np.int16)
-    wave[wave == 0] = 1
-    return wave
-
-
-def _sound(sample_rate: int, start: int, end: int) -> AudioFrame:
-    return AudioFrame(_sweep(sample_rate)[start:end].astype("<i2").tobytes(), sample_rate)
-
-
-def _pitches(windows: NDArray[np.float64], sample_rate: int) -> NDArray[np.float64]:
-    """The pitch of each window, in Hz: the peak of its spectrum, and where between its lines that lies."""
-    import numpy as np
-
-    size = windows.shape[1]
-    length = 4 * round(_WINDOW * sample_rate)
-    spectrum = np.abs(np.fft.rfft(windows * np.hanning(size), length))
-    peak = np.clip(spectrum.argmax(axis=1), 1, spectrum.shape[1] - 2)
-    rows = np.arange(len(peak))
-    below, top, above = (np.log(spectrum[rows, peak + step] + 1e-9) for step in (-1, 0, 1))
-    pitches: NDArray[np.float64] = (peak + 0.5 * (below - above) / (below - 2 * top + above)) * sample_rate / length
-    return pitches
-
-
-@dataclass(slots=True, frozen=True)
-class _Point:
-    """At the time `at`, the instant `position` of the sweep was heard. Seconds."""
-
-    at: float
-    position: float
-
-
-class _Ear:
-    """What was heard, as one piece of sound with the times at which it sounded."""
-
-    def __init__(self, pieces: Sequence[Heard]) -> None:
-        import numpy as np
-
-        pieces = [piece for piece in pieces if piece.frame.data]
-        rates = {piece.frame.sample_rate for piece in pieces}
-        require(len(rates) <= 1, f"heard() must keep one rate, got {sorted(rates)} Hz")
-        self.rate = rates.pop() if rates else 24_000
-        samples: list[NDArray[np.int16]] = [np.zeros(0, np.int16)]
-        times: list[NDArray[np.float64]] = [np.zeros(0)]
-        end = None
-        for piece in pieces:
-            if end is not None and piece.at - end > 1.5 * _WINDOW:
-                # A silence that was left out: what lies on both sides of it does not belong together.
-                length = round(_WINDOW * self.rate)
-                samples.append(np.zeros(length, np.int16))
-                times.append(end + np.arange(length) / self.rate)
-            mono = np.frombuffer(piece.frame.data, "<i2").reshape(-1, piece.frame.num_channels)
-            samples.append(mono[:, 0].astype(np.int16))
-            times.append(piece.at + np.arange(len(mono)) / self.rate)
-            end = piece.at + len(mono) / self.rate
-        self.samples = np.concatenate(samples)
-        self.times = np.concatenate(times)
-        size = max(1, round(_BLOCK * self.rate))
-        blocks = len(self.samples) // size
-        loud = np.abs(self.samples[: blocks * size].astype(np.int32)).reshape(blocks, size).max(axis=1) > _AUDIBLE
-        self._loud_at = self.times[: blocks * size : size][loud]
-        self._block = size / self.rate
-
-    def sounded(self, until: float) -> float:
-        """Seconds of sound up to that time."""
-        import numpy as np
-
-        return float(np.clip((until - self._loud_at) / self._block, 0.0, 1.0).sum() * self._block)
-
-    def sounding(self, start: float, end: float) -> float:
-        """Seconds of sound between two times."""
-        return self.sounded(end) - self.sounded(start)
-
-    @property
-    def span(self) -> float:
-        """Seconds from the first to the last sound."""
-        return float(self._loud_at[-1] - self._loud_at[0] + self._block) if len(self._loud_at) else 0.0
-
-    def points(self) -> list[_Point]:
-        """Which instants of the sweep were heard when: one for each 10 ms of clear sound."""
-        import numpy as np
-
-        size, hop = round(_WINDOW * self.rate), round(self.rate / 100)
-        if len(self.samples) < size:
-            return []
-        windows = np.lib.stride_tricks.sliding_window_view(self.samples, size)[::hop].astype(np.float64)
-        quarters = windows[:, : size // 4 * 4].reshape(len(windows), 4, -1)
-        clear = np.sqrt((quarters**2).mean(axis=2)).min(axis=1) > 0.3 * _LOUDNESS
-        pitch = _pitches(windows[clear], self.rate)
-        # A window with a seam in it has no pitch of its own: its halves tell.
-        first, second = (_pitches(half, self.rate) for half in np.split(windows[clear][:, : size // 2 * 2], 2, axis=1))
-        rise = (_HIGHEST - _LOWEST) / _SWEEP * _WINDOW / 2
-        whole = np.abs(second - first - rise) < 2 * rise
-        positions = (pitch - _LOWEST) / (_HIGHEST - _LOWEST) * _SWEEP
-        centres = self.times[size // 2 :: hop][: len(windows)][clear]
-        pairs = zip(centres[whole], positions[whole], strict=True)
-        return [_Point(float(at), float(position)) for at, position in pairs]
-
-    def sound(self) -> NDArray[np.int16]:
-        """The samples that are not silence."""
-        sound: NDArray[np.int16] = self.samples[self.samples != 0]
-        return sound
 
 
 # -- the call
@@ -332,7 +193,7 @@ class _Line:
             return
         end = min(round(until * self.rate), self.cursor + int((self.output.lead - ahead) * self.rate))
         if end > self.cursor:
-            self.output.write(_sound(self.rate, self.cursor, end))
+            self.output.write(piece(self.rate, self.cursor, end))
             self.cursor = end
 
     async def play(self, until: float, *, written_to: float | None = None) -> None:
@@ -378,23 +239,23 @@ class _Line:
 
     # -- the far ear
 
-    async def ear(self) -> _Ear:
+    async def ear(self) -> Ear:
         """What was heard, once the last of it has arrived."""
         await self.watch(self.latency + 2 * self.tolerance)
-        return _Ear(self.transport.heard())
+        return Ear(self.transport.heard())
 
-    def silent(self, ear: _Ear, start: float, end: float, when: str) -> None:
+    def silent(self, ear: Ear, start: float, end: float, when: str) -> None:
         """Nothing was heard between two times, but for what was on its way."""
         sound = ear.sounding(start + self.latency + self.tolerance, end)
-        require(sound < 2 * _BLOCK, f"{sound:.3f} s of sound were heard {when}")
+        require(sound < 2 * BLOCK, f"{sound:.3f} s of sound were heard {when}")
 
-    def in_order(self, ear: _Ear, *stretches: tuple[float, float]) -> None:
+    def in_order(self, ear: Ear, *stretches: tuple[float, float]) -> None:
         """These stretches of the sweep were heard, one after the other, and nothing else."""
         import numpy as np
 
         total = sum(end - start for start, end in stretches)
         points = ear.points()
-        slack = self.tolerance + _WINDOW / 2
+        slack = self.tolerance + WINDOW / 2
         sounded = ear.sounded(self.now())
         self.near("what the far ear heard, without its silences,", sounded, total, self._slack(len(stretches) - 1))
         last = -slack
@@ -410,19 +271,19 @@ class _Line:
                 f"the instant {point.position:.3f} s of what was written was heard; only {_named(stretches)} should be",
             )
         for start, end in stretches:
-            for instant in np.arange(start + 2 * _WINDOW, end - 2 * _WINDOW, _WINDOW):
+            for instant in np.arange(start + 2 * WINDOW, end - 2 * WINDOW, WINDOW):
                 require(
-                    any(abs(point.position - instant) <= _WINDOW + slack for point in points),
+                    any(abs(point.position - instant) <= WINDOW + slack for point in points),
                     f"the instant {instant:.3f} s of what was written was not heard; all of {_named(stretches)}"
                     " should be",
                 )
         if self.exact:
             self._same_samples(ear, stretches)
 
-    def _same_samples(self, ear: _Ear, stretches: Sequence[tuple[float, float]]) -> None:
+    def _same_samples(self, ear: Ear, stretches: Sequence[tuple[float, float]]) -> None:
         """As `in_order`, sample by sample. Where a clear cut a stretch short, the far ear says how long it was."""
         require(ear.rate == self.rate, f"the far ear is exact, so its rate is {self.rate} Hz; got {ear.rate} Hz")
-        sound, sweep = ear.sound(), _sweep(self.rate)
+        sound, played = ear.sound(), sweep(self.rate)
         wrong = f"the samples heard are not those of {_named(stretches)}, in order"
         *cut, whole = [[round(second * self.rate) for second in stretch] for stretch in stretches]
         length = whole[1] - whole[0]
@@ -430,9 +291,9 @@ class _Line:
             heard = len(sound) - length
             off = (heard - (end - start)) / self.rate
             require(-self.tolerance <= off <= self.tolerance + self.latency, f"{wrong}: {off:+.4f} s at the cut")
-            require((sound[:heard] == sweep[start : start + heard]).all(), wrong)
+            require((sound[:heard] == played[start : start + heard]).all(), wrong)
             sound = sound[heard:]
-        require(len(sound) == length and (sound == sweep[whole[0] : whole[1]]).all(), wrong)
+        require(len(sound) == length and (sound == played[whole[0] : whole[1]]).all(), wrong)
 
     @property
     def hurry(self) -> float:
@@ -441,9 +302,9 @@ class _Line:
 
     def _slack(self, cuts: int) -> float:
         """Seconds by which what was heard may differ from what was counted: at a cut, sound is on its way."""
-        return self.tolerance + 2 * _BLOCK + cuts * (self.tolerance + self.latency)
+        return self.tolerance + 2 * BLOCK + cuts * (self.tolerance + self.latency)
 
-    def counted(self, ear: _Ear, *, cuts: int = 0) -> None:
+    def counted(self, ear: Ear, *, cuts: int = 0) -> None:
         """At no time did `played` count what had not sounded, nor lag far behind."""
         slack = self._slack(cuts)
         for at, played in self._looks:
@@ -549,7 +410,7 @@ async def _check_microphone(line: _Line) -> None:
     frames = line.microphone.frames
     begun = line.now()
     await within(line.timeout, "speak()", line.transport.speak(utterance(rate)))
-    while _Ear(_joined(frames)).sounded(line.now()) < _UTTERANCE - line.tolerance or line.now() < begun + 1.0:
+    while Ear(_joined(frames)).sounded(line.now()) < _UTTERANCE - line.tolerance or line.now() < begun + 1.0:
         if line.now() > begun + _UTTERANCE + line.latency + line.timeout:
             break
         await line.watch(0.1)
@@ -608,18 +469,18 @@ def _check_words(line: _Line) -> None:
     import numpy as np
 
     rate = line.transport.microphone_rate
-    ear = _Ear(_joined(line.microphone.frames))
+    ear = Ear(_joined(line.microphone.frames))
     sounded = ear.sounded(line.now() + _UTTERANCE)
-    line.near("what the microphone picked up of an utterance", sounded, _UTTERANCE, line.tolerance + 2 * _BLOCK)
+    line.near("what the microphone picked up of an utterance", sounded, _UTTERANCE, line.tolerance + 2 * BLOCK)
     if line.exact:
         require(ear.rate == rate, f"the microphone is exact, so its rate is {rate} Hz; got {ear.rate} Hz")
         require(
-            np.array_equal(ear.sound(), _sweep(rate)[: round(_UTTERANCE * rate)]),
+            np.array_equal(ear.sound(), sweep(rate)[: round(_UTTERANCE * rate)]),
             "the samples that the microphone picked up are not those that were spoken",
         )
     points = ear.points()
-    wanted = np.arange(2 * _WINDOW, _UTTERANCE - 2 * _WINDOW, _WINDOW)
-    found = [any(abs(point.position - instant) <= 1.5 * _WINDOW for point in points) for instant in wanted]
+    wanted = np.arange(2 * WINDOW, _UTTERANCE - 2 * WINDOW, WINDOW)
+    found = [any(abs(point.position - instant) <= 1.5 * WINDOW for point in points) for instant in wanted]
     require(
         sum(found) >= _LEAST_COVERED * len(found),
         f"of the utterance, {sum(found)} of {len(found)} pieces can be recognised in what the microphone picked up",
@@ -627,7 +488,7 @@ def _check_words(line: _Line) -> None:
     last = 0.0
     for point in points:
         require(
-            point.position >= last - 2 * _WINDOW,
+            point.position >= last - 2 * WINDOW,
             f"the microphone must give in order what is spoken: {point.position:.3f} s of it came after {last:.3f} s",
         )
         last = max(last, point.position)
@@ -642,11 +503,11 @@ async def _check_close(line: _Line) -> None:
     await line.close()
     at, given, played = line.now(), len(line.microphone.frames), line.look()
     try:
-        line.output.write(_sound(line.rate, line.cursor, line.cursor + line.rate // 5))
+        line.output.write(piece(line.rate, line.cursor, line.cursor + line.rate // 5))
         line.output.pause()
         line.output.resume()
         line.output.clear()
-        line.output.write(_sound(line.rate, line.cursor, line.cursor + line.rate // 5))
+        line.output.write(piece(line.rate, line.cursor, line.cursor + line.rate // 5))
     except Exception as error:
         raise AssertionError(f"after AudioOutput.aclose() the output must be deaf, not raise; got {error!r}") from error
     await line.watch(0.5)
@@ -656,4 +517,4 @@ async def _check_close(line: _Line) -> None:
     )
     require(not line.microphone.ended, "on_end was called after AudioInput.aclose(), or before, by nobody")
     line.near("played, after AudioOutput.aclose(),", line.look(), played)
-    line.silent(_Ear(line.transport.heard()), at, line.now(), "after AudioOutput.aclose()")
+    line.silent(Ear(line.transport.heard()), at, line.now(), "after AudioOutput.aclose()")
