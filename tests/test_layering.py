@@ -18,6 +18,7 @@ LAYERS: dict[int, frozenset[str]] = {
         {
             "audio",
             "chat",
+            "read_only",
             "events",
             "options",
             "errors",

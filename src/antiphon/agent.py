@@ -19,13 +19,13 @@ from antiphon.chat import (
     ChatMessage,
     FunctionCall,
     FunctionCallOutput,
-    ReadOnlyChatContext,
     calls_of_others,
 )
 from antiphon.errors import ToolDefinitionError, UsageError
 from antiphon.llm import LLM, ChatChunk
 from antiphon.options import NOT_GIVEN, ModelSettings, NotGivenOr
 from antiphon.protocols import ModelKind
+from antiphon.read_only import ReadOnlyChatContext
 from antiphon.session_api import Session
 from antiphon.stt import STT, SpeechEvent
 from antiphon.tools.function import Tool, find_function_tools, is_function_tool, is_raw_function_tool

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from antiphon.agent import Agent
 from antiphon.audio import AudioFrame
-from antiphon.chat import ChatContext, ReadOnlyChatContext
+from antiphon.chat import ChatContext
 from antiphon.core.facts import (
     CloseRequested,
     EndRequested,
@@ -40,6 +40,7 @@ from antiphon.options import (
     is_given,
 )
 from antiphon.protocols import AudioRoom, current_job
+from antiphon.read_only import ReadOnlyChatContext
 from antiphon.running_tool import RunningTool
 from antiphon.session_api import LINGER, Session, Userdata
 from antiphon.speech_handle import SpeechHandle
