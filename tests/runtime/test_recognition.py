@@ -159,3 +159,22 @@ def test_the_application_may_end_the_turn() -> None:
             assert [m.text_content for m in session.history.messages()] == ["are you there", "Yes."]
 
     run_virtual(main())
+
+
+def test_a_final_that_comes_before_the_detector_knows_of_the_end_is_the_answer_to_it() -> None:
+    errors: list[Any] = []
+
+    async def main() -> None:
+        finals = [(1.7, SpeechEvent.final("one")), (5.7, SpeechEvent.final("two"))]
+        stt, microphone = FakeSTT(timeline=finals), FakeMicrophone()
+        session = AgentSession[Any](llm=FakeLLM(["Yes."] * 2), stt=stt, vad=FakeVAD(), tts=FakeTTS())
+        session.on("error", errors.append)
+        async with session:
+            await session.start(Agent(), input=microphone, output=FakeSpeaker())
+            await microphone.speak(1.6)
+            await asyncio.sleep(2.4)
+            await microphone.speak(1.6)
+            await asyncio.sleep(2)
+            assert not errors and len(stt.streams) == 1
+
+    run_virtual(main())

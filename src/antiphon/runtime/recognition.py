@@ -115,26 +115,27 @@ class AudioMemory:
 class _Unanswered:
     """For how long the caller spoke since anything came of the recogniser."""
 
-    __slots__ = ("_began", "_since", "_voiced")
+    __slots__ = ("_began", "_voiced", "since")
 
     def __init__(self) -> None:
         self._began = self._voiced = 0.0
-        self._since: float | None = None
+        """When the voice, or what follows the last that came, began; for how long voices lasted that are over."""
+        self.since: float | None = None
         """When a voice ended that lasted, of which nothing has come."""
 
     def voice_began(self, now: float) -> None:
         self._began = now
 
     def voice_ended(self, at: float) -> None:
-        self._voiced += at - self._began
-        if self._since is None and self._voiced >= LOST_FOR_WORDS:
-            self._since = at
+        self._voiced += max(0.0, at - self._began)  # a recogniser may know that a voice has ended before the detector
+        if self.since is None and self._voiced >= LOST_FOR_WORDS:
+            self.since = at
 
-    def answered(self) -> None:
-        self._since, self._voiced = None, 0.0
+    def answered(self, now: float) -> None:
+        self.since, self._voiced, self._began = None, 0.0, now
 
     def is_late(self, now: float, limit: float) -> bool:
-        return self._since is not None and now - self._since > limit
+        return self.since is not None and now - self.since > limit
 
 
 class Recognition:
@@ -249,13 +250,14 @@ class Recognition:
         events = () if self._detection is None else self._detection.push(frame)
         for event in events:
             self._heard_voice(event)
-        if self._voice.is_heard:
+        if self._unanswered.since is not None and self._voice.is_heard:
             self._look_for_words()
         self._also(frame)
-        if self._listening is not None and (self._reopening is not None or (self._stream or self._queue) is None):
+        stream = self._stream
+        if (self._reopening is not None or (stream or self._queue) is None) and self._listening is not None:
             self._unheard.append((frame, events))
-        if self._stream is not None:
-            self._tell(self._stream, frame, events)
+        if stream is not None:
+            self._tell(stream, frame, events)
         elif self._queue is not None:
             self._queue.push(frame)
             for event in events:
@@ -313,7 +315,7 @@ class Recognition:
 
     def words_lost(self) -> None:
         """The caller spoke, and no words of it came in time: the recogniser is told of, and opened anew."""
-        self._unanswered.answered()
+        self._unanswered.answered(self._port.loop.time())
         if self._agent is None or self._listening is None or self._broke_in == self._voice.utterances:
             return
         source = self._agents.stt_of(self._agent) if self._queue is None else self._agents.agent(self._agent)
@@ -332,7 +334,7 @@ class Recognition:
 
     def _is_alive(self) -> None:
         """Something came of the recogniser."""
-        self._unanswered.answered()
+        self._unanswered.answered(self._port.loop.time())
         if self._reopening is not None:
             self._reopening.cancel()
             self._reopening = None
