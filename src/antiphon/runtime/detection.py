@@ -41,14 +41,15 @@ class Detection:
 
     def push(self, frame: AudioFrame) -> Sequence[VADEvent]:
         """Take the next frame. A caller who speaks when the detector breaks has ended, as far as it can tell."""
-        if self._stream is None and self._pause > 0:
-            self._pause -= frame.duration
-            return ()
         try:
             if self._stream is None:
+                if self._pause > 0:
+                    self._pause -= frame.duration
+                    return ()
                 self._stream = self._vad.stream()
             self._pushed += frame.duration
-            return self._noted(self._stream.push(frame))
+            events = self._stream.push(frame)
+            return self._noted(events) if events else ()
         except BaseException as error:
             pass_on(error)
             return self._break(error)

@@ -376,7 +376,8 @@ class Playout:
     def _tick(self) -> None:
         self._pump()
         for segment in self._queue:
-            self._watch_voice(segment)
+            if segment.settled and not segment.audio_done:
+                self._watch_voice(segment)
         if self._queue:
             first = self._queue[0]
             position = first.sound.position(self.played)
@@ -390,8 +391,8 @@ class Playout:
         self._finish_played()
 
     def _watch_voice(self, segment: Voiced) -> None:
-        is_owed = segment.settled and not segment.audio_done and not self._paused
-        if segment.told.falls_silent(self._port.loop.time(), TOLD_AFTER, is_owed=is_owed):
+        """It owes sound: all of its text is there."""
+        if segment.told.falls_silent(self._port.loop.time(), TOLD_AFTER, is_owed=not self._paused):
             voice = self._agents.voice_of(segment.agent)
             label = voice.label if isinstance(voice, TTS) else f"the voice of agent {segment.agent!r}"
             error = ProviderTimeout(
