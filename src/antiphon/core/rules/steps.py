@@ -308,8 +308,10 @@ def end_if_over(floor: Floor, speech: Speech) -> None:
 
 def _make_up_for(floor: Floor, speech: Speech, lost: str) -> bool:
     """What gave no sound is said once more; what still does not, or cannot be said, gives way to a line. True if so."""
+    if speech.kind is Kind.FILLER:  # it only bridged a wait
+        return False
     is_answer, may_be_said = speech.kind is Kind.REPLY, is_sayable(lost)
-    if may_be_said and not speech.trouble.again and speech.kind is not Kind.FILLER:
+    if may_be_said and not speech.trouble.again:
         speech.trouble.said_again()
         floor.speeches.begin(speech, tools=False, say=lost, tells=True)
         return True
