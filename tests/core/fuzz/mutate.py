@@ -257,7 +257,7 @@ BREAKS = (
     Break("silence: sound that ran out counts as heard", "rules/playing.py",
           "        segment.ran_dry()\n", "        pass\n"),
     Break("mute: a text without sound is not said once more", "rules/steps.py",
-          "if may_be_said and not speech.trouble.again and", "if False and"),
+          "if may_be_said and not speech.trouble.again:", "if False:"),
     Break("mute: JSON is said once more", "rules/steps.py",
           "speech.kind is Kind.REPLY, is_sayable(lost)", "speech.kind is Kind.REPLY, True"),
     Break("mute: nothing is said in the place of JSON", "rules/steps.py",

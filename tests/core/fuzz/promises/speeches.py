@@ -125,6 +125,8 @@ class WhatHasNoSoundIsSaidAgain(Promise):
         speech = self.trace.speech(command.speech)
         if command.text is None or command.ahead:
             return
+        if speech.is_filler:
+            self.broken(f"{command} for what only bridges a wait")
         if not command.directly:
             self.broken(f"{command} of the session's own is left to the agent's node")
         if command.text != self._lost.pop(speech, None):
