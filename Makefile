@@ -8,7 +8,7 @@ FACTS ?= 1000000
 CALLS ?= 2000
 INPUTS ?= 1000000
 SIMULATED ?= 2000
-REAL ?= 1000
+REAL ?= 1300
 SEED ?= $(shell date +%s)
 
 .PHONY: demo test format lint types cov docs prove-fuzz prove-walks prove-wires prove-soak
@@ -43,7 +43,7 @@ prove-walks: $(READY)  ## 2,000 random calls, checked on their sound
 prove-wires: $(READY)  ## A million bad inputs to every parser of what strangers send
 	$(BIN)/python -m tests.wires --inputs $(INPUTS) --seed $(SEED)
 
-prove-soak: $(READY)  ## 2,000 simulated and 1,000 real calls, of which nothing may stay
+prove-soak: $(READY)  ## 2,000 simulated and 1,300 real calls, of which nothing may stay
 	$(BIN)/python -m tests.soak --simulated $(SIMULATED) --real $(REAL) --seed $(SEED)
 
 docs: $(READY)  ## The API reference, into build/docs

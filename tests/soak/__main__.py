@@ -1,4 +1,4 @@
-"""`python -m tests.soak --simulated 2000 --real 1000 --seed S`: make calls, and see what stays of them."""
+"""`python -m tests.soak --simulated 2000 --real 1300 --seed S`: make calls, and see what stays of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def main() -> int:
     """Returns 1 if anything grew, or a call failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("--simulated", type=int, default=2000, metavar="N", help="in virtual time (default: 2000)")
-    parser.add_argument("--real", type=int, default=1000, metavar="N", help="over sockets (default: 1000)")
+    parser.add_argument("--real", type=int, default=1300, metavar="N", help="over sockets (default: 1300)")
     parser.add_argument("--seed", default=str(time.time_ns() % 1_000_000), help="of all of them (default: the clock)")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

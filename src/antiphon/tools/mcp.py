@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -45,6 +45,8 @@ __all__ = ["MCPServer", "MCPServerHTTP", "MCPServerStdio", "MCPToolOptions", "MC
 
 MAX_TOOLS: Final = 2_000
 """Tools of one server that are offered, after the filters; a stranger's list has no end of its own."""
+AT_ONCE: Final = 50
+"""Tools that are made of what a server lists before others have their turn: some ten milliseconds."""
 _UNUSABLE = re.compile(r"[^A-Za-z0-9_-]")
 _MAX_NAME: Final = 64
 """Characters that models may call a tool by; what MCP allows beyond is replaced or cut."""
@@ -82,6 +84,8 @@ class MCPToolset(Toolset):
         self._made: dict[str, tuple[RemoteTool, MCPToolOptions, RawFunctionTool[Any]]] = {}
         """By the server's name: a tool stays the same as long as its description does."""
         self._remote_tools: list[ToolLike] = []
+        self._version = 0
+        """Of the list that tools were last made of."""
         self._names: dict[str, str] = {}
         """What the model calls each of the server's tools. A name once given stays that tool's."""
         self._writing: set[str] = set()
@@ -141,7 +145,7 @@ class MCPToolset(Toolset):
             name=server.label,
             connect_timeout=server.timeout,
             request_timeout=server.client_session_timeout_seconds,
-            on_tools=self._take,
+            on_tools=self._take_gently,
         )
         try:
             await connection.open()
@@ -157,8 +161,20 @@ class MCPToolset(Toolset):
 
     # -- its tools
 
+    async def _take_gently(self, offered: list[RemoteTool]) -> None:
+        """The server's list of tools: at first, and whenever it changed. While it is read, other calls go on."""
+        for _ in self._taking(offered):
+            await asyncio.sleep(0)
+
     def _take(self, offered: list[RemoteTool]) -> None:
-        """The server's list of tools: at first, and whenever it changed."""
+        """A list of tools, at once."""
+        for _ in self._taking(offered):
+            pass
+
+    def _taking(self, offered: list[RemoteTool]) -> Iterator[None]:
+        """Make tools of those that are listed, some at a time. Another list, or another filter, ends it."""
+        self._version += 1
+        version = self._version
         self._offered = offered
         allowed: dict[str, RemoteTool] = {}
         for remote in offered:
@@ -175,7 +191,11 @@ class MCPToolset(Toolset):
         chosen = dict(list(allowed.items())[:MAX_TOOLS])
         self._names = _usable_names(chosen, self._names)
         made: dict[str, tuple[RemoteTool, MCPToolOptions, RawFunctionTool[Any]]] = {}
-        for remote in chosen.values():
+        for number, remote in enumerate(chosen.values(), 1):
+            if number % AT_ONCE == 0:
+                yield
+                if version != self._version:
+                    return
             try:
                 made[remote.name] = self._tool(remote, self._names[remote.name])
             except ToolDefinitionError as error:

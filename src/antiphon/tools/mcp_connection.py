@@ -20,7 +20,7 @@ import asyncio
 import contextlib
 import contextvars
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from antiphon.errors import pass_on
@@ -193,7 +193,7 @@ class Connection:
         name: str,
         connect_timeout: float,
         request_timeout: float,
-        on_tools: Callable[[list[RemoteTool]], None],
+        on_tools: Callable[[list[RemoteTool]], Awaitable[None]],
     ) -> None:
         self._transport = transport
         self._name = name
@@ -373,7 +373,7 @@ class Connection:
                 async with limit:
                     link.client = await stack.enter_async_context(self._client(link))
                     tools = await self._list(link)
-                self._on_tools(tools)
+                await self._on_tools(tools)
                 self._link = link
                 self._settle(None)
                 is_settled = True
@@ -416,7 +416,7 @@ class Connection:
                 except TimeoutError:
                     logger.warning("MCP server %s: its tools changed, but it does not list them", self._name)
                 else:
-                    self._on_tools(tools)
+                    await self._on_tools(tools)
             await link.stirred()
 
     async def _listen(self, link: _Link) -> None:
