@@ -109,7 +109,8 @@ class Ledger:
             return None
         self._forget_stale()
         rows = self._rows.setdefault(_wish(call), [])
-        row = Row(call, policy.effect == "writes", len(rows) + 1, asked.turn, self._out.now)
+        number = rows[-1].number + 1 if rows else 1
+        row = Row(call, policy.effect == "writes", number, asked.turn, self._out.now)
         rows.append(row)
         if not row.writes:
             self._unsaid.append(row)
@@ -142,6 +143,8 @@ class Ledger:
     def heard(self, row: Row) -> None:
         """The caller has heard what came of it. What they are saying at this moment may be another wish."""
         row.heard_in(self._turns + self._caller_has_floor())
+        if not row.writes:
+            self._forget_told(row)
 
     # -- what becomes of a call
 
@@ -205,6 +208,14 @@ class Ledger:
     def _forget_stale(self) -> None:
         while self._unsaid and (oldest := self._unsaid[0]).outcome is not _STARTED and not self._is_fresh(oldest):
             self._forget(self._unsaid.popleft())
+
+    def _forget_told(self, row: Row) -> None:
+        """Of a tool that does not say what it does, what the caller was told stands for nothing but its number.
+
+        So that a call is judged as quickly as the one before, however often its tool is called.
+        """
+        rows = self._rows.get(_wish(row.call), [])
+        rows[:-1] = [one for one in rows[:-1] if not (one.settled and one.outcome is _SUCCEEDED)]
 
     def _is_fresh(self, row: Row) -> bool:
         return self._out.now - row.ended_at <= FRESH
