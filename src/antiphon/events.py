@@ -274,12 +274,28 @@ class CloseReason(enum.Enum):
     TASK_COMPLETED = "task_completed"
 
 
+@dataclass(slots=True)
+class UnheardOutcome:
+    """What a call of a tool that writes came to, and the caller did not hear."""
+
+    name: str
+    call_id: str
+    arguments: str
+    """JSON."""
+    outcome: Literal["done", "unknown"]
+    """"unknown": nobody knows whether it happened."""
+    output: str
+    """What the tool returned."""
+
+
 @dataclass(slots=True, kw_only=True)
 class CloseEvent(_Event):
     """The session ended. The last event."""
 
     reason: CloseReason
     error: BaseException | None = None
+    unheard: list[UnheardOutcome] = field(default_factory=list)
+    """What tools that write did, or may have done, and the caller was not told of: somebody should."""
     type: Literal["close"] = "close"
 
 

@@ -207,5 +207,7 @@ class SessionOptions:
     """How long the end of a turn waits for the final transcript of what was heard."""
     drain_timeout: float = 30.0
     """How long `shutdown(drain=True)` lets speech and tools finish."""
+    write_grace: float = 30.0
+    """How long a tool that writes may still work when the call has come to its end: drained, or the caller hung up."""
     close_grace: float = 1.0
     """How long closing waits for tools and hooks before it abandons them."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from antiphon.agent import Agent
 from antiphon.audio import AudioFrame
 from antiphon.chat import ChatContext
+from antiphon.core.commands import Close
 from antiphon.core.facts import (
     CloseRequested,
     EndRequested,
@@ -27,7 +28,7 @@ from antiphon.core.facts import (
     UserTurnSubmitted,
 )
 from antiphon.errors import SessionClosed, UsageError, UserdataNotSet
-from antiphon.events import AgentState, CloseEvent, CloseReason, UserState
+from antiphon.events import AgentState, CloseEvent, CloseReason, UnheardOutcome, UserState
 from antiphon.language import ENGLISH, Language, language_pack
 from antiphon.options import (
     NOT_GIVEN,
@@ -106,6 +107,7 @@ class AgentSession(Session[Userdata]):
         unheard_line: NotGivenOr[str] = NOT_GIVEN,
         max_result_chars: int = 20_000,
         max_tools: int | None = None,
+        write_grace: float = 30.0,
         close_grace: float = 1.0,
     ) -> None:
         # The machinery is loaded with the first session: whoever only imports the names does not pay for it.
@@ -119,13 +121,12 @@ class AgentSession(Session[Userdata]):
         elif is_given(turn_detection) and turn_detection is not None and turn_detection is not ...:
             turns = replace(turns, detection=session_options.detection(turn_detection))
         if is_given(preemptive_generation):
-            turns = replace(
-                turns, preemptive_generation=replace(turns.preemptive_generation, enabled=preemptive_generation)
-            )
+            turns = session_options.preemptive(turns, enabled=preemptive_generation)
         pack = self._language = language_pack(language)
         self._options = SessionOptions(
             turns=turns,
             max_tool_steps=max_tool_steps,
+            write_grace=write_grace,
             close_grace=close_grace,
             language=pack.phrases,
             fallback_line=_given_or(fallback_line, pack.fallback_line),
@@ -463,7 +464,8 @@ class AgentSession(Session[Userdata]):
 
     def shutdown(self, *, drain: bool = True, reason: CloseReason = CloseReason.USER_INITIATED) -> None:
         if self.is_running:
-            self._in_loop("shutdown", lambda d: d.report(CloseRequested(drain, reason.value)))
+            hung_up = reason is CloseReason.PARTICIPANT_DISCONNECTED
+            self._in_loop("shutdown", lambda d: d.report(CloseRequested(drain, reason.value, hung_up)))
 
     async def aclose(self, *, reason: CloseReason = CloseReason.USER_INITIATED) -> None:
         if self._driver is None or self._closer is None:
@@ -473,11 +475,11 @@ class AgentSession(Session[Userdata]):
             await asyncio.shield(self._closer)
 
     async def _close_when_told(self, driver: Driver) -> None:
-        reason = await driver.wait_closed()
+        closed = await driver.wait_closed()
         self._host.end()
         await driver.aclose(CANCELLED_TASKS_GRACE)
         await self._host.tables.toolsets.close_all(self._options.close_grace)
-        self.emit("close", CloseEvent(reason=_close_reason(reason), error=self._close_error))
+        self.emit("close", _close_event(closed, self._close_error))
         self.clear()
 
     async def __aenter__(self) -> Self:
@@ -517,8 +519,13 @@ def _given_or(value: NotGivenOr[T], default: Any) -> Any:
     return value if is_given(value) else default
 
 
-def _close_reason(reason: str) -> CloseReason:
+def _close_event(closed: Close, error: BaseException | None) -> CloseEvent:
     try:
-        return CloseReason(reason)
+        reason = CloseReason(closed.reason)
     except ValueError:
-        return CloseReason.ERROR
+        reason = CloseReason.ERROR
+    unheard = [
+        UnheardOutcome(one.call.name, one.call.call_id, one.call.arguments, one.outcome, one.output)
+        for one in closed.unheard
+    ]
+    return CloseEvent(reason=reason, error=error, unheard=unheard)

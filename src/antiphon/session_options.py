@@ -117,3 +117,8 @@ def silence_budget(max_silence: NotGivenOr[float | None], fillers: Fillers | Map
     if not budget.max_silence > 0:
         raise UsageError(f"max_silence: expected seconds above 0, or None for no limit, got {budget.max_silence!r}")
     return replace(budget, fillers=_value_object(Fillers, fillers, "fillers"))
+
+
+def preemptive(turns: TurnHandling, *, enabled: bool) -> TurnHandling:
+    """The same, with the model asked before the caller's turn is over, or not."""
+    return replace(turns, preemptive_generation=replace(turns.preemptive_generation, enabled=enabled))

@@ -12,6 +12,7 @@ from antiphon.core.facts import (
     PlayoutFinished,
     SpeechRequested,
     ToolReturned,
+    ToolUpdated,
     Transcribed,
     UserSpeechEnded,
     UserSpeechStarted,
@@ -189,4 +190,65 @@ def test_a_second_end_of_the_call_works_after_the_first_was_called_off() -> None
     d.returns("say goodbye to the user")
     d.model("Bye.")
     d.played().wait(0.1)
+    assert d.closed
+
+
+def writing() -> Dialogue:
+    d = Dialogue()
+    d.types("book it")
+    d.model("", ("book", policy("writes")))
+    return d
+
+
+def test_a_drain_lets_a_write_end_and_tells_what_it_came_to() -> None:
+    d = writing()
+    d.tell(CloseRequested(drain=True)).wait(8.0)
+    assert not d.all(CancelTool)
+    d.returns("number 4711")
+    d.model("It is number 4711.")
+    d.played()
+    assert d.closed
+    assert d.last(Close).unheard == ()
+
+
+def test_a_drain_tells_what_a_write_in_the_background_came_to() -> None:
+    d = writing()
+    d.tell(ToolUpdated(d.last(RunTool).run, "on it", silent=True))
+    d.tell(CloseRequested(drain=True)).wait(8.0)
+    d.returns("number 4711")
+    d.model("It is number 4711.")
+    d.played()
+    assert d.closed
+    assert d.last(Close).unheard == ()
+
+
+def test_a_write_may_end_when_the_caller_has_hung_up() -> None:
+    d = writing()
+    d.tell(CloseRequested(hung_up=True)).wait(29.0)
+    assert not d.all(CancelTool) and not d.closed
+    d.returns("number 4711")
+    assert d.closed
+    (unheard,) = d.last(Close).unheard
+    assert (unheard.call.name, unheard.outcome, unheard.output) == ("book", "done", "number 4711")
+
+
+def test_what_a_write_came_to_that_never_ends_is_unknown() -> None:
+    d = writing()
+    d.tell(CloseRequested(hung_up=True)).wait(31.0)
+    assert d.closed
+    assert [one.outcome for one in d.last(Close).unheard] == ["unknown"]
+
+
+def test_nobody_waits_for_a_tool_that_only_reads_when_the_caller_has_hung_up() -> None:
+    d = Dialogue()
+    d.types("go")
+    d.model("", ("look", policy("reads")))
+    d.tell(CloseRequested(hung_up=True))
+    assert d.all(CancelTool) and d.closed
+
+
+def test_a_second_request_hastens_what_still_writes() -> None:
+    d = writing()
+    d.tell(CloseRequested(hung_up=True)).wait(5.0)
+    d.tell(CloseRequested()).wait(1.0)
     assert d.closed

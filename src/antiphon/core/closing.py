@@ -5,9 +5,9 @@
     OPEN --drain--> DRAINING --nothing said or done any more, or time--> CLOSING --all quiet, or time--> CLOSED
     OPEN --close--> CLOSING
 
-Draining finishes what was begun and takes no more turns. Closing stops everything: children before their parents,
-tools that may be stopped at once, tools that write after a grace in which they may still finish. It waits for
-`close_grace` and not longer.
+Draining finishes what was begun and takes no more turns; what tools that write came to is told. Closing stops
+everything: children before their parents, tools that may be stopped at once, tools that write after a grace in which
+they may still finish: `write_grace` from when the end was asked for, or `close_grace` if it is to be now.
 
 Above: the floor, and `rules.closing`, which moves it on. Below: nothing.
 """
@@ -40,6 +40,7 @@ class Closing:
         "deadline",
         "ends_speech",
         "goodbye",
+        "grace_until",
         "is_ending",
         "is_open",
         "is_over",
@@ -56,6 +57,8 @@ class Closing:
         self.linger = 0.0
         """Seconds after it in which the caller may still go on."""
         self.reason = ""
+        self.grace_until = float("-inf")
+        """Until then tools that write may work when all else is over."""
         self._hook: int | None = None
         self._enter(_OPEN)
 
@@ -106,10 +109,16 @@ class Closing:
         if self.deadline is None:
             self.deadline = now + self.linger
 
-    def drain(self, reason: str, deadline: float) -> None:
+    def drain(self, reason: str, deadline: float, grace_until: float) -> None:
         """What was begun is finished until then, and nothing else is begun."""
         self._enter(_DRAINING)
-        self.reason, self.deadline = reason, deadline
+        self.reason, self.deadline, self.grace_until = reason, deadline, grace_until
+
+    def hasten(self, deadline: float) -> None:
+        """Tools that write have until then, and not longer."""
+        self.grace_until = float("-inf")
+        if self.deadline is not None:
+            self.deadline = min(self.deadline, deadline)
 
     def close(self, hook: int, deadline: float) -> None:
         """Everything stops until then; the last agent's `on_exit` runs."""

@@ -241,10 +241,21 @@ def turn_id(turn: int, mark: str) -> str:
 
 
 @record
+class Unheard:
+    """What a tool did, or may have done, and nobody was told of."""
+
+    call: Call
+    outcome: Literal["done", "unknown"]
+    output: str
+
+
+@record
 class Close:
     """Release everything. The last command."""
 
     reason: str
+    unheard: tuple[Unheard, ...] = ()
+    """What tools that write came to, and the caller did not hear."""
 
 
 Command: TypeAlias = (

@@ -397,6 +397,8 @@ class CloseRequested:
 
     drain: bool = False
     reason: str = "user_initiated"
+    hung_up: bool = False
+    """Nobody listens any more: nothing is said, and what writes is finished all the same."""
 
 
 Fact: TypeAlias = (

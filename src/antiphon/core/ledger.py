@@ -31,6 +31,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from antiphon.core import texts
+from antiphon.core.commands import Unheard
 from antiphon.core.facts import Call, ToolReturned
 from antiphon.core.promises import Outbox
 from antiphon.core.row import Asked, Outcome, Row
@@ -146,6 +147,16 @@ class Ledger:
         if not row.writes:
             self._forget_told(row)
 
+    def unheard(self) -> tuple[Unheard, ...]:
+        """What was done, or perhaps was, and the caller has not heard: of tools that write, in order of start."""
+        rows = [row for rows in self._rows.values() for row in rows if row.writes and not row.settled]
+        rows.sort(key=lambda row: row.started)
+        return tuple(
+            Unheard(row.call, "done" if row.outcome is _SUCCEEDED else "unknown", row.output)
+            for row in rows
+            if row.outcome is not _FAILED
+        )
+
     # -- what becomes of a call
 
     def same_wish(
@@ -172,8 +183,8 @@ class Ledger:
             return self._working(call, working, asked, beside)
         done = [row for row in rows if row.outcome is _SUCCEEDED]
         unheard = [row for row in done if not row.settled]
-        if mode == "allow" and (working or unheard):
-            return _START
+        if mode == "allow" and (working or any(row.ended_as > asked.outcomes for row in unheard)):
+            return _START  # the model did not know what came of the first when it asked for another
         if any(writes or self._is_news(row, asked, agent) for row in unheard):
             return self._answer(call, rows, asked)
         if rows and rows[-1].outcome is _FAILED and rows[-1].ended_as > asked.outcomes:

@@ -33,7 +33,7 @@ from antiphon.llm import FunctionToolCall
 from antiphon.tools.function import AnyFunctionTool, FunctionTool, RawFunctionTool, Tool
 from antiphon.tools.schema import strict_parameters, validator_for
 from antiphon.tools.signature import REQUIRED, Parameter
-from antiphon.visible import well_formed_data
+from antiphon.visible import well_formed, well_formed_data
 
 Message: TypeAlias = dict[str, Any]
 
@@ -359,7 +359,7 @@ class ToolCallAssembler:
         if not call_id or call_id in self._ids:
             call_id = new_id("call")
         self._ids.add(call_id)
-        return FunctionToolCall(name=call.name, arguments=arguments, call_id=call_id)
+        return FunctionToolCall(name=call.name, arguments=well_formed(arguments), call_id=call_id)
 
 
 def is_json(text: str) -> bool:

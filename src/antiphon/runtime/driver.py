@@ -95,7 +95,7 @@ class Driver:
         self._observers: tuple[Observer, ...] = ()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = 0.0
-        self._closed: asyncio.Future[str] = self.loop.create_future()
+        self._closed: asyncio.Future[Close] = self.loop.create_future()
         agents, tools, speeches, events = host.agents, host.tools, host.speeches, host.events
         self.playout = Playout(port, agents, events, audio_output)
         self._calls = ToolCalls(agents, events, silence_is_bridged=options.silence is not None)
@@ -182,8 +182,8 @@ class Driver:
         """The core has closed the conversation: nothing is performed any more."""
         return self._closed.done()
 
-    async def wait_closed(self) -> str:
-        """Until the core closes the conversation. Returns the reason it was given."""
+    async def wait_closed(self) -> Close:
+        """Until the core closes the conversation: the reason it was given, and what the caller has not heard."""
         return await asyncio.shield(self._closed)
 
     def _time(self) -> float:
@@ -322,13 +322,13 @@ class Driver:
 
     def _close(self, command: Close) -> None:
         if not self._closed.done():
-            self._closed.set_result(command.reason)
+            self._closed.set_result(command)
         self.halt()
 
     def halt(self) -> None:
         """Silence everything and cancel every task. Waits for nothing."""
         if not self._closed.done():
-            self._closed.set_result("error")
+            self._closed.set_result(Close("error"))
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

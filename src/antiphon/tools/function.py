@@ -447,7 +447,7 @@ def function_tool(
         filler=filler,
         on_duplicate=on_duplicate,
         duplicate_scope=duplicate_scope,
-        identity=identity if identity is None or callable(identity) else tuple(identity),
+        identity=identity if identity is None or callable(identity) or isinstance(identity, str) else tuple(identity),
         repeat=repeat,
         max_result_chars=max_result_chars,
     )

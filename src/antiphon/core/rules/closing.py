@@ -10,6 +10,7 @@ from antiphon.core.closing import Phase
 from antiphon.core.commands import Close, RunHook
 from antiphon.core.floor import Floor
 from antiphon.core.notices import Closed
+from antiphon.core.state import Run
 
 # -- facts
 
@@ -24,15 +25,29 @@ def end_requested(floor: Floor, fact: f.EndRequested) -> None:
 
 def close_requested(floor: Floor, fact: f.CloseRequested) -> None:
     """The session is to end."""
-    request(floor, drain=fact.drain, reason=fact.reason)
+    request(floor, drain=fact.drain, reason=fact.reason, hung_up=fact.hung_up)
 
 
-def request(floor: Floor, *, drain: bool, reason: str) -> None:
+def request(floor: Floor, *, drain: bool, reason: str, hung_up: bool = False) -> None:
     """The session is to end. A second request can only hasten it."""
+    closing, now, options = floor.closing, floor.out.now, floor.options
     if floor.accepts_turns:
-        floor.closing.drain(reason, floor.out.now + floor.options.drain_timeout)
-    if floor.closing.phase is Phase.DRAINING and not drain:
+        closing.drain(reason, now + options.drain_timeout, now + options.write_grace)
+    if drain:
+        return
+    if not hung_up:
+        _hasten(floor)
+    if closing.phase is Phase.DRAINING:
         _begin(floor)
+
+
+def _hasten(floor: Floor) -> None:
+    """What writes has `close_grace`, and not longer."""
+    grace = floor.options.close_grace
+    floor.closing.hasten(floor.out.now + grace)
+    if floor.closing.phase is Phase.CLOSING:
+        for run in _writing(floor):
+            floor.out.rearm(run.id, 0.9 * grace)
 
 
 def agree(floor: Floor) -> None:
@@ -73,7 +88,8 @@ def _linger_on(floor: Floor) -> bool:
 
 def _begin(floor: Floor) -> None:
     grace, hook = floor.options.close_grace, floor.out.new_id()
-    floor.closing.close(hook, floor.out.now + grace)
+    left = floor.closing.grace_until - floor.out.now if _writing(floor) else 0.0
+    floor.closing.close(hook, floor.out.now + max(left + 0.1 * grace, grace))
     floor.debts.clear()
     for frame in reversed(floor.frames):
         for speech in list(frame.speeches):
@@ -83,7 +99,7 @@ def _begin(floor: Floor) -> None:
         if not run.active:
             floor.runs.forget(run)
         elif run.keeps:
-            floor.out.rearm(run.id, 0.9 * grace)
+            floor.out.rearm(run.id, max(left, 0.9 * grace))
         else:
             floor.runs.cancel(run)
     words = floor.debts.turns.give_up()  # what the caller said and nobody will answer is in the history all the same
@@ -96,8 +112,15 @@ def _begin(floor: Floor) -> None:
 
 
 def _is_drained(floor: Floor) -> bool:
-    turns = floor.debts.turns
-    return turns.judged is None and not turns.owed and not floor.line.segments and not floor.speeches
+    turns, debts = floor.debts.turns, floor.debts
+    if turns.judged is not None or turns.owed or floor.line.segments or floor.speeches:
+        return False
+    return not _writing(floor) and not debts.owed_in(floor.top)
+
+
+def _writing(floor: Floor) -> list[Run]:
+    """What works, and must not be undone."""
+    return [run for run in floor.runs if run.active and run.keeps]
 
 
 def _is_quiet(floor: Floor) -> bool:
@@ -112,4 +135,4 @@ def _end(floor: Floor) -> None:
     floor.debts.turns.late_words.forget()
     floor.closing.end()
     floor.out.send(Closed(floor.closing.reason))
-    floor.out.send(Close(floor.closing.reason))
+    floor.out.send(Close(floor.closing.reason, floor.ledger.unheard()))

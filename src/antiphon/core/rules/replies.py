@@ -125,7 +125,7 @@ def _may_begin(floor: Floor, speech: Speech) -> bool:
 def deliver(floor: Floor) -> bool:
     """Results from the background are told when the line is free, all in one speech."""
     debts = floor.debts
-    if not floor.accepts_turns or floor.is_busy or not debts.owed_in(floor.top):
+    if floor.closing.ends_speech or floor.is_busy or not debts.owed_in(floor.top):
         return False
     speech = floor.speeches.open(Kind.DELIVERY, floor.top)
     is_final = debts.told_by(speech)
