@@ -6,14 +6,13 @@ Below: `antiphon.server`, which runs one entrypoint for each call.
 from __future__ import annotations
 
 import enum
-import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableSequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, overload
 
-from antiphon.errors import UsageError, pass_on
+from antiphon.errors import UsageError
 from antiphon.protocols import ModelResolver, get_job_context
 from antiphon.server import entrypoint as native
 from antiphon.server import job as native_job
@@ -158,9 +157,7 @@ class AgentServer(native.AgentServer):
     context_class = JobContext
 
     def __init__(self, *, setup_fnc: Callable[[JobProcess], Any] | None = None, **options: Any) -> None:
-        super().__init__()
-        self.setup_fnc = setup_fnc
-        self._is_set_up = False
+        super().__init__(setup_fnc=setup_fnc)
         self._on_session_end: Callable[..., Awaitable[Any]] | None = None
         unknown = without_effect("AgentServer", options, SERVER_OPTIONS_WITHOUT_EFFECT)
         if unknown:
@@ -199,7 +196,6 @@ class AgentServer(native.AgentServer):
         self, room: NativeRoom, *, models: ModelResolver | None = None, job: native_job.Job | None = None
     ) -> AsyncIterator[native_job.JobContext]:
         """Run the entrypoint for one call; leaving ends the call."""
-        await self._set_up()
         async with super().job(room, models=models, job=job) as context:
             if (ended := self._on_session_end) is not None:
 
@@ -208,19 +204,6 @@ class AgentServer(native.AgentServer):
 
                 context.add_shutdown_callback(end)
             yield context
-
-    async def _set_up(self) -> None:
-        if self.setup_fnc is None or self._is_set_up:
-            return
-        self._is_set_up = True
-        try:
-            result = self.setup_fnc(self.proc)
-            if inspect.isawaitable(result):
-                await result
-        except BaseException as error:
-            pass_on(error)
-            name = getattr(self.setup_fnc, "__name__", "setup_fnc")
-            raise UsageError(f"{name}() raised {type(error).__name__}: {error}") from error
 
 
 @dataclass(init=False)

@@ -11,7 +11,7 @@ from antiphon.agent import Agent
 from antiphon.audio import AudioFrame
 from antiphon.server.entrypoint import AgentServer
 from antiphon.server.job import JobContext
-from antiphon.server.livekit.hold import hold_call
+from antiphon.server.livekit.hold import HeldCall
 from antiphon.session import AgentSession
 from antiphon.testing import FakeLLM, FakeSTT, FakeTTS, FakeVAD, Heard
 from antiphon.transports.livekit import LiveKitCall
@@ -109,7 +109,7 @@ async def held(server: Address, agent: AgentServer, room: str, **options: Any) -
     call = LiveKitCall(
         server.url, token(server, room, "agent", kind="agent", agent=True, can_update_own_metadata=True), **options
     )
-    task = asyncio.create_task(hold_call(agent, call, room))
+    task = asyncio.create_task(HeldCall(agent, call, room).run())
     try:
         yield Holding(call, task)
     finally:

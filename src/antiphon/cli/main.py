@@ -73,14 +73,22 @@ def _parser(program: str, *, with_file: bool) -> argparse.ArgumentParser:
     console = commands.add_parser("console", help="talk to an agent in the terminal: in text, or by voice with --audio")
     dev = commands.add_parser("dev", help="a page to talk to an agent from, while you work on it")
     call = commands.add_parser("call", help="call an agent with recorded or typed turns")
+    start = commands.add_parser("start", help="take calls from a LiveKit server, as many as there is time for")
     connect = commands.add_parser("connect", help="join one LiveKit room, and stay until the call is over")
     _add_sound(console)
-    for command in (console, dev, call, connect):
+    for command in (console, dev, call, start, connect):
         if with_file:
             command.add_argument("file", type=Path, help="the agent file")
             command.add_argument("--livekit", action="store_true", help="the file is written for LiveKit Agents")
         _add_models(command)
     _add_place(dev)
+    start.add_argument("--max-calls", type=_number, default=1000, metavar="N", help="calls at the same time")
+    start.add_argument(
+        "--drain",
+        type=_seconds,
+        metavar="SECONDS",
+        help="when told to stop: so long for the calls that are on; by default what the file says, or 1800",
+    )
     connect.add_argument("--room", required=True, metavar="NAME", help="the room; it is made where there is none")
     turns = call.add_mutually_exclusive_group(required=True)
     turns.add_argument("--caller", nargs="+", type=Path, metavar="WAV", help="recorded turns, one file each")
@@ -248,6 +256,7 @@ async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
         "console": _console,
         "dev": _dev,
         "call": _call,
+        "start": _start,
         "connect": _connect,
         "demo": _demo,
     }
@@ -260,7 +269,7 @@ async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
             if stopping.by == signal.SIGINT and sys.stderr.isatty():
                 print(file=sys.stderr)  # behind the "^C" that the terminal shows
             # A server is there to be stopped; a call that was stopped is not over.
-            return 0 if options.command == "dev" else stopping.exit_code
+            return 0 if options.command in ("dev", "start") else stopping.exit_code
     return 0
 
 
@@ -369,6 +378,17 @@ async def _call(options: argparse.Namespace, server: AgentServer | None) -> None
             out.write(to_json(call.report.to_json(), indent=2) + "\n")
 
     _keep(call, options, title=title, tell=tell)
+
+
+async def _start(options: argparse.Namespace, server: AgentServer | None) -> None:
+    from antiphon.calls.models import ModelChoice
+    from antiphon.cli.live import start
+    from antiphon.cli.screen import Screen
+
+    screen = Screen()
+    server = server or _load(options.file, livekit=options.livekit)
+    models = ModelChoice(named=_named(options), strict=options.strict_models, notice=screen.notice)
+    await start(server, models=models, screen=screen, drain=options.drain, max_calls=options.max_calls)
 
 
 async def _connect(options: argparse.Namespace, server: AgentServer | None) -> None:

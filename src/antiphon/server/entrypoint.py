@@ -1,7 +1,8 @@
-"""`AgentServer`: an entrypoint, and the running of it once for each call.
+"""`AgentServer`: entrypoints, and the running of them once for each call.
 
-So far calls come from the command line of the same process; `run()` is that command line. The handler gets a session
-or a `JobContext`, as its parameter asks; the two are the same call.
+Calls come from the command line of the same process (`run()` is that command line), or from a LiveKit server, by the
+name of the agent that is asked for. The handler gets a session or a `JobContext`, as its parameter asks; the two are
+the same call.
 """
 
 from __future__ import annotations
@@ -10,16 +11,18 @@ import asyncio
 import inspect
 import logging
 import typing
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from typing import Any, TypeVar, overload
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, TypeVar, overload
 
 from antiphon.discovery import load
 from antiphon.errors import UsageError, pass_on
 from antiphon.events import CloseReason
 from antiphon.protocols import ModelResolver, current_job, model_resolver
 from antiphon.server.job import Job, JobContext, JobProcess
+from antiphon.server.request import JobRequest
 from antiphon.server.room import Room
 from antiphon.session import AgentSession
 
@@ -28,10 +31,30 @@ logger = logging.getLogger("antiphon")
 CANCEL_GRACE = 1.0
 """Seconds that a cancelled entrypoint has before it is left behind."""
 
+LOAD_THRESHOLD = 0.7
+"""The load from which on a server takes no more calls, unless it says otherwise."""
+DRAIN_TIMEOUT = 1800.0
+"""Seconds that calls have to come to their end when a server stops, unless it says otherwise."""
+
 Handler = TypeVar("Handler", bound=Callable[..., Awaitable[None]])
+JobType: TypeAlias = Literal["room", "publisher", "participant"]
+"""What a job is for: a room, each participant who publishes a track, or each participant."""
 
 loading: ContextVar[bool] = ContextVar("antiphon_loading", default=False)
 """True while a file is imported in order to run it: then `run()` at module level is not the one in charge."""
+
+
+@dataclass(slots=True, frozen=True)
+class Entrypoint:
+    """What is run for a call."""
+
+    handler: Callable[..., Awaitable[None]]
+    takes_session: bool
+    agent_name: str = ""
+    """By which a dispatch asks for it; "": every room gets it."""
+    type: JobType = "room"
+    on_request: Callable[[JobRequest], Any] | None = None
+    """Whether to take a job, of those that LiveKit offers; None: each."""
 
 
 class AgentServer:
@@ -47,42 +70,116 @@ class AgentServer:
     if __name__ == "__main__":
         server.run()
     ```
+
+    Args:
+        setup_fnc: Called once with `proc`, before the first call; may be a coroutine function.
+        load_fnc: How busy the process is, 0 to 1; may take the server as its argument. By default the processor.
+        load_threshold: The load from which on no more calls are taken from LiveKit.
+        drain_timeout: Seconds that calls have to come to their end when the server stops.
+        max_retry: How often the server tries to come back to LiveKit before it gives up.
+        ws_url: LiveKit's address; by default LIVEKIT_URL of the environment.
+        api_key: By default LIVEKIT_API_KEY.
+        api_secret: By default LIVEKIT_API_SECRET.
     """
 
     context_class: type[JobContext] = JobContext
     """What entrypoints are given."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        setup_fnc: Callable[[JobProcess], Any] | None = None,
+        load_fnc: Callable[..., float] | None = None,
+        load_threshold: float = LOAD_THRESHOLD,
+        drain_timeout: float = DRAIN_TIMEOUT,
+        max_retry: int = 16,
+        ws_url: str | None = None,
+        api_key: str | None = None,
+        api_secret: str | None = None,
+    ) -> None:
         self.proc = JobProcess()
-        self._handler: Callable[..., Awaitable[None]] | None = None
-        self._takes_session = False
+        self.setup_fnc = setup_fnc
+        self.load_fnc = load_fnc
+        self.load_threshold = load_threshold
+        self.drain_timeout = drain_timeout
+        self.max_retry = max_retry
+        self.ws_url = ws_url
+        self.api_key = api_key
+        self.api_secret = api_secret
+        self._entrypoints: dict[str, Entrypoint] = {}
+        self._is_set_up = False
 
     @overload
     def rtc_session(self, handler: Handler) -> Handler: ...
     @overload
-    def rtc_session(self) -> Callable[[Handler], Handler]: ...
+    def rtc_session(
+        self,
+        handler: None = None,
+        *,
+        agent_name: str = "",
+        type: JobType = "room",
+        on_request: Callable[[JobRequest], Any] | None = None,
+    ) -> Callable[[Handler], Handler]: ...
 
-    def rtc_session(self, handler: Callable[..., Awaitable[None]] | None = None) -> Any:
-        """Make a coroutine function the entrypoint; a decorator, with or without parentheses.
+    def rtc_session(
+        self,
+        handler: Callable[..., Awaitable[None]] | None = None,
+        *,
+        agent_name: str = "",
+        type: JobType = "room",
+        on_request: Callable[[JobRequest], Any] | None = None,
+    ) -> Any:
+        """Make a coroutine function an entrypoint; a decorator, with or without parentheses.
 
         It is called with one argument: a `JobContext` or an `AgentSession`, by its annotation; without one, a parameter
-        called `session` gets the session. Raises `UsageError` for a second entrypoint, or one of another shape.
+        called `session` gets the session. `agent_name`: by which LiveKit dispatches it; without one each room gets it.
+        `on_request(request)` accepts or rejects each job that LiveKit offers. Raises `UsageError` for a second
+        entrypoint of the same name, or one of another shape.
         """
         if handler is None:
-            return self.rtc_session
-        if self._handler is not None:
-            raise UsageError(
-                f"rtc_session: {_name(handler)!r} is a second entrypoint, after {_name(self._handler)!r}."
-                " A server has one."
+            return lambda function: self.rtc_session(
+                function,
+                agent_name=agent_name,
+                type=type,
+                on_request=on_request,
             )
-        self._takes_session = _takes_session(handler)
-        self._handler = handler
+        if agent_name in self._entrypoints:
+            raise UsageError(
+                f"rtc_session: {_name(handler)!r} is a second entrypoint, after"
+                f" {_name(self._entrypoints[agent_name].handler)!r}. Give each an agent_name of its own."
+            )
+        takes_session = _takes_session(handler)
+        self._entrypoints[agent_name] = Entrypoint(handler, takes_session, agent_name, type, on_request)
         return handler
 
     @property
+    def entrypoints(self) -> Sequence[Entrypoint]:
+        """All of them, in the order in which they were made."""
+        return list(self._entrypoints.values())
+
+    @property
     def entrypoint(self) -> Callable[..., Awaitable[None]] | None:
-        """The function that `rtc_session` decorated."""
-        return self._handler
+        """The function that calls from here get: the one without a name, else the first."""
+        found = self._find(None)
+        return None if found is None else found.handler
+
+    def _find(self, job: Job | None) -> Entrypoint | None:
+        if job is not None and job.agent_name:
+            return self._entrypoints.get(job.agent_name)
+        return self._entrypoints.get("") or next(iter(self._entrypoints.values()), None)
+
+    async def set_up(self) -> None:
+        """Run `setup_fnc`, the first time. Raises `UsageError` if it raises."""
+        if self.setup_fnc is None or self._is_set_up:
+            return
+        self._is_set_up = True
+        try:
+            result = self.setup_fnc(self.proc)
+            if inspect.isawaitable(result):
+                await result
+        except BaseException as error:
+            pass_on(error)
+            raise UsageError(f"{_name(self.setup_fnc)}() raised {type(error).__name__}: {error}") from error
 
     @asynccontextmanager
     async def job(
@@ -93,11 +190,13 @@ class AgentServer:
         `models` decides what the sessions of this call run with; `job` says what was asked for. An entrypoint that
         raises, or returns without having started a session, ends the job with `JobContext.error` set.
         """
-        if self._handler is None:
+        entrypoint = self._find(job)
+        if entrypoint is None:
             raise UsageError("AgentServer: no entrypoint. Decorate a coroutine function with @server.rtc_session.")
+        await self.set_up()
         context = self.context_class(room, job=job, proc=self.proc)
         tokens = current_job.set(context), model_resolver.set(models)
-        handler = asyncio.create_task(self._enter(self._handler, context), name=f"{context.job.id} entrypoint")
+        handler = asyncio.create_task(self._enter(entrypoint, context), name=f"{context.job.id} entrypoint")
         try:
             yield context
         finally:
@@ -116,12 +215,13 @@ class AgentServer:
             current_job.reset(tokens[0])
             model_resolver.reset(tokens[1])
 
-    async def _enter(self, handler: Callable[..., Awaitable[None]], context: JobContext) -> None:
+    async def _enter(self, entrypoint: Entrypoint, context: JobContext) -> None:
         try:
-            await handler(AgentSession() if self._takes_session else context)
+            await entrypoint.handler(AgentSession() if entrypoint.takes_session else context)
             if context.session is None:
                 raise UsageError(
-                    f"{_name(handler)}() returned without starting a session. Call `await session.start(agent=...)`."
+                    f"{_name(entrypoint.handler)}() returned without starting a session."
+                    " Call `await session.start(agent=...)`."
                 )
         except BaseException as error:
             pass_on(error)

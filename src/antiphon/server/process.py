@@ -33,6 +33,9 @@ _Handler: TypeAlias = Callable[[int, FrameType | None], Any] | int | None
 _last_acts: list[Callable[[], None]] = []
 """What is done when the process ends at once: terminals are given back, secrets removed."""
 
+_more_time: list[float] = []
+"""Seconds that commands asked for beyond `STOP_LIMIT`."""
+
 
 class Stopping:
     """Whether the command was told to end, and by what."""
@@ -63,7 +66,7 @@ def told_by_signals() -> Iterator[Stopping]:
             end_at_once(128 + number)
         stopping.by = number
         loop.call_soon_threadsafe(task.cancel)
-        _end_later(STOP_LIMIT, stopping.exit_code, over)
+        _end_later(STOP_LIMIT + sum(_more_time), stopping.exit_code, over)
 
     over = threading.Event()
     before = {}
@@ -91,6 +94,16 @@ def _until_the_end(handler: _Handler) -> Callable[[int, FrameType | None], None]
             os.kill(os.getpid(), number)
 
     return told
+
+
+@contextlib.contextmanager
+def ending_takes(seconds: float) -> Iterator[None]:
+    """While the block runs, a command that is told to end has so many seconds more: calls come to their end."""
+    _more_time.append(seconds)
+    try:
+        yield
+    finally:
+        _more_time.remove(seconds)
 
 
 @contextlib.contextmanager

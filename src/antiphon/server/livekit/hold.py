@@ -6,38 +6,67 @@ room that it takes place in.
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Callable
 
 from antiphon.calls.start import raise_error
 from antiphon.protocols import ModelResolver
 from antiphon.server.entrypoint import AgentServer
-from antiphon.server.job import Job
+from antiphon.server.job import Job, JobContext
 from antiphon.server.livekit.front_end import FrontEnd
 from antiphon.server.room import Room
 from antiphon.transports.livekit import LiveKitCall
 
-logger = logging.getLogger("antiphon")
 
+class HeldCall:
+    """Runs the entrypoint for one room. `on_leaving(error)` is called when the call is over, before the agent goes."""
 
-async def hold_call(
-    server: AgentServer, call: LiveKitCall, name: str, *, job: Job | None = None, models: ModelResolver | None = None
-) -> str:
-    """Run the entrypoint for one room, to the end of the call. Returns why it ended.
+    def __init__(
+        self,
+        server: AgentServer,
+        call: LiveKitCall,
+        name: str,
+        *,
+        job: Job | None = None,
+        models: ModelResolver | None = None,
+        on_leaving: Callable[[BaseException | None], None] = lambda error: None,
+    ) -> None:
+        self.room = Room(name, line=call)
+        self._server = server
+        self._job = job
+        self._models = models
+        self._on_leaving = on_leaving
+        self._front_end = FrontEnd(call)
+        self._context: JobContext | None = None
+        self._told: str | None = None
 
-    The agent leaves as soon as the job is told to end; the session closes and the callbacks run after that. Raises what
-    the entrypoint raised, as an `AntiphonError` fit to be shown.
-    """
-    room = Room(name, line=call)
-    front_end = FrontEnd(call)
-    try:
-        async with server.job(room, models=models, job=job) as context:
-            context.on_session(front_end.listen)
-            try:
-                reason = await context.wait_for_shutdown()
-            finally:
-                await front_end.aclose()
-                await room.disconnect("the agent left")
-            raise_error(context)
-            return reason
-    finally:
-        await room.disconnect("the agent left")
+    def end(self, reason: str) -> None:
+        """Have it end. Returns at once; later calls do nothing."""
+        self._told = self._told or reason
+        if self._context is not None:
+            self._context.shutdown(self._told)
+
+    async def run(self) -> str:
+        """Hold the call to its end, and return why it ended.
+
+        The agent leaves as soon as the job is told to end; the session closes and the callbacks run after that. Raises
+        what the entrypoint raised, as an `AntiphonError` fit to be shown.
+        """
+        try:
+            async with self._server.job(self.room, models=self._models, job=self._job) as context:
+                self._context = context
+                context.on_session(self._front_end.listen)
+                if self._told is not None:
+                    context.shutdown(self._told)
+                try:
+                    reason = await context.wait_for_shutdown()
+                finally:
+                    await self._leave(context.error)
+                raise_error(context)
+                return reason
+        finally:
+            await self.room.disconnect("the agent left")
+
+    async def _leave(self, error: BaseException | None) -> None:
+        self._on_leaving(error)
+        await self._front_end.aclose()
+        await self.room.disconnect("the agent left")

@@ -42,6 +42,7 @@ class LiveKitCall:
         url: The server's, "wss://..." or "ws://...".
         token: Lets this participant into the room.
         auto_subscribe: Receive every track of the room; else only the caller's microphone.
+        unless_agent: Do not stay where another agent of this name (`lk.agent.name`) is.
         delete: Removes the room from the server; None: who holds this token may not.
         patience: Seconds that a caller who was lost has to come back.
 
@@ -54,6 +55,7 @@ class LiveKitCall:
         token: str,
         *,
         auto_subscribe: bool = False,
+        unless_agent: str | None = None,
         delete: Callable[[], Awaitable[object]] | None = None,
         patience: float = PATIENCE,
     ) -> None:
@@ -61,6 +63,7 @@ class LiveKitCall:
         self._url = url
         self._token = token
         self.auto_subscribe = auto_subscribe
+        self._unless_agent = unless_agent
         self._delete = delete
         self._ended = False
         self._on_end: Callable[[str], None] | None = None
@@ -115,6 +118,7 @@ class LiveKitCall:
         try:
             async with asyncio.timeout(JOIN_TIMEOUT):
                 await self.rtc.connect(self._url, self._token, rtc.RoomOptions(auto_subscribe=self.auto_subscribe))
+                self._check_alone()
                 self._caller.look()
                 await self.rtc.local_participant.publish_track(
                     track, rtc.TrackPublishOptions(source=rtc.TrackSource.SOURCE_MICROPHONE)
@@ -122,6 +126,12 @@ class LiveKitCall:
         except (rtc.ConnectError, TimeoutError) as error:
             what = getattr(error, "message", "") or f"no answer within {JOIN_TIMEOUT:g} s"
             raise AntiphonError(f"the LiveKit room at {self._url} could not be joined: {what}") from error
+
+    def _check_alone(self) -> None:
+        agents = self._library.ParticipantKind.PARTICIPANT_KIND_AGENT
+        for one in self.participants.values() if self._unless_agent is not None else ():
+            if one.kind == agents and one.attributes.get("lk.agent.name", "") == self._unless_agent:
+                raise AntiphonError(f"the agent {one.identity} is in the room already")
 
     async def leave(self) -> None:
         """Leave the room and release everything. `on_end` is not called afterwards. Later calls do nothing."""
