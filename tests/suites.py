@@ -1,7 +1,8 @@
 """What the tests cost: each suite by itself, with the counts of CI, as the table of CONTRIBUTING.md.
 
-python -m tests.suites            all, and what CI does besides; takes as long as CI
-python -m tests.suites NAME ...   these
+python -m tests.suites                     all, and what CI does besides; takes as long as CI
+python -m tests.suites NAME ...            these
+python -m tests.suites --update [NAME ...] the same, and into the table; rows that were not measured keep their figures
 
 The default run of pytest comes first: its suites are the `testpaths` of pyproject.toml. Minutes are those of the clock;
 processor time, of the suite and of the processes that it started, does not depend on how busy the machine is.
@@ -24,6 +25,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests"
+PAGE = ROOT / "CONTRIBUTING.md"
+BEGIN = "<!-- python -m tests.suites --update -->"
+END = "<!-- until here -->"
+HEAD = "| suite | minutes | processor minutes | of what |\n|---|---|---|---|"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,37 +107,79 @@ def measure(suite: Suite) -> Cost:
     return cost
 
 
-def row(name: str, cost: Cost, about: str) -> str:
+def row(name: str, cost: Cost | None, about: str) -> str:
     """A line of the table."""
-    return f"| {name} | {cost.wall / 60:.2f} | {cost.processor / 60:.2f} | {about} |"
+    wall, processor = ("?", "?") if cost is None else (f"{cost.wall / 60:.2f}", f"{cost.processor / 60:.2f}")
+    return f"| {name} | {wall} | {processor} | {about} |"
 
 
-def table(chosen: Iterable[Suite]) -> int:
-    """Measure, and print as it goes. Returns 1 if anything failed."""
-    print("| suite | minutes | processor minutes | of what |\n|---|---|---|---|", flush=True)
-    whole, default = Cost(), Cost()
-    for suite in chosen:
-        cost = measure(suite)
+def totals(costs: Sequence[tuple[Suite, Cost | None]]) -> list[str]:
+    """The last lines of the table: of a sum of which a part is not known, nothing is said."""
+    default = [cost for suite, cost in costs if suite.default]
+    whole = [cost for _, cost in costs]
+    return [
+        row("**of these, plain `pytest`**", _sum(default), "What the product is."),
+        row("**all**", _sum(whole), "What CI runs, but for what it installs."),
+    ]
+
+
+def _sum(costs: Iterable[Cost | None]) -> Cost | None:
+    whole = Cost()
+    for cost in costs:
+        if cost is None:
+            return None
         whole.add(cost)
-        if suite.default:
-            default.add(cost)
+    return whole
+
+
+def table(chosen: Iterable[Suite]) -> list[tuple[Suite, Cost]]:
+    """Measure, and print as it goes."""
+    print(HEAD, flush=True)
+    costs: list[tuple[Suite, Cost]] = []
+    for suite in chosen:
+        costs.append((suite, cost := measure(suite)))
         print(row(f"`{suite.name}`", cost, suite.about), flush=True)
         for output in cost.failed:
             print(output, file=sys.stderr, flush=True)
-    print(row("**of these, plain `pytest`**", default, "What the product is."))
-    print(row("**all**", whole, "What CI runs, but for what it installs."))
-    return int(bool(whole.failed))
+    print(*totals(costs), sep="\n")
+    return costs
+
+
+# -- the table that is kept
+
+
+def kept(page: str) -> dict[str, Cost | None]:
+    """By name of a suite: what a page says that it costs; None where it says nothing."""
+    rows = re.findall(r"^\| `([^`]+)` \| (\S+) \| (\S+) \|", page.partition(BEGIN)[2].partition(END)[0], re.MULTILINE)
+    return {
+        name: None if "?" in (wall, processor) else Cost(60 * float(wall), 60 * float(processor))
+        for name, wall, processor in rows
+    }
+
+
+def updated(page: str, measured: Iterable[tuple[Suite, Cost]] = ()) -> str:
+    """A page whose table has the suites of today, with these costs; what was not measured stays as it was."""
+    figures = kept(page) | {suite.name: cost for suite, cost in measured}
+    costs = [(suite, figures.get(suite.name)) for suite in suites()]
+    rows = [row(f"`{suite.name}`", cost, suite.about) for suite, cost in costs]
+    before, _, rest = page.partition(BEGIN)
+    return before + "\n".join([BEGIN, "", HEAD, *rows, *totals(costs), "", END]) + rest.partition(END)[2]
 
 
 def main() -> int:
     """The command line."""
     known = {suite.name: suite for suite in suites()}
     parser = argparse.ArgumentParser(prog="python -m tests.suites", description=__doc__.split("\n")[0])
+    parser.add_argument("--update", action="store_true", help="put the figures into CONTRIBUTING.md")
     parser.add_argument("name", nargs="*", help=f"one of {', '.join(known)}; default: all")
-    names = parser.parse_args().name
+    arguments = parser.parse_args()
+    names = arguments.name
     if unknown := set(names) - set(known):
         parser.error(f"there is no suite {', '.join(sorted(unknown))}; there are {', '.join(known)}")
-    return table(known[name] for name in names or known)
+    costs = table(known[name] for name in names or known)
+    if arguments.update:
+        PAGE.write_text(updated(PAGE.read_text(encoding="utf-8"), costs), encoding="utf-8")
+    return int(any(cost.failed for _, cost in costs))
 
 
 if __name__ == "__main__":

@@ -29,8 +29,8 @@ def test_what_fails_is_told_and_fails_the_run(capsys: pytest.CaptureFixture[str]
     good = suites.Suite("good", "Nothing.", ((python, "-c", "sum(range(10**6))"),))
     bad = suites.Suite("bad", "Less.", ((python, "-c", "raise SystemExit('no luck')"),), default=True)
 
-    assert suites.table([good]) == 0
-    assert suites.table([good, bad]) == 1
+    assert [cost.failed for _, cost in suites.table([good])] == [[]]
+    assert [bool(cost.failed) for _, cost in suites.table([good, bad])] == [False, True]
     assert "no luck" in capsys.readouterr().err
 
 
@@ -38,6 +38,42 @@ def test_processor_time_is_that_of_children_too() -> None:
     burn = "import time\nwhile time.process_time() < 0.3: pass"
     of_child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {burn!r}], check=True)"
     assert suites.measure(suites.Suite("", "", ((sys.executable, "-c", of_child),))).processor >= 0.3
+
+
+# -- the table of CONTRIBUTING.md
+
+MINUTES = 30.0
+"""What CI may take."""
+
+
+def test_the_table_has_the_suites_of_today() -> None:
+    page = suites.PAGE.read_text(encoding="utf-8")
+    assert suites.updated(page) == page, "a suite is new, or says something else: python -m tests.suites --update NAME"
+
+
+def test_the_table_adds_up_to_what_ci_may_take() -> None:
+    costs = suites.kept(suites.PAGE.read_text(encoding="utf-8"))
+    assert sum(cost.wall for cost in costs.values() if cost is not None) <= 60 * MINUTES
+
+
+def test_what_is_measured_goes_into_the_table_and_the_rest_stays() -> None:
+    core, house, *_ = (suite for suite in suites.suites() if suite.name in ("core", "house"))
+    page = f"before\n{suites.BEGIN}\n{suites.END}\nafter\n"
+
+    once = suites.updated(page, [(core, suites.Cost(60.0, 90.0))])
+    twice = suites.updated(once, [(house, suites.Cost(6.0, 9.0))])
+
+    assert f"| `core` | 1.00 | 1.50 | {core.about} |" in twice
+    assert f"| `house` | 0.10 | 0.15 | {house.about} |" in twice
+    assert "| **all** | ? | ? |" in twice
+    assert twice.startswith("before\n")
+    assert twice.endswith("\nafter\n")
+
+
+def test_a_table_that_is_measured_whole_has_its_sum() -> None:
+    measured = [(suite, suites.Cost(6.0, 12.0)) for suite in suites.suites()]
+    page = suites.updated(f"{suites.BEGIN}{suites.END}", measured)
+    assert f"| **all** | {0.1 * len(measured):.2f} | {0.2 * len(measured):.2f} |" in page
 
 
 def test_a_proof_closes_with_all_that_is_to_be_kept() -> None:
