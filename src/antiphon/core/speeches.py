@@ -186,8 +186,8 @@ class Speeches:
         step = speech.step
         assert step is not None  # it was made ahead
         del self._held[step.gen]
+        speech.released(self._frames.top)
         self.admit(speech)
-        speech.released()
         self._out.send(Release(step.gen, speech.id))
         if step.begun:
             self.text_started(speech)

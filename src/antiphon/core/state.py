@@ -324,9 +324,10 @@ class Speech:
         self.agent = self.frame.agent
         return self.step
 
-    def released(self) -> None:
-        """What was made ahead is wanted."""
+    def released(self, frame: Frame) -> None:
+        """What was made ahead is wanted, by the frame in charge."""
         self.stage = Stage.GENERATING
+        self.frame = frame
 
     def take_user_input(self) -> str | None:
         """What the application passed on as the caller's words. It enters the history once."""

@@ -151,7 +151,6 @@ class Silence:
         """What is prepared is what would be said now, by the agent in charge. At the last moment anything is better."""
         is_ready = held.step is not None and held.step.segment.voice is Voice.READY
         if is_ready and self._line.call is None and due - self._floor.out.now < LAST_MOMENT:
-            held.frame = self._floor.top
             return True
         return line.text == self._line.text and held.frame is self._floor.top and held.agent == held.frame.agent
 
