@@ -263,15 +263,17 @@ class Debts:
     def heard(self, segment: Segment) -> None:
         """A segment is over: what was heard of it was told. A line of the session's own tells nothing."""
         speech = segment.speech
-        self._account(speech).took(segment)
-        if not segment.heard or not segment.tells:
+        account = self._account(speech)
+        account.took(segment)
+        if not segment.heard or not segment.tells or not (self.results or account.shown):
             return
+        cut = segment.was_cut
         for result in self.results:
             if result.speech is speech and result.due is _BORNE and result.round <= segment.rounds:
-                result.told(cut=segment.was_cut)
+                result.told(cut=cut)
         self._forget_settled()
-        if not segment.was_cut:
-            for row in self._account(speech).told_by(segment):
+        if not cut:
+            for row in account.told_by(segment):
                 self._ledger.heard(row)
 
     def silenced(self, speech: Speech) -> None:

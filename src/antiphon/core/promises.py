@@ -130,7 +130,7 @@ class Outbox:
     @property
     def deadline(self) -> float | None:
         """When the next promise falls due, or None."""
-        return min(self._deadlines.values(), default=None)
+        return min(self._deadlines.values()) if self._deadlines else None
 
     @property
     def is_overdue(self) -> bool:
