@@ -363,6 +363,17 @@ def test_nothing_that_acts_reaches_the_terminal_or_a_file(tmp_path: Path, comman
         assert "Done \\x1b]0;owned\\x07" in done.stdout
 
 
+@pytest.mark.parametrize("closed", ["0", "1", "2"])
+def test_a_call_of_a_program_without_a_standard_stream_is_made(tmp_path: Path, closed: str) -> None:
+    (tmp_path / "agent.py").write_text(AGENT)
+    arguments = ["call", "agent.py", "--say", "Search", "--wait", "0", "--json", "--report", "call.html"]
+    command = ["sh", "-c", f'exec "$@" {closed}>&-', "sh", *ANTIPHON, *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    assert (tmp_path / "call.html").is_file()
+    assert closed == "1" or json.loads(done.stdout)["turns"]
+
+
 @pytest.mark.parametrize(
     ("given", "variable", "token"),
     [([], "of the environment", "of%20the%20environment"), (["--token", "mine"], "other", "mine"), ([], "", "")],

@@ -179,7 +179,7 @@ def test_closing_does_not_wait_for_a_server_that_does_not_let_go() -> None:
             toolset = await MCPToolset(id="s", mcp_server=MCPServerHTTP(url)).setup()
             began = time.monotonic()
             await toolset.aclose()
-            assert time.monotonic() - began < 1.0
+            assert time.monotonic() - began < 5.0  # the server waits an hour
 
     run(test())
 

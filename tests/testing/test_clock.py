@@ -30,9 +30,9 @@ def test_an_hour_of_ticks_takes_much_less_than_a_hundredth_of_it() -> None:
         for _ in range(10_000):
             await asyncio.sleep(0.02)
 
-    began = time.perf_counter()
+    began = time.process_time()
     run_virtual(ticks())
-    assert time.perf_counter() - began < 2.0
+    assert time.process_time() - began < 2.0
 
 
 def test_timers_fire_in_order_across_tasks() -> None:
@@ -139,18 +139,22 @@ def test_the_clock_stands_still_while_a_thread_works() -> None:
 
 
 def test_an_abandoned_thread_does_not_hold_the_clock() -> None:
-    release = threading.Event()
+    release, ended = threading.Event(), threading.Event()
 
-    async def call() -> float:
-        waiting = asyncio.ensure_future(asyncio.to_thread(release.wait, 5))
+    def wait() -> None:
+        release.wait(20)
+        ended.set()
+
+    async def call() -> bool:
+        waiting = asyncio.ensure_future(asyncio.to_thread(wait))
         await asyncio.sleep(0)
         waiting.cancel()
-        began = time.perf_counter()
         await asyncio.sleep(30)
+        was_waited_for = ended.is_set()
         release.set()
-        return time.perf_counter() - began
+        return was_waited_for
 
-    assert run_virtual(call()) < 0.5
+    assert not run_virtual(call())
 
 
 def test_sockets_still_work() -> None:

@@ -13,7 +13,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeAlias
 
@@ -36,13 +36,24 @@ def main(arguments: Sequence[str] | None = None, *, server: AgentServer | None =
 
     For a server inside a running event loop it returns an awaitable of that code instead.
     """
-    if server is None:
-        raise SystemExit(_guarded(_parser("antiphon", with_file=True).parse_args(arguments), None))
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        raise SystemExit(_guarded(_server_options(), server)) from None
+    with _open_streams():
+        if server is None:
+            raise SystemExit(_guarded(_parser("antiphon", with_file=True).parse_args(arguments), None))
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            raise SystemExit(_guarded(_server_options(), server)) from None
     return _run_inside(server)
+
+
+@contextlib.contextmanager
+def _open_streams() -> Iterator[None]:
+    """What runs in the background may have been started with its standard streams closed: it then writes nothing."""
+    with contextlib.ExitStack() as stack:
+        for stream, instead in ((sys.stdout, contextlib.redirect_stdout), (sys.stderr, contextlib.redirect_stderr)):
+            if stream is None:
+                stack.enter_context(instead(stack.enter_context(open(os.devnull, "w"))))
+        yield
 
 
 async def _run_inside(server: AgentServer) -> int:
