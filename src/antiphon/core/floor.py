@@ -107,15 +107,23 @@ class Floor:
     @property
     def is_busy(self) -> bool:
         """Anything is owed, said, done or decided in the top frame."""
-        top, turn = self.frames.top, self.turn
+        top, turns = self.frames.top, self.debts.turns
         return bool(
             top.speeches
-            or self.debts.turns.are_pending
+            or turns.owed
+            or turns.judged is not None
             or self.line.segments
-            or turn.ready
             or top.is_handing_over
-            or turn.has_floor
+            or self._hears_a_turn
         )
+
+    @property
+    def _hears_a_turn(self) -> bool:
+        """The caller says, or has said, what is to be answered; or speaks, where no turns are taken any more."""
+        turn = self.turn
+        if not self.accepts_turns:
+            return turn.speaking
+        return turn.ready or turn.has_floor or bool(self.debts.turns.waiting)
 
     @property
     def is_idle(self) -> bool:

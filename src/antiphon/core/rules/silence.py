@@ -98,9 +98,12 @@ class Silence:
     def _is_pending(self) -> bool:
         floor = self._floor
         turn = floor.turn
-        if floor.debts.turns.are_pending or turn.ready:
+        turns = floor.debts.turns
+        if turns.owed or turns.judged is not None:
             return True
-        if turn.awaits_words or (turn.has_floor and not turn.is_ended_by_application):
+        if floor.accepts_turns and (
+            turns.waiting or turn.ready or turn.awaits_words or (turn.has_floor and not turn.is_ended_by_application)
+        ):
             return True
         return floor.top.is_handing_over or any(_is_at_work(speech) for speech in floor.top.speeches)
 
