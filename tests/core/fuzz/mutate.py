@@ -247,7 +247,7 @@ BREAKS = (
     Break("silence: sound in the making beside a tool that waits for the caller is no work", "rules/silence.py",
           "return bool(speech.live) or any(c.run", "return any(c.run"),
     Break("silence: a hook is no work", "rules/silence.py",
-          "if floor.debts.turns.are_pending or turn.ready:", "if floor.debts.turns.owed or turn.ready:"),
+          "if turns.owed or turns.judged is not None:\n            return True", "if turns.owed:\n            return True"),
     Break("silence: a filler goes behind what is silent", "line.py",
           "return segment.speech.rank == 0 and self._is_dry and", "return False and"),
     Break("silence: a filler goes before what sounds", "line.py",
