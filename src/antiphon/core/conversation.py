@@ -95,7 +95,7 @@ def follow(floor: Floor) -> bool:
         fired |= turns.apologise(floor)
     if floor.unasked.responses:
         fired |= model_initiated.judge(floor)
-    if floor.speeches:
+    if floor.speeches.unfinished:
         fired |= steps.advance(floor)
     if debts.turns.owed:
         fired |= replies.answer(floor)
@@ -213,10 +213,12 @@ class Conversation:
         while self._out.is_overdue:
             fact = overdue.stop(floor, self._out.take_overdue())
             ROUTES[type(fact)](floor, fact)
-        turns.tick(floor)
+        if not floor.turn.is_blank:
+            turns.tick(floor)
         barge_in.tick(floor)
         self._settle()
-        turns.predict(floor)
+        if floor.turn.wants_prediction:
+            turns.predict(floor)
         ahead.advance(floor)
         if self._silence is not None and self._silence.advance():
             self._settle()

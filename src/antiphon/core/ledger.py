@@ -169,6 +169,8 @@ class Ledger:
         """
         policy, rows = call.policy, self._rows.get(_wish(call.call), ())
         writes, mode = policy.effect == "writes", policy.on_duplicate
+        if not rows and orphan is None and not ask:
+            return _START
         if any(row.outcome is _UNKNOWN and (writes or row.turn == asked.turn) for row in rows):
             return self._answer(call, rows, asked)
         is_confirmed = mode == "confirm" and call.call.confirmed

@@ -10,6 +10,7 @@ Above: the conversation and its rules. Below: nothing. It does not know what the
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 from antiphon.core.commands import Command
@@ -61,7 +62,7 @@ _KEYS: dict[type[Fact], tuple[str, bool]] = {
 class Outbox:
     """The commands given, the promises they opened, the ids they carry, and the time."""
 
-    __slots__ = ("_commands", "_deadlines", "_last_id", "_open", "now", "send")
+    __slots__ = ("_commands", "_deadlines", "_open", "new_id", "now", "send")
 
     def __init__(self, now: float = 0.0) -> None:
         self.now = now
@@ -73,17 +74,13 @@ class Outbox:
         """What is assumed if nothing comes, by key."""
         self._deadlines: dict[int, float] = {}
         """Of those whose clock runs."""
-        self._last_id = 0
+        self.new_id: Callable[[], int] = itertools.count(1).__next__
+        """A number never used before in this conversation, for whatever needs an id."""
 
     def it_is(self, now: float) -> None:
         """Time went on."""
         if now > self.now:
             self.now = now
-
-    def new_id(self) -> int:
-        """A number never used before in this conversation, for whatever needs an id."""
-        self._last_id += 1
-        return self._last_id
 
     def promise(self, key: int, assume: Fact, within: float | None) -> None:
         """Open `key`. `assume` becomes true `within` seconds unless a closing fact comes; None: the clock stands."""

@@ -5,8 +5,6 @@ Above: the rules, which decide when. Below: the line, the rounds of tools, the d
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from antiphon.chat import ChatMessage
 from antiphon.core import texts
 from antiphon.core.commands import Adopt, Discard, Generate, Release, Speak, StopGenerating
@@ -31,7 +29,7 @@ class Speeches:
 
     __slots__ = (
         "_debts", "_frames", "_held", "_history", "_ledger", "_line", "_options", "_out", "_rounds", "_shields",
-        "_speeches", "_unasked",
+        "_unasked", "unfinished",
     )  # fmt: skip
 
     def __init__(
@@ -58,23 +56,18 @@ class Speeches:
         self._rounds = rounds
         self._unasked = unasked
         self._shields = shields
-        self._speeches: dict[int, Speech] = {}
+        self.unfinished: dict[int, Speech] = {}
+        """By id, oldest first."""
         self._held: dict[int, Speech] = {}
         """What was made ahead, by the id of its generation. No rule but its owner's knows of it."""
 
-    def __bool__(self) -> bool:
-        return bool(self._speeches)
-
-    def __iter__(self) -> Iterator[Speech]:
-        return iter(list(self._speeches.values()))
-
     def get(self, speech_id: int | None) -> Speech | None:
         """An unfinished speech by its id."""
-        return None if speech_id is None else self._speeches.get(speech_id)
+        return None if speech_id is None else self.unfinished.get(speech_id)
 
     def by_gen(self, gen: int) -> Speech | None:
         """The speech whose step is being generated under this id."""
-        for speech in self._speeches.values():
+        for speech in self.unfinished.values():
             if speech.step is not None and speech.step.gen == gen:
                 return speech
         return self._held.get(gen)
@@ -88,7 +81,7 @@ class Speeches:
 
     def admit(self, speech: Speech) -> None:
         """A speech joins its frame."""
-        self._speeches[speech.id] = speech
+        self.unfinished[speech.id] = speech
         speech.frame.joined_by(speech)
 
     def open(self, kind: Kind, frame: Frame) -> Speech:
@@ -277,7 +270,7 @@ class Speeches:
             if segment.sound is Sound.GONE:
                 self.segment_gone(segment)
         self._rounds.release(speech)
-        for child in self:
+        for child in list(self.unfinished.values()):
             if child.parent is not None and child.parent.speech is speech and (child.interruptible or force):
                 self.interrupt(child, force=force)
         self.finish_if_over(speech)
@@ -305,7 +298,7 @@ class Speeches:
         """It is over. Turns that it was to answer and did not are owed again."""
         speech.ended()
         self._shields.lower(speech)
-        del self._speeches[speech.id]
+        del self.unfinished[speech.id]
         speech.frame.left_by(speech)
         for handoff in self._debts.speech_ended(speech):
             self._frames.hand_over(speech.frame, handoff)

@@ -45,7 +45,7 @@ def _means_to_interrupt(floor: Floor, text: str) -> bool:
 
 def requested(floor: Floor, fact: f.InterruptRequested) -> None:
     """The application interrupts a speech, or all that may be interrupted."""
-    wanted = list(floor.speeches) if fact.speech is None else [floor.speeches.get(fact.speech)]
+    wanted = list(floor.speeches.unfinished.values()) if fact.speech is None else [floor.speeches.get(fact.speech)]
     for speech in wanted:
         if speech is not None and not speech.interrupted and (fact.force or not floor.is_shielded(speech)):
             floor.debts.silenced(speech)

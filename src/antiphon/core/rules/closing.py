@@ -113,7 +113,7 @@ def _begin(floor: Floor) -> None:
 
 def _is_drained(floor: Floor) -> bool:
     turns, debts = floor.debts.turns, floor.debts
-    if turns.judged is not None or turns.owed or floor.line.segments or floor.speeches:
+    if turns.judged is not None or turns.owed or floor.line.segments or floor.speeches.unfinished:
         return False
     return not _writing(floor) and not debts.owed_in(floor.top)
 

@@ -12,10 +12,11 @@ from antiphon.core.notices import AgentState, AgentStateChanged, BecameIdle, Use
 class Presence:
     """Tells of every change, once."""
 
-    __slots__ = ("_floor", "_told", "_user", "away_at")
+    __slots__ = ("_floor", "_timeout", "_told", "_user", "away_at")
 
     def __init__(self, floor: Floor) -> None:
         self._floor = floor
+        self._timeout = floor.options.user_away_timeout
         self._user: UserState = "listening"
         self._told: tuple[UserState, AgentState, bool] = (self._user, "initializing", False)
         self.away_at: float | None = None
@@ -26,7 +27,7 @@ class Presence:
         floor = self._floor
         if floor.closing.is_over:
             return
-        is_away = self._is_away()
+        is_away = self._timeout is not None and self._is_away(self._timeout)
         user: UserState = "speaking" if floor.turn.speaking else "away" if is_away else "listening"
         agent = self._agent_now()
         now = user, agent, agent == "listening" and floor.is_idle  # who speaks or thinks is not idle
@@ -43,11 +44,9 @@ class Presence:
         if is_idle and not was_idle:
             send(BecameIdle())
 
-    def _is_away(self) -> bool:
+    def _is_away(self, timeout: float) -> bool:
         """Nobody has said or done anything for a long time, and it would be the caller's turn."""
-        floor, timeout = self._floor, self._floor.options.user_away_timeout
-        if timeout is None:
-            return False
+        floor = self._floor
         if floor.is_busy or floor.top.entering is not None or any(run.active for run in floor.runs):
             self.away_at = None
             return False

@@ -91,13 +91,13 @@ def hook_returned(floor: Floor, fact: f.HookReturned) -> None:
 
 def tick(floor: Floor) -> None:
     """The turn may have become ready, or too long."""
-    if not floor.turn.is_blank and floor.turn.advance(floor.out.now):
+    if floor.turn.advance(floor.out.now):
         floor.out.send(TurnExceeded(floor.turn.text))
 
 
 def predict(floor: Floor) -> None:
     """The detector is asked about each version of the turn, once."""
-    if floor.turn.wants_prediction and floor.accepts_turns and floor.turn.is_news():
+    if floor.accepts_turns and floor.turn.is_news():
         floor.out.send(PredictEndOfTurn(floor.turn.version, floor.turn.text))
 
 
