@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from antiphon.errors import UsageError
+from antiphon.language import Language
 from antiphon.scope import Scoped
 from antiphon.transport import AudioInput, AudioOutput
 
@@ -28,6 +29,10 @@ class Elicited:
 @runtime_checkable
 class RunningCall(Protocol):
     """A tool's call under way, as toolsets see it: `RunContext` is one."""
+
+    @property
+    def language(self) -> Language:
+        """The caller's."""
 
     async def update(self, message: Any, *, silent: bool = False) -> None:
         """Report progress; the call goes on in the background."""

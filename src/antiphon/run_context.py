@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from antiphon.agent import Agent
 from antiphon.chat import FunctionCall
+from antiphon.language import Language
 from antiphon.protocols import Elicited
 from antiphon.running_tool import RunningTool
 from antiphon.session_api import Session, Userdata
@@ -122,6 +123,11 @@ class RunContext(CallContext, Generic[Userdata]):
         from antiphon.toolkit.fillers import FillerScope
 
         return FillerScope(self._session, self._running, source, delay=delay, interval=interval, max_steps=max_steps)
+
+    @property
+    def language(self) -> Language:
+        """The caller's language, which is the session's."""
+        return self.session.language
 
     async def elicit(self, message: str, schema: Mapping[str, Any]) -> Elicited:
         """Ask the caller, and capture the answer in the form of `schema`, a JSON schema of an object.

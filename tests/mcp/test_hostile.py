@@ -21,6 +21,7 @@ import pytest
 
 from antiphon import Agent, AgentSession, ToolError
 from antiphon.errors import ProviderConnectionError
+from antiphon.language import ENGLISH
 from antiphon.protocols import Elicited
 from antiphon.testing import FakeLLM, Reply, transcript
 from antiphon.tools.function import AnyFunctionTool, CallContext
@@ -52,6 +53,8 @@ def run(test: Coroutine[Any, Any, None]) -> None:
 
 class Asked(CallContext):
     """A call under way whose caller answers at once."""
+
+    language = ENGLISH
 
     def __init__(self) -> None:
         self.questions: list[str] = []

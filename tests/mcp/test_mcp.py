@@ -15,6 +15,7 @@ import pytest
 from antiphon import Agent, AgentSession, ToolError, ToolSearchToolset, Toolset, function_tool
 from antiphon.chat import ImageContent
 from antiphon.errors import ProviderConnectionError, UsageError
+from antiphon.language import ENGLISH, GERMAN, Language
 from antiphon.protocols import Elicited
 from antiphon.testing import FakeLLM, Reply, transcript
 from antiphon.tools.function import AnyFunctionTool, CallContext, ToolFlag
@@ -69,7 +70,8 @@ async def until(condition: Callable[[], bool]) -> None:
 class Recording(CallContext):
     """A call under way that writes down what it is told."""
 
-    def __init__(self, answer: Elicited | None = None) -> None:
+    def __init__(self, answer: Elicited | None = None, language: Language = ENGLISH) -> None:
+        self.language = language
         self.updates: list[str] = []
         self.asked: list[tuple[str, list[str]]] = []
         self._answer = answer
@@ -323,14 +325,20 @@ class TestQuestions:
     def test_the_caller_hears_who_asks_in_the_words_of_the_application(self, elicitation: str, heard: str) -> None:
         asker = mcp_tools._asker("shop", elicitation)
         assert asker is not None
-        assert asker("Why?") == heard
+        assert asker("Why?", ENGLISH) == heard
+
+    def test_who_asks_is_said_in_the_language_of_the_caller(self) -> None:
+        asker = mcp_tools._asker("wines", True)
+        assert asker is not None
+        assert asker("Warum?", GERMAN) == "wines fragt: Warum?"
+        assert asker("Why {who}?", ENGLISH) == "wines asks: Why {who}?"
 
     def test_a_call_asks_a_few_times_and_not_more(self) -> None:
         from mcp_types import ElicitRequestFormParams
 
         async def test() -> None:
             ctx = Recording(Elicited("accept", {}))
-            questions = mcp_call._Questions(ctx, "a server", lambda question: question)
+            questions = mcp_call._Questions(ctx, "a server", lambda question, _: question)
             form = ElicitRequestFormParams(message="a\x1b[2J\n" + "why " * 500, requested_schema={"properties": {}})
             actions = [(await questions.ask(form)).action for _ in range(mcp_call.MAX_QUESTIONS + 3)]
             assert actions.count("accept") == len(ctx.asked) == mcp_call.MAX_QUESTIONS

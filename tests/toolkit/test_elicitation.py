@@ -93,4 +93,19 @@ def test_only_the_question_is_on_offer_while_it_is_open() -> None:
 
 
 def test_the_context_of_a_call_is_what_toolsets_know_of_it() -> None:
-    assert issubclass(RunContext, RunningCall)
+    known: list[str] = []
+
+    @function_tool
+    async def buy(ctx: RunContext[Any]) -> str:
+        """Buy something."""
+        assert isinstance(ctx, RunningCall)
+        known.append(ctx.language.code)
+        return "bought"
+
+    async def test() -> None:
+        async with AgentSession[Any](llm=FakeLLM([BUY, "Bought."]), language="de") as session:
+            await session.start(Agent(tools=[buy]))
+            await session.run(user_input="I want one.")
+
+    run_virtual(test())
+    assert known == ["de"]

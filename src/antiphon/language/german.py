@@ -143,6 +143,7 @@ GERMAN = Language(
     fallback_line="Entschuldigung, das habe ich nicht hinbekommen. Können Sie es anders sagen?",
     failure_line="Entschuldigung, bei mir ist etwas schiefgegangen. Können Sie das noch einmal sagen?",
     unheard_line="Entschuldigung, das habe ich nicht verstanden. Können Sie es noch einmal sagen?",
+    asks="{who} fragt: {question}",
     fillers=Fillers(
         short=("Einen Moment.", "Eine Sekunde."),
         long=("Einen Moment, das kann etwas dauern.",),

@@ -18,6 +18,8 @@ class Language(Phrases):
     """Said when the model failed."""
     unheard_line: str
     """Said when the caller spoke and the recogniser gave no words in time."""
+    asks: str = "{who} asks: {question}"
+    """What the caller hears where another service asks them something."""
     fillers: Fillers = Fillers()
     """What is said while the caller would otherwise wait in silence."""
     spoken: SpokenForms = SpokenForms()

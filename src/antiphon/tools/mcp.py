@@ -15,15 +15,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from antiphon.errors import ProviderConnectionError, ToolDefinitionError, UsageError, pass_on
+from antiphon.language import Language
 from antiphon.options import Effect, is_given
 from antiphon.tools.docs import documented
 from antiphon.tools.function import RawFunctionTool, ToolOptions, foreign_tool
-from antiphon.tools.mcp_call import MCPToolOptions, RemoteCall, cleaned
+from antiphon.tools.mcp_call import Asker, MCPToolOptions, RemoteCall, cleaned
 from antiphon.tools.mcp_connection import Connection
 from antiphon.tools.mcp_servers import (
     AllowedTools,
@@ -276,13 +277,17 @@ class MCPToolset(Toolset):
         return "writes"
 
 
-def _asker(id: str, elicitation: Elicitation) -> Callable[[str], str] | None:
+def _asker(id: str, elicitation: Elicitation) -> Asker | None:
     """What makes of a server's question the sentence that the caller hears."""
     if elicitation is False or elicitation == "":
         return None
-    form = f"{id} asks: {{question}}" if elicitation is True else elicitation
-    form = form if "{question}" in form else f"{form} asks: {{question}}"
-    return lambda question: form.replace("{question}", question)
+    given = id if elicitation is True else elicitation
+
+    def ask(question: str, language: Language) -> str:
+        form = given if "{question}" in given else language.asks.replace("{who}", given)
+        return form.replace("{question}", question)
+
+    return ask
 
 
 def _usable_names(wanted: Collection[str], known: Mapping[str, str]) -> dict[str, str]:

@@ -13,10 +13,11 @@ import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from antiphon.chat import ImageContent
 from antiphon.errors import ToolDefinitionError
+from antiphon.language import Language
 from antiphon.options import NOT_GIVEN, DuplicateMode, DuplicateScope, Effect, NotGivenOr
 from antiphon.protocols import RunningCall
 from antiphon.tools.function import CallContext, OutcomeUnknown, ToolError, ToolFlag
@@ -56,6 +57,10 @@ class MCPToolOptions:
     max_result_chars: int = 20_000
 
 
+Asker: TypeAlias = Callable[[str, Language], str]
+"""Makes of a server's question what the caller hears."""
+
+
 class RemoteCall(ServerFunction):
     """The function of a server's tool: it sends a call, and tells the model what came back.
 
@@ -71,7 +76,7 @@ class RemoteCall(ServerFunction):
         server: str,
         effect: Effect,
         report_progress: bool,
-        asker: Callable[[str], str] | None,
+        asker: Asker | None,
         connection: Callable[[], Connection | None],
     ) -> None:
         self.server = server
@@ -131,7 +136,7 @@ class _Progress:
 class _Questions:
     """Puts a server's questions to the caller, if it may ask: a few, which say who asks."""
 
-    def __init__(self, call: RunningCall, server: str, asker: Callable[[str], str] | None) -> None:
+    def __init__(self, call: RunningCall, server: str, asker: Asker | None) -> None:
         self._call = call
         self._server = server
         self._asker = asker
@@ -145,9 +150,8 @@ class _Questions:
         if refusal is None and isinstance(params, ElicitRequestFormParams) and self._asker is not None:
             schema = params.requested_schema
             try:
-                answer = await self._call.elicit(
-                    self._asker(cleaned(params.message)), schema if isinstance(schema, dict) else dict(schema)
-                )
+                question = self._asker(cleaned(params.message), self._call.language)
+                answer = await self._call.elicit(question, schema if isinstance(schema, dict) else dict(schema))
                 return ElicitResult(action=answer.action, content=answer.content)
             except ToolDefinitionError as error:
                 refusal = f"the form of its answer cannot be used: {cleaned(str(error))}"
