@@ -11,12 +11,12 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from antiphon.chat import ChatContext, ChatRole
 from antiphon.model import Model
 from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice, is_given
+from antiphon.streams import Closable
 
 if TYPE_CHECKING:
     from antiphon.tools.function import Tool
@@ -90,7 +90,7 @@ class CollectedResponse:
     usage: CompletionUsage | None = None
 
 
-class LLMStream:
+class LLMStream(Closable):
     """A response in the making.
 
     Iterate it once; use it as an async context manager, so that leaving stops the model.
@@ -103,14 +103,6 @@ class LLMStream:
 
     def __aiter__(self) -> AsyncIterator[ChatChunk]:
         return self._chunks
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     async def aclose(self) -> None:
         """Stop the model. May be called twice."""

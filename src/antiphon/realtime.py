@@ -14,12 +14,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from antiphon.audio import AudioFrame
 from antiphon.chat import ChatItem, FunctionCallOutput
 from antiphon.model import Model
 from antiphon.options import ToolChoice
+from antiphon.streams import Closable
 
 if TYPE_CHECKING:
     from antiphon.tools.function import Tool
@@ -171,7 +172,7 @@ class RealtimeSetup:
     """The conversation so far, without the instructions; calls and outputs are paired."""
 
 
-class RealtimeSession(ABC):
+class RealtimeSession(Closable):
     """One agent's conversation with a model. Iterate it, once, for `RealtimeEvent`s; nothing happens before that.
 
     None of its methods blocks or raises for what the model does. After `aclose`, or once the iteration has ended,
@@ -251,12 +252,6 @@ class RealtimeSession(ABC):
     @abstractmethod
     async def aclose(self) -> None:
         """End it. The iteration ends. May be called twice."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
 
 
 class RealtimeModel(Model, ABC):

@@ -11,8 +11,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from antiphon.agent import Agent
 from antiphon.audio import AudioFrame
@@ -45,6 +44,7 @@ from antiphon.read_only import ReadOnlyChatContext
 from antiphon.running_tool import RunningTool
 from antiphon.session_api import LINGER, Session, Userdata
 from antiphon.speech_handle import SpeechHandle
+from antiphon.streams import Closable
 from antiphon.tools.function import ToolError
 from antiphon.tools.toolset import ToolLike
 from antiphon.transport import AudioInput, AudioOutput, AudioProcessor, RoomInputOptions, RoomOptions
@@ -63,7 +63,7 @@ CANCELLED_TASKS_GRACE = 0.1
 """Seconds that cancelled tasks have once the core has closed; tools have had their time (`close_grace`) before that."""
 
 
-class AgentSession(Session[Userdata]):
+class AgentSession(Session[Userdata], Closable):
     """A call between a caller and agents.
 
     Models not given (or `...`) are those of the command line or the server that starts the session, if there is one.
@@ -115,16 +115,11 @@ class AgentSession(Session[Userdata]):
         from antiphon.application.host import SessionHost
 
         super().__init__()
-        turns = session_options.turn_handling(turn_handling)
         if isinstance(turn_detection, TurnDetector):
             turn_detector = turn_detection
-        elif is_given(turn_detection) and turn_detection is not None and turn_detection is not ...:
-            turns = replace(turns, detection=session_options.detection(turn_detection))
-        if is_given(preemptive_generation):
-            turns = session_options.preemptive(turns, enabled=preemptive_generation)
         pack = self._language = language_pack(language)
         self._options = SessionOptions(
-            turns=turns,
+            turns=session_options.turns_of(turn_handling, turn_detection, preemptive_generation),
             max_tool_steps=max_tool_steps,
             write_grace=write_grace,
             close_grace=close_grace,
@@ -481,14 +476,6 @@ class AgentSession(Session[Userdata]):
         await self._host.tables.toolsets.close_all(self._options.close_grace)
         self.emit("close", _close_event(closed, self._close_error))
         self.clear()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     # -- helpers
 

@@ -25,7 +25,7 @@ from antiphon.options import (
     is_given,
 )
 from antiphon.realtime import RealtimeModel
-from antiphon.turn_detector import PREDICTION_TIMEOUT
+from antiphon.turn_detector import PREDICTION_TIMEOUT, TurnDetector
 
 T = TypeVar("T")
 
@@ -63,6 +63,19 @@ def _with_model(options: SessionOptions, agent: Agent, model: RealtimeModel) -> 
         interruption = replace(turns.interruption, false_after=doubt)
         turns = replace(turns, detection="realtime_llm", interruption=interruption)
     return replace(options, turns=turns, has_stt=model.capabilities.live_transcription, prediction_timeout=0.0)
+
+
+def turns_of(
+    given: TurnHandling | Mapping[str, Any] | None, turn_detection: Any, preemptive: NotGivenOr[bool]
+) -> TurnHandling:
+    """How turns are taken, with what of it was said beside it. Raises as `turn_handling` and `detection` do."""
+    turns = turn_handling(given)
+    said = is_given(turn_detection) and turn_detection is not None and turn_detection is not ...
+    if said and not isinstance(turn_detection, TurnDetector):
+        turns = replace(turns, detection=detection(turn_detection))
+    if is_given(preemptive):
+        turns = replace(turns, preemptive_generation=replace(turns.preemptive_generation, enabled=preemptive))
+    return turns
 
 
 def turn_handling(given: TurnHandling | Mapping[str, Any] | None) -> TurnHandling:
@@ -117,8 +130,3 @@ def silence_budget(max_silence: NotGivenOr[float | None], fillers: Fillers | Map
     if not budget.max_silence > 0:
         raise UsageError(f"max_silence: expected seconds above 0, or None for no limit, got {budget.max_silence!r}")
     return replace(budget, fillers=_value_object(Fillers, fillers, "fillers"))
-
-
-def preemptive(turns: TurnHandling, *, enabled: bool) -> TurnHandling:
-    """The same, with the model asked before the caller's turn is over, or not."""
-    return replace(turns, preemptive_generation=replace(turns.preemptive_generation, enabled=enabled))

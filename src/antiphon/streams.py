@@ -5,10 +5,27 @@ Above: whoever iterates one. Below: nothing.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 S = TypeVar("S", bound=AsyncIterable[Any])
+
+
+class Closable(ABC):
+    """What is closed where an `async with` block is left."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Release what it holds. May be called twice."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
 
 class closing(Generic[S]):  # named like contextlib.aclosing, which takes nothing that cannot be closed

@@ -11,10 +11,10 @@ import enum
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import Self
 
 from antiphon.audio import AudioFrame
 from antiphon.model import Model
+from antiphon.streams import Closable
 from antiphon.vad import VADEvent
 
 
@@ -64,7 +64,7 @@ class SpeechEvent:
         return cls(SpeechEventType.FINAL_TRANSCRIPT, [SpeechData(text)])
 
 
-class STTStream(ABC):
+class STTStream(Closable):
     """One call's recognition. Iterate it for `SpeechEvent`s; use it as an async context manager."""
 
     @abstractmethod
@@ -90,12 +90,6 @@ class STTStream(ABC):
     @abstractmethod
     async def aclose(self) -> None:
         """Stop at once and release everything. May be called twice."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
 
 
 class STT(Model, ABC):

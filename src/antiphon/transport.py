@@ -12,12 +12,12 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Self
 
 from antiphon.audio import AudioFrame
 from antiphon.discovery import load
 from antiphon.errors import UsageError
+from antiphon.streams import Closable
 
 
 class AudioInput(ABC):
@@ -79,7 +79,7 @@ class AudioOutput(ABC):
         """The call is over: what is queued is thrown away, and nothing sounds any more, whatever is called."""
 
 
-class Transport:
+class Transport(Closable):
     """The line of one call: both its halves, which carry sound while it is entered.
 
     ```python
@@ -97,11 +97,6 @@ class Transport:
     async def __aenter__(self) -> Self:
         """Open the line. Raises `AntiphonError` where that is impossible, with the remedy."""
         return self
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     async def aclose(self) -> None:
         """Hang up, and release what the line holds. May be called twice."""

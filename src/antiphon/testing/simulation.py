@@ -17,14 +17,14 @@ def test_a_pause_does_not_end_the_turn() -> None:
 from __future__ import annotations
 
 import asyncio
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from antiphon.agent import Agent
 from antiphon.audio import AudioFrame
 from antiphon.llm import LLM
 from antiphon.realtime import RealtimeModel
 from antiphon.session import AgentSession
+from antiphon.streams import Closable
 from antiphon.stt import STT
 from antiphon.testing.audio import FakeSpeaker, Sound, stereo
 from antiphon.testing.caller import RATE, Caller, CallerSTT
@@ -34,7 +34,7 @@ from antiphon.tools.latency import latencies
 from antiphon.tts import TTS
 
 
-class SimulatedCall:
+class SimulatedCall(Closable):
     """A session with a caller at the other end, and both ends recorded.
 
     `llm` is the model, most often a `FakeLLM`. Without others, the caller is understood by a `CallerSTT` and answered
@@ -97,14 +97,6 @@ class SimulatedCall:
                 if loop.time() - since >= quiet:
                     return
                 await asyncio.sleep(_LOOK)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     async def aclose(self) -> None:
         """End the call. What was recorded stays."""

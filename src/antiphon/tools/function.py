@@ -15,12 +15,12 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast, overload
 
-from typing_extensions import TypeIs, TypeVar
+from typing_extensions import TypeIs, TypeVar, Unpack
 
 from antiphon.errors import ToolDefinitionError, UsageError
 from antiphon.options import NOT_GIVEN, DuplicateMode, DuplicateScope, Effect, NotGivenOr, Repeat, is_given
 from antiphon.tools.definition import CONFIRM_DUPLICATE, Code, Definition, PreparedCall, checked_name
-from antiphon.tools.options import Identity, ToolFlag, ToolOptions, refuse_unavailable
+from antiphon.tools.options import Identity, ToolFlag, ToolOptions, ToolSettings, refuse_unavailable
 from antiphon.tools.signature import CallContext, ContextParameter, context_parameters, innermost
 from antiphon.tools.spec import ToolSpec
 from antiphon.tools.threads import in_thread
@@ -340,16 +340,7 @@ def function_tool(
     name: str | None = None,
     description: str | None = None,
     raw_schema: None = None,
-    flags: ToolFlag = ToolFlag.NONE,
-    effect: Effect = "unsaid",
-    timeout: float | None = None,
-    background_timeout: float | None = None,
-    filler: str | None = None,
-    on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
-    duplicate_scope: DuplicateScope = "name",
-    identity: Identity | None = None,
-    repeat: Repeat = "per_turn",
-    max_result_chars: int = 20_000,
+    **options: Unpack[ToolSettings],
 ) -> FunctionTool[R]: ...
 @overload
 def function_tool(
@@ -358,16 +349,7 @@ def function_tool(
     name: str | None = None,
     description: str | None = None,
     raw_schema: Mapping[str, Any],
-    flags: ToolFlag = ToolFlag.NONE,
-    effect: Effect = "unsaid",
-    timeout: float | None = None,
-    background_timeout: float | None = None,
-    filler: str | None = None,
-    on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
-    duplicate_scope: DuplicateScope = "name",
-    identity: Identity | None = None,
-    repeat: Repeat = "per_turn",
-    max_result_chars: int = 20_000,
+    **options: Unpack[ToolSettings],
 ) -> RawFunctionTool[R]: ...
 @overload
 def function_tool(
@@ -376,16 +358,7 @@ def function_tool(
     name: str | None = None,
     description: str | None = None,
     raw_schema: None = None,
-    flags: ToolFlag = ToolFlag.NONE,
-    effect: Effect = "unsaid",
-    timeout: float | None = None,
-    background_timeout: float | None = None,
-    filler: str | None = None,
-    on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
-    duplicate_scope: DuplicateScope = "name",
-    identity: Identity | None = None,
-    repeat: Repeat = "per_turn",
-    max_result_chars: int = 20_000,
+    **options: Unpack[ToolSettings],
 ) -> Callable[[Callable[..., R]], FunctionTool[R]]: ...
 @overload
 def function_tool(
@@ -394,16 +367,7 @@ def function_tool(
     name: str | None = None,
     description: str | None = None,
     raw_schema: Mapping[str, Any],
-    flags: ToolFlag = ToolFlag.NONE,
-    effect: Effect = "unsaid",
-    timeout: float | None = None,
-    background_timeout: float | None = None,
-    filler: str | None = None,
-    on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
-    duplicate_scope: DuplicateScope = "name",
-    identity: Identity | None = None,
-    repeat: Repeat = "per_turn",
-    max_result_chars: int = 20_000,
+    **options: Unpack[ToolSettings],
 ) -> Callable[[Callable[..., R]], RawFunctionTool[R]]: ...
 def function_tool(
     f: Any = None,

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 logger = logging.getLogger("antiphon")
 
@@ -103,12 +103,29 @@ def _without_output_schemas(result: Any) -> None:
                 tool.pop("outputSchema", None)
 
 
-class _Incoming:
-    """A stream of received messages that are guarded, and whose end is noticed."""
+class _Watched:
+    """A stream of the SDK's, whose messages pass the guard."""
 
-    def __init__(self, stream: Any, guard: _Guard, on_end: Callable[[], None]) -> None:
+    def __init__(self, stream: Any, guard: _Guard) -> None:
         self._stream = stream
         self._guard = guard
+
+    async def __aenter__(self) -> Self:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc_info: Any) -> Any:
+        return await self._stream.__aexit__(*exc_info)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class _Incoming(_Watched):
+    """Received messages that are guarded, and whose end is noticed."""
+
+    def __init__(self, stream: Any, guard: _Guard, on_end: Callable[[], None]) -> None:
+        super().__init__(stream, guard)
         self._on_end = on_end
 
     async def receive(self) -> Any:
@@ -129,34 +146,10 @@ class _Incoming:
     def __aiter__(self) -> _Incoming:
         return self
 
-    async def __aenter__(self) -> _Incoming:
-        await self._stream.__aenter__()
-        return self
 
-    async def __aexit__(self, *exc_info: Any) -> Any:
-        return await self._stream.__aexit__(*exc_info)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
-class _Outgoing:
-    """A stream of messages to send, in which answers are noticed."""
-
-    def __init__(self, stream: Any, guard: _Guard) -> None:
-        self._stream = stream
-        self._guard = guard
+class _Outgoing(_Watched):
+    """Messages to send, in which answers are noticed."""
 
     async def send(self, item: Any) -> None:
         self._guard.sent(item)
         await self._stream.send(item)
-
-    async def __aenter__(self) -> _Outgoing:
-        await self._stream.__aenter__()
-        return self
-
-    async def __aexit__(self, *exc_info: Any) -> Any:
-        return await self._stream.__aexit__(*exc_info)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 from antiphon.errors import ToolDefinitionError
 from antiphon.options import NOT_GIVEN, DuplicateMode, DuplicateScope, Effect, NotGivenOr, Repeat, is_given
@@ -32,6 +32,21 @@ class ToolFlag(enum.Flag):
     """Hidden from every reply made inside `on_enter`."""
     CANCELLABLE = enum.auto()
     """The model may cancel a running call of it."""
+
+
+class ToolSettings(TypedDict, total=False):
+    """What `function_tool` is told of `ToolOptions`."""
+
+    flags: ToolFlag
+    effect: Effect
+    timeout: float | None
+    background_timeout: float | None
+    filler: str | None
+    on_duplicate: NotGivenOr[DuplicateMode]
+    duplicate_scope: DuplicateScope
+    identity: Identity | None
+    repeat: Repeat
+    max_result_chars: int
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
