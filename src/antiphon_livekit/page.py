@@ -21,7 +21,7 @@ antiphon console --livekit agent.py     # type to it
 antiphon call --livekit agent.py --say "Hello" "A table for two, please"
 ```
 
-LiveKit need not be installed; where it is, it is not touched. In a program of your own:
+To go live, see below. LiveKit need not be installed; where it is, it is not touched. In a program of your own:
 
 ```python
 from antiphon.compat import livekit
@@ -39,10 +39,61 @@ Names that are absent are an `ImportError` that says what to use instead.
 - The rules of interruption, background work and hand-offs are those of this framework: a caller is answered while a
   tool runs, results are delivered once, calls that write are not undone by words.
 - `max_tool_steps=N` allows N + 1 rounds of tool calls, as LiveKit's does.
-- The room is in this process: one caller, who is there from the start. What is published to it reaches nobody.
+- Without a LiveKit server the room is in this process: one caller, who is there from the start. What is published to it
+  reaches nobody. In a room of a server `ctx.room` has all that LiveKit's own has, and `ctx.api` is `LiveKitAPI`.
 - Models whose key is missing, or that are not built, give way to local ones, with one line that says so.
 - Options that have no effect here are accepted and told once, as a warning of the logger `antiphon.livekit`; options
   that nobody knows are a `TypeError`.
+
+## Going live: calls from a LiveKit server
+
+Any agent file, written for LiveKit (`--livekit`) or not, takes calls from a LiveKit server:
+
+```shell
+pip install 'antiphon[livekit]'
+export LIVEKIT_URL=wss://... LIVEKIT_API_KEY=... LIVEKIT_API_SECRET=...
+antiphon start agent.py                # a worker: calls as the server sends them
+antiphon connect agent.py --room NAME  # one room, without dispatch
+```
+
+```python
+server = AgentServer(setup_fnc=load_what_is_dear, load_threshold=0.7, drain_timeout=1800)
+
+@server.rtc_session                            # every new room gets it
+async def reception(ctx: JobContext): ...
+
+async def only_by_day(request: JobRequest):
+    if open_now():
+        await request.accept(name="Maria", attributes={"desk": "2"})
+    else:
+        await request.reject("closed")
+
+@server.rtc_session(agent_name="billing", on_request=only_by_day)   # where a dispatch asks for it
+async def billing(ctx: JobContext):
+    account = json.loads(ctx.job.metadata)
+    ctx.room.listen_to("the-customer", close_on_disconnect=True)
+    await AgentSession(...).start(agent, room=ctx.room)
+```
+
+- **A job.** `ctx.connect()` joins the room, or else `session.start()` does. `ctx.job` has the id, the metadata, the
+  agent's name, and the participant of a `type="participant"` or `"publisher"` job. `ctx.room.participants`,
+  `ctx.wait_for_participant()`, `ctx.delete_room()`, `ctx.shutdown()`, `ctx.api`; `ctx.room.rtc` is LiveKit's own
+  `Room`, for attributes, text streams and RPC.
+- **Who is listened to.** The first person in the room, or whom `ctx.room.listen_to(identity)` names. Agents,
+  recorders and other machines are no callers.
+- **The end.** The agent leaves as soon as the caller has hung up. A caller who is lost, or not back after a
+  reconnection, has 30 s. With `close_on_disconnect=False` it stays.
+- **Front ends of LiveKit's** see what they expect: `lk.agent.state`, `lk.transcription` (text streams and packets),
+  and may type into `lk.chat`.
+- **Load.** A worker reports how busy its process is, or its machine where that is more (`load_fnc=` measures
+  otherwise), and takes nothing from `load_threshold` on. Why none come is told in the log.
+- **Stopping.** At SIGTERM or Ctrl-C it takes no more calls and waits for those that are on, `drain_timeout` or
+  `--drain` seconds; what is left is ended. A second signal ends it at once.
+- **A server that is gone** costs no call as long as its rooms live. The worker comes back within seconds of its
+  return: a dispatch that finds no worker is lost for good.
+- Not yet: several processes behind one command, health and metrics by HTTP, pre-connect audio of front ends
+  (`lk.agent.pre-connect-audio-buffer`), `lk.agent.session`, options of rooms in files written for LiveKit
+  (`RoomOptions`, `auto_subscribe`: only the caller's microphone is subscribed to).
 """
 
 

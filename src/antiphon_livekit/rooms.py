@@ -7,7 +7,7 @@ the agent, the caller, and nobody to send data to.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NoReturn, Self
@@ -15,6 +15,7 @@ from typing import Any, NoReturn, Self
 from antiphon import audio
 from antiphon.errors import UsageError
 from antiphon.events import EventEmitter
+from antiphon.server.room import OWN_EVENTS
 from antiphon.server.room import Room as NativeRoom
 from antiphon.transport import AudioInput, AudioOutput
 from antiphon_livekit.notices import notice
@@ -132,17 +133,41 @@ class RpcError(Exception):
 
 
 class Room:
-    """The room of a call, with LiveKit's attributes."""
+    """The room of a call, with LiveKit's attributes. One of a LiveKit server has all that LiveKit's own has."""
 
     def __init__(self, native: NativeRoom | None = None) -> None:
         self._native = native or NativeRoom()
         self._events = EventEmitter()
-        self.metadata = ""
-        self.sid = self._native.name
-        self.local_participant = LocalParticipant("agent", kind=ParticipantKind.PARTICIPANT_KIND_AGENT)
-        self.remote_participants = {"caller": RemoteParticipant("caller")}
+        self._agent = LocalParticipant("agent", kind=ParticipantKind.PARTICIPANT_KIND_AGENT)
+        self._caller = RemoteParticipant("caller")
         for name in ("disconnected", "dtmf"):
             self._native.on(name, partial(self._events.emit, name))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or self._native.rtc is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self._native.rtc, name)
+
+    @property
+    def local_participant(self) -> Any:
+        """The agent."""
+        rtc = self._native.rtc
+        return rtc.local_participant if rtc is not None and rtc.isconnected() else self._agent
+
+    @property
+    def remote_participants(self) -> Mapping[str, Any]:
+        """Everybody else, by identity."""
+        return {"caller": self._caller} if self._native.rtc is None else self._native.participants
+
+    @property
+    def metadata(self) -> str:
+        """What is kept with the room."""
+        return "" if self._native.rtc is None else str(self._native.rtc.metadata)
+
+    @property
+    def sid(self) -> Any:
+        """Its id; of a LiveKit server's room it is awaited."""
+        return self._native.name if self._native.rtc is None else self._native.rtc.sid
 
     @property
     def name(self) -> str:
@@ -174,23 +199,33 @@ class Room:
         return self.connected
 
     def on(self, name: str, callback: Callable[..., Any] | None = None) -> Any:
-        """Call `callback` at the event `name`. Of LiveKit's events there is "disconnected"."""
-        return self._events.on(name, callback)
+        """Call `callback` at the event `name`. In this process there is "disconnected" of LiveKit's events."""
+        return self._emitter(name).on(name, callback)
 
     def once(self, name: str, callback: Callable[..., Any] | None = None) -> Any:
         """Like `on`, for the next event only."""
-        return self._events.once(name, callback)
+        return self._emitter(name).once(name, callback)
 
     def off(self, name: str, callback: Callable[..., Any]) -> None:
         """Stop calling `callback`."""
-        self._events.off(name, callback)
+        self._emitter(name).off(name, callback)
+
+    def _emitter(self, name: str) -> Any:
+        rtc = self._native.rtc
+        return self._events if rtc is None or name in OWN_EVENTS else rtc
 
     def register_text_stream_handler(self, topic: str, handler: Any) -> None:
-        """Nobody sends."""
+        """Call `handler(reader, identity)` for each text stream; in this process nobody sends any."""
+        if self._native.rtc is not None:
+            self._native.rtc.register_text_stream_handler(topic, handler)
+            return
         notice("room.register_text_stream_handler: no effect here")
 
     def register_byte_stream_handler(self, topic: str, handler: Any) -> None:
-        """Nobody sends."""
+        """Call `handler(reader, identity)` for each byte stream; in this process nobody sends any."""
+        if self._native.rtc is not None:
+            self._native.rtc.register_byte_stream_handler(topic, handler)
+            return
         notice("room.register_byte_stream_handler: no effect here")
 
     async def disconnect(self) -> None:

@@ -17,16 +17,24 @@ from antiphon.protocols import ModelResolver, get_job_context
 from antiphon.server import entrypoint as native
 from antiphon.server import job as native_job
 from antiphon.server.job import JobProcess
+from antiphon.server.request import JobRequest
 from antiphon.server.room import Room as NativeRoom
 from antiphon.session import AgentSession
 from antiphon_livekit.notices import without_effect
-from antiphon_livekit.rooms import LocalParticipant, RemoteParticipant, Room, ServerAPI
+from antiphon_livekit.rooms import RemoteParticipant, Room, ServerAPI
 
-SERVER_OPTIONS_WITHOUT_EFFECT = (
-    "agent_name",
+SERVER_OPTIONS = (
     "api_key",
     "api_secret",
     "drain_timeout",
+    "load_fnc",
+    "load_threshold",
+    "max_retry",
+    "ws_url",
+)
+"""Options of `AgentServer` and `WorkerOptions` that say how calls are taken from a LiveKit server."""
+
+SERVER_OPTIONS_WITHOUT_EFFECT = (
     "host",
     "http_proxy",
     "initialize_process_timeout",
@@ -34,23 +42,15 @@ SERVER_OPTIONS_WITHOUT_EFFECT = (
     "job_executor_type",
     "job_memory_limit_mb",
     "job_memory_warn_mb",
-    "load_fnc",
-    "load_threshold",
     "log_level",
-    "max_retry",
     "multiprocessing_context",
     "num_idle_processes",
-    "on_request",
     "on_simulation_end",
     "permissions",
     "port",
     "prometheus_port",
-    "request_fnc",
     "session_end_timeout",
     "shutdown_process_timeout",
-    "type",
-    "worker_type",
-    "ws_url",
 )
 """Options of `AgentServer`, `rtc_session` and `WorkerOptions` that are accepted, told, and not used."""
 
@@ -65,7 +65,7 @@ class AutoSubscribe(enum.StrEnum):
 
 
 class WorkerType(enum.Enum):
-    """What a worker serves. Without effect."""
+    """What a worker serves."""
 
     ROOM = "room"
     PUBLISHER = "publisher"
@@ -102,7 +102,8 @@ class JobContext(native_job.JobContext):
     def __init__(self, room: NativeRoom, *, job: native_job.Job | None = None, proc: JobProcess | None = None) -> None:
         super().__init__(room, job=job, proc=proc)
         self._livekit_room = Room(room)
-        self.job: Any = Job(self.job.id, self._livekit_room, self.job.metadata)
+        asked = self._asked = self.job
+        self.job: Any = Job(asked.id, self._livekit_room, asked.metadata, asked.agent_name, asked.participant)
 
     @property
     def room(self) -> Any:
@@ -110,7 +111,7 @@ class JobContext(native_job.JobContext):
         return self._livekit_room
 
     @property
-    def agent(self) -> LocalParticipant:
+    def agent(self) -> Any:
         """The agent, as a participant."""
         return self._livekit_room.local_participant
 
@@ -122,33 +123,57 @@ class JobContext(native_job.JobContext):
         return self.session
 
     @property
-    def api(self) -> ServerAPI:
-        """The LiveKit server, of which there is only `api.room.delete_room`: it ends this call."""
-        return ServerAPI(self._room)
+    def api(self) -> Any:
+        """The LiveKit server. Without one there is only `api.room.delete_room`: it ends this call."""
+        return ServerAPI(self._room) if self._asked.api is None else self._asked.api
 
     async def connect(self, **_: Any) -> None:
         """Join the room. Rooms in this process are joined from the start."""
         await super().connect()
 
-    async def wait_for_participant(self, *, identity: str | None = None, kind: Any = None) -> RemoteParticipant:
-        """The caller, who is there from the start."""
-        return self._livekit_room.remote_participants["caller"]
+    async def wait_for_participant(self, *, identity: str | None = None, kind: Any = None) -> Any:
+        """The caller; in a room in this process they are there from the start."""
+        if self._room.rtc is None:
+            return self._livekit_room.remote_participants["caller"]
+        return await super().wait_for_participant(identity=identity)
 
     def add_participant_entrypoint(self, entrypoint_fnc: Any, **_: Any) -> None:
         """Raises `UsageError`: there is one participant, whom the job's entrypoint serves."""
         raise UsageError("add_participant_entrypoint: there is one caller here; serve them in the job's entrypoint.")
 
-    async def transfer_sip_participant(self, participant: Any, transfer_to: str, **_: Any) -> None:
-        """Raises `UsageError`: there is no telephone."""
-        raise UsageError("transfer_sip_participant: there is no telephone here; hand off to another Agent.")
+    async def transfer_sip_participant(self, participant: Any, transfer_to: str, play_dialtone: bool = False) -> None:
+        """Send a caller by telephone elsewhere. Raises `UsageError` in a room in this process."""
+        if self._asked.api is None:
+            raise UsageError("transfer_sip_participant: there is no telephone here; hand off to another Agent.")
+        from livekit import api
 
-    async def add_sip_participant(self, **_: Any) -> None:
-        """Raises `UsageError`: there is no telephone."""
-        raise UsageError("add_sip_participant: there is no telephone here; the caller is in the room already.")
+        identity = participant if isinstance(participant, str) else participant.identity
+        await self._asked.api.sip.transfer_sip_participant(
+            api.TransferSIPParticipantRequest(
+                room_name=self._room.name,
+                participant_identity=identity,
+                transfer_to=transfer_to,
+                play_dialtone=play_dialtone,
+            )
+        )
 
+    async def add_sip_participant(
+        self, *, call_to: str, trunk_id: str, participant_identity: str, participant_name: str = "SIP-participant"
+    ) -> Any:
+        """Call somebody by telephone into the room. Raises `UsageError` in a room in this process."""
+        if self._asked.api is None:
+            raise UsageError("add_sip_participant: there is no telephone here; the caller is in the room already.")
+        from livekit import api
 
-JobRequest = Any
-"""Jobs are not asked for: each call is one."""
+        return await self._asked.api.sip.create_sip_participant(
+            api.CreateSIPParticipantRequest(
+                room_name=self._room.name,
+                participant_identity=participant_identity,
+                sip_trunk_id=trunk_id,
+                sip_call_to=call_to,
+                participant_name=participant_name,
+            )
+        )
 
 
 class AgentServer(native.AgentServer):
@@ -157,19 +182,30 @@ class AgentServer(native.AgentServer):
     context_class = JobContext
 
     def __init__(self, *, setup_fnc: Callable[[JobProcess], Any] | None = None, **options: Any) -> None:
-        super().__init__(setup_fnc=setup_fnc)
+        taken = {name: options.pop(name) for name in SERVER_OPTIONS if name in options}
+        super().__init__(setup_fnc=setup_fnc, **{name: value for name, value in taken.items() if value is not None})
         self._on_session_end: Callable[..., Awaitable[Any]] | None = None
         unknown = without_effect("AgentServer", options, SERVER_OPTIONS_WITHOUT_EFFECT)
         if unknown:
             raise TypeError(f"AgentServer: unknown option {next(iter(unknown))!r}")
 
     @overload
-    def rtc_session(self, handler: native.Handler) -> native.Handler: ...
+    def rtc_session(
+        self,
+        handler: native.Handler,
+        *,
+        agent_name: str = "",
+        type: Any = "room",
+        on_request: Callable[[JobRequest], Any] | None = None,
+    ) -> native.Handler: ...
     @overload
     def rtc_session(
         self,
         handler: None = None,
         *,
+        agent_name: str = "",
+        type: Any = "room",
+        on_request: Callable[[JobRequest], Any] | None = None,
         on_session_end: Callable[..., Awaitable[Any]] | None = None,
         **options: Any,
     ) -> Callable[[native.Handler], native.Handler]: ...
@@ -178,6 +214,9 @@ class AgentServer(native.AgentServer):
         self,
         handler: Any = None,
         *,
+        agent_name: str = "",
+        type: Any = "room",
+        on_request: Callable[[JobRequest], Any] | None = None,
         on_session_end: Callable[..., Awaitable[Any]] | None = None,
         **options: Any,
     ) -> Any:
@@ -185,7 +224,8 @@ class AgentServer(native.AgentServer):
         without_effect("rtc_session", {n: v for n, v in options.items() if v}, SERVER_OPTIONS_WITHOUT_EFFECT)
 
         def decorate(function: Any) -> Any:
-            super(AgentServer, self).rtc_session(function)
+            kind = getattr(type, "value", type)
+            super(AgentServer, self).rtc_session(function, agent_name=agent_name, type=kind, on_request=on_request)
             self._on_session_end = on_session_end
             return function
 
@@ -212,26 +252,38 @@ class WorkerOptions:
 
     entrypoint_fnc: Callable[..., Awaitable[Any]]
     prewarm_fnc: Callable[[JobProcess], Any] | None = None
+    request_fnc: Callable[[JobRequest], Any] | None = None
+    agent_name: str = ""
+    worker_type: Any = WorkerType.ROOM
     others: dict[str, Any] = field(default_factory=dict)
 
     def __init__(
         self,
         entrypoint_fnc: Callable[..., Awaitable[Any]],
         *,
+        request_fnc: Callable[[JobRequest], Any] | None = None,
         prewarm_fnc: Callable[[JobProcess], Any] | None = None,
+        agent_name: str = "",
+        worker_type: Any = WorkerType.ROOM,
         **options: Any,
     ) -> None:
+        taken = {name: options.pop(name) for name in SERVER_OPTIONS if name in options}
         unknown = without_effect("WorkerOptions", options, SERVER_OPTIONS_WITHOUT_EFFECT)
         if unknown:
             raise TypeError(f"WorkerOptions: unknown option {next(iter(unknown))!r}")
         self.entrypoint_fnc = entrypoint_fnc
         self.prewarm_fnc = prewarm_fnc
-        self.others = options
+        self.request_fnc = request_fnc
+        self.agent_name = agent_name
+        self.worker_type = worker_type
+        self.others = taken
 
     def server(self) -> AgentServer:
         """The server that these options describe."""
-        server = AgentServer(setup_fnc=self.prewarm_fnc)
-        server.rtc_session(self.entrypoint_fnc)
+        server = AgentServer(setup_fnc=self.prewarm_fnc, **self.others)
+        server.rtc_session(agent_name=self.agent_name, type=self.worker_type, on_request=self.request_fnc)(
+            self.entrypoint_fnc
+        )
         return server
 
 

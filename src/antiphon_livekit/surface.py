@@ -158,12 +158,21 @@ _ERRORS = [
 ]
 
 _JOBS = [
-    *ours("servers", "AgentServer WorkerOptions", "scaling, load and dispatch options are told: one process"),
-    *ours("servers", "WorkerType WorkerPermissions JobExecutorType AutoSubscribe", "accepted and not used"),
-    *ours("servers", "JobContext", "of ctx.api there is room.delete_room(); one caller, there from the start"),
+    *ours(
+        "servers",
+        "AgentServer WorkerOptions",
+        "options of processes and of their HTTP are told: calls run in one process",
+    ),
+    *ours("servers", "WorkerType"),
+    *ours("servers", "WorkerPermissions JobExecutorType AutoSubscribe", "accepted and not used"),
+    *ours(
+        "servers",
+        "JobContext",
+        "without a LiveKit server: one caller, there from the start, and of ctx.api room.delete_room()",
+    ),
     *same("server.job", "JobProcess"),
     *same("protocols", "get_job_context"),
-    *ours("servers", "JobRequest", "for annotations: each call is a job, nobody asks"),
+    *ours("servers", "JobRequest"),
 ]
 
 _WORKFLOWS = [
@@ -440,8 +449,12 @@ MODULES: Mapping[str, list[Name]] = {
     "livekit.agents.testing": absent("session.start() needs no job in tests", "fake_job_context"),
     "livekit.rtc": [
         *ours("rooms", "AudioFrame"),
-        *ours("rooms", "Room", "of one caller, in this process"),
-        *ours("rooms", "Participant RemoteParticipant LocalParticipant", "nothing that is sent arrives anywhere"),
+        *ours("rooms", "Room", "without a LiveKit server: of one caller, in this process"),
+        *ours(
+            "rooms",
+            "Participant RemoteParticipant LocalParticipant",
+            "without a LiveKit server nothing that is sent arrives",
+        ),
         *ours("rooms", "ParticipantKind ConnectionState RpcInvocationData"),
         *ours("rooms", "RpcError", "never raised by a room here"),
         *same("events", "EventEmitter"),
@@ -488,7 +501,7 @@ MODULES: Mapping[str, list[Name]] = {
     "livekit.api": [
         *ours("rooms", "DeleteRoomRequest", "for ctx.api.room.delete_room(), which ends this call"),
         *absent(
-            "there is no LiveKit server to ask; ctx.delete_room() and ctx.shutdown() end a call",
+            "there is no LiveKit server to ask without livekit-api: pip install 'antiphon[livekit]'",
             "LiveKitAPI AccessToken VideoGrants CreateRoomRequest CreateSIPParticipantRequest "
             "TransferSIPParticipantRequest RoomParticipantIdentity",
         ),

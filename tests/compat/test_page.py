@@ -74,7 +74,8 @@ def test_an_option_of_the_page_is_accepted_by_an_agent(option: str) -> None:
 def test_an_option_of_the_page_is_accepted_by_worker_options(option: str) -> None:
     async def entrypoint(ctx: object) -> None: ...
 
-    WorkerOptions(entrypoint, **{option: None})
+    options: dict[str, Any] = {option: None}
+    WorkerOptions(entrypoint, **options)
 
 
 def test_no_option_has_an_effect_and_none() -> None:

@@ -11,7 +11,9 @@ from antiphon.errors import AntiphonError
 from antiphon.events import CloseReason
 from antiphon.server.job import JobContext
 from antiphon.server.livekit.server import LiveKitServer
+from antiphon.session import AgentSession
 from antiphon.testing import wait_until
+from antiphon_livekit import servers
 from tests.livekit.agents import Greeter, held, serving, sounding, voice
 from tests.livekit.caller import RoomCaller, new_room
 from tests.livekit.real import Address, needs_server
@@ -173,6 +175,32 @@ def test_a_deleted_room_ends_the_call_for_everybody(livekit_server: Address) -> 
         await caller.leave()
         await server.delete_room(room)  # there is none: no effect
         await server.aclose()
+
+    run(check())
+
+
+def test_a_file_written_for_livekit_has_livekits_own_room(livekit_server: Address) -> None:
+    async def check() -> None:
+        room = new_room()
+        seen: list[Any] = []
+        office = servers.AgentServer()
+
+        @office.rtc_session
+        async def entrypoint(ctx: servers.JobContext) -> None:
+            ctx.room.on("participant_attributes_changed", lambda changed, who: seen.append((who.identity, changed)))
+            await ctx.connect()
+            caller = await ctx.wait_for_participant()
+            seen.append((caller.identity, list(ctx.room.remote_participants), ctx.room.isconnected()))
+            await ctx.room.local_participant.set_attributes({"mood": "good"})
+            await AgentSession().start(Greeter(), room=ctx.room)
+
+        caller = await RoomCaller(livekit_server, room).join()
+        async with held(livekit_server, office, room) as holding:
+            await wait_until(lambda: ("agent", "Hello there!") in words(caller))
+            assert seen[0] == ("caller", ["caller"], True)
+            assert ("agent", {"mood": "good"}) in seen
+            await caller.leave()
+            await holding.ended(2.0)
 
     run(check())
 

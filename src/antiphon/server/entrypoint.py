@@ -110,7 +110,14 @@ class AgentServer:
         self._is_set_up = False
 
     @overload
-    def rtc_session(self, handler: Handler) -> Handler: ...
+    def rtc_session(
+        self,
+        handler: Handler,
+        *,
+        agent_name: str = "",
+        type: JobType = "room",
+        on_request: Callable[[JobRequest], Any] | None = None,
+    ) -> Handler: ...
     @overload
     def rtc_session(
         self,
