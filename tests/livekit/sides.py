@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from antiphon.server.entrypoint import AgentServer
 from antiphon.server.livekit.server import LiveKitServer
@@ -38,6 +38,10 @@ class Side(Protocol):
     async def dispatch(self, agent_name: str, room: str, metadata: str = "") -> str: ...
     async def delete_dispatch(self, dispatch: str, room: str) -> None: ...
     async def delete_room(self, room: str) -> None: ...
+
+
+Check: TypeAlias = Callable[[Side], Awaitable[None]]
+"""What is asked of a server."""
 
 
 class DoubleSide:

@@ -20,27 +20,9 @@ from antiphon.server.request import JobRequest
 from antiphon.session import AgentSession
 from antiphon.testing import FakeLLM, wait_until
 from tests.livekit.caller import new_room
-from tests.livekit.real import Address, needs_server
-from tests.livekit.sides import DoubleSide, Side, opened, working
+from tests.livekit.sides import Check, DoubleSide, Side, opened, working
 
 pytestmark = pytest.mark.timeout(60)
-
-Check = Callable[[Side], Awaitable[None]]
-
-
-@pytest.fixture(params=["double", pytest.param("server", marks=needs_server)])
-def on(request: pytest.FixtureRequest) -> Callable[[Check], None]:
-    """Runs a check on a server: on each of the two in turn."""
-    address: Address | None = request.getfixturevalue("livekit_server") if request.param == "server" else None
-
-    def run(check: Check) -> None:
-        async def opened_for_check() -> None:
-            async with opened(address) as side:
-                await check(side)
-
-        asyncio.run(opened_for_check())
-
-    return run
 
 
 def on_double(check: Callable[[DoubleSide], Awaitable[None]]) -> None:
