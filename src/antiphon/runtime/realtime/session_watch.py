@@ -14,6 +14,10 @@ TOLD_AFTER = 2.5
 """Seconds of silence after which a service is told of. It is given up later."""
 
 
+STALL = 0.5
+"""Seconds by which a look is late where the whole program stood still, and that what came meanwhile has to be read."""
+
+
 class Watched(Protocol):
     """Whoever has the session."""
 
@@ -35,7 +39,7 @@ class Watched(Protocol):
 class SessionWatch:
     """Watches one session at a time: `hung` is told after `limit` seconds. It does not keep what it watches."""
 
-    __slots__ = ("_is_told", "_latest", "_limit", "_loop", "_timer", "_watched")
+    __slots__ = ("_due", "_is_told", "_latest", "_limit", "_loop", "_timer", "_watched")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, limit: float, watched: Watched) -> None:
         self._loop = loop
@@ -44,6 +48,7 @@ class SessionWatch:
         self._latest = 0.0
         self._is_told = False
         self._timer: asyncio.TimerHandle | None = None
+        self._due = 0.0
 
     def stir(self) -> None:
         """Something came, or was asked for: silence counts from now."""
@@ -52,7 +57,11 @@ class SessionWatch:
             self._is_told = False
             self.stop()
         if self._timer is None and self._seconds() is not None:
-            self._timer = self._loop.call_later(TOLD_AFTER, self._look)
+            self._look_in(TOLD_AFTER)
+
+    def _look_in(self, seconds: float) -> None:
+        self._due = self._loop.time() + seconds
+        self._timer = self._loop.call_later(seconds, self._look)
 
     def _seconds(self) -> float | None:
         """For how long there has been nothing; None while nothing is to come."""
@@ -67,6 +76,9 @@ class SessionWatch:
         watched, seconds = self._watched(), self._seconds()
         if watched is None or seconds is None:
             return
+        if self._loop.time() - self._due > STALL:
+            self._look_in(STALL)
+            return
         if seconds >= self._limit - 1e-6:
             watched.hung(seconds)
             return
@@ -76,7 +88,7 @@ class SessionWatch:
             self._is_told = True
             watched.fell_silent(seconds)
         due = self._limit if self._is_told else TOLD_AFTER
-        self._timer = self._loop.call_later(due - seconds, self._look)
+        self._look_in(due - seconds)
 
     def stop(self) -> None:
         """Watch no more."""
