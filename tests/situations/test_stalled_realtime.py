@@ -9,7 +9,7 @@ import pytest
 
 from antiphon import Agent
 from antiphon.audio import AudioFrame
-from antiphon.realtime import RealtimeCapabilities, RealtimeSetup
+from antiphon.realtime import RealtimeCapabilities, RealtimeSetup, SpeechStarted
 from antiphon.testing import Caller, FakeVAD, Hang, SimulatedCall, now, run_virtual
 from antiphon.testing.realtime import FakeRealtimeModel, FakeRealtimeSession
 from tests.situations.calls import said
@@ -224,6 +224,35 @@ def test_a_cough_is_nothing_that_a_service_has_to_hear() -> None:
             errors = Errors(call)
             await call.start(Agent())
             await caller.says("hm")
+            await asyncio.sleep(12.0)
+            assert not errors
+
+    run_virtual(main())
+
+
+def test_a_service_that_takes_its_time_with_a_turn_that_it_noticed_first_is_waited_for() -> None:
+    class Slow(FakeRealtimeSession):
+        """Hears the voice before our detector does, and does not end the turn."""
+
+        begun = False
+
+        def push_audio(self, frame: AudioFrame) -> None:
+            if not self.begun and frame.to_float32().any():
+                self.begun = True
+                self._give(SpeechStarted())
+
+    class Model(FakeRealtimeModel):
+        def session(self, setup: RealtimeSetup) -> FakeRealtimeSession:
+            return Slow(self, setup)
+
+    async def main() -> None:
+        caller = Caller()
+        detector = FakeVAD(start_delay=0.3)
+        async with SimulatedCall(Model([], hears=caller), caller=caller, vad=detector) as call:
+            errors = Errors(call)
+            await call.start(Agent())
+            await asyncio.sleep(2.0)
+            await caller.says("what time is it please")
             await asyncio.sleep(12.0)
             assert not errors
 

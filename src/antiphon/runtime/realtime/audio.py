@@ -89,7 +89,7 @@ class Turns:
     def leave(self) -> None:
         """The caller speaks to another model."""
         self._is_spoken_to = False
-        self.noticed()
+        self._forget_unnoticed()
         self.forget_sound()
 
     def catch_up(self) -> None:
@@ -110,6 +110,10 @@ class Turns:
         """The model says something: it hears."""
         if self._unnoticed is not None:
             self._unnoticed.noticed()
+
+    def _forget_unnoticed(self) -> None:
+        if self._unnoticed is not None:
+            self._unnoticed.forget()
 
     def push(self, frame: AudioFrame) -> None:
         """Sound of the caller, now or earlier."""
@@ -200,7 +204,7 @@ class Turns:
         """The session broke: what it heard is not put into words any more."""
         self._committed.clear()
         self._answered_next = None
-        self.noticed()  # the next session is given the sound: once, since it may have been no voice
+        self._forget_unnoticed()  # the next session is given the sound: once, since it may have been no voice
         for turn in [*self._wordless.values()]:
             self._words_came(turn, "")
         self._wordless.clear()
