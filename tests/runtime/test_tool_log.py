@@ -173,7 +173,7 @@ def test_a_refused_duplicate_is_a_line(log: Log) -> None:
 
     run_virtual(main())
     assert log.lines == [
-        "INFO tool book (id) refused, it is a duplicate of one that runs",
+        "INFO tool book (id) refused, the same was done or is being done",
         "INFO tool book (id) done after 5.00 s",
     ]
 

@@ -81,7 +81,7 @@ class ToolLog(Observer):
         if output.call_id in self._ran:
             self._ran.discard(output.call_id)
         elif "/" not in output.call_id:  # what a run in the background tells later has the id of its call and a "/"
-            why = "it cannot be run as it was made" if output.is_error else "it is a duplicate of one that runs"
+            why = "it cannot be run as it was made" if output.is_error else "the same was done or is being done"
             told = f": {one_line(output.output)}" if logger.isEnabledFor(logging.DEBUG) else ""
             logger.info("tool %s (%s) refused, %s%s", one_line(output.name), one_line(output.call_id), why, told)
 
