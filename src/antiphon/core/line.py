@@ -16,9 +16,12 @@ from antiphon.core.facts import PlayoutFinished
 from antiphon.core.history import History
 from antiphon.core.notices import FalseInterruption
 from antiphon.core.promises import Outbox
-from antiphon.core.stages import Sound, Voice
+from antiphon.core.stages import Rank, Sound, Voice
 from antiphon.core.state import Segment
 from antiphon.options import SessionOptions
+
+_FILLER = Rank.FILLER
+"""Asked for with every segment; before Python 3.12 the member of an enum is long in being found."""
 
 STOP_TIMEOUT = 0.5
 """Seconds that a stopped segment has to say what was heard of it."""
@@ -104,7 +107,7 @@ class Line:
 
     def _overtakes(self, segment: Segment) -> bool:
         """A filler goes even before what the loudspeaker has already, once it has sound: it may be the same voice."""
-        return segment.speech.rank == 0 and self._is_dry and segment.voice is Voice.READY
+        return segment.speech.rank is _FILLER and self._is_dry and segment.voice is Voice.READY
 
     def next_to_play(self) -> Segment | None:
         """The segment that `Play` would be given for next, or None.
@@ -112,7 +115,7 @@ class Line:
         At most one is played ahead, behind a complete one.
         """
         if self._is_dry:
-            fillers = [one for one in self.segments if one.sound is Sound.QUEUED and one.speech.rank == 0]
+            fillers = [one for one in self.segments if one.sound is Sound.QUEUED and one.speech.rank is _FILLER]
             if fillers:  # one that waits for its own voice holds up none that has sound
                 return next((one for one in fillers if self._overtakes(one)), None)
         for position, segment in enumerate(self.segments):
@@ -142,10 +145,10 @@ class Line:
     def fade(self) -> None:
         """End a filler with the word that sounds, once there is something better to hear behind it."""
         first = self.segments[0]
-        if first.speech.rank > 0 or first.sound is not Sound.PLAYING or first.fading:
+        if first.speech.rank is not _FILLER or first.sound is not Sound.PLAYING or first.fading:
             return
         behind = next((s for s in self.segments[1:] if s.sound is not Sound.STOPPING), None)
-        if behind is None or behind.speech.rank == 0:
+        if behind is None or behind.speech.rank is _FILLER:
             return
         if behind.sound is Sound.PLAYING and behind.voice is Voice.READY:
             first.fades()

@@ -18,7 +18,7 @@ from antiphon.core.notices import SpeechDone, SpeechInterrupted, StepEnded
 from antiphon.core.promises import Outbox
 from antiphon.core.rounds import Rounds
 from antiphon.core.shields import Shields
-from antiphon.core.stages import Bond, Gate, Kind, Sound, Stage
+from antiphon.core.stages import Bond, Gate, Kind, Rank, Sound, Stage
 from antiphon.core.state import Frame, Segment, Speech, Step
 from antiphon.core.unasked import Unasked
 from antiphon.options import SessionOptions
@@ -86,7 +86,7 @@ class Speeches:
 
     def open(self, kind: Kind, frame: Frame) -> Speech:
         """A speech of the core's own: an answer, results to tell, or a line."""
-        speech = Speech(self._out.new_id(), kind, frame, 1)
+        speech = Speech(self._out.new_id(), kind, frame, Rank.REPLY)
         self.admit(speech)
         return speech
 

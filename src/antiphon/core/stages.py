@@ -21,6 +21,16 @@ class Kind(enum.Enum):
     """A line that bridges a wait: said before anything else that waits, ended at a word by anything better."""
 
 
+class Rank(enum.IntEnum):
+    """The order of what is not yet played."""
+
+    FILLER = enum.auto()
+    REPLY = enum.auto()
+    """Replies, and what their tools say."""
+    ANNOUNCEMENT = enum.auto()
+    """What the application asks for by itself."""
+
+
 class Stage(enum.Enum):
     """How far a speech is."""
 

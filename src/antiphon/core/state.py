@@ -19,7 +19,7 @@ from antiphon.chat import ImageContent
 from antiphon.core.facts import Call, Handoff, ToolReturned
 from antiphon.core.history import Note, Slot
 from antiphon.core.row import Asked, Row
-from antiphon.core.stages import Bond, Gate, Kind, Sound, Stage, Voice
+from antiphon.core.stages import Bond, Gate, Kind, Rank, Sound, Stage, Voice
 from antiphon.options import ToolChoice, ToolPolicy
 
 
@@ -276,8 +276,8 @@ class Speech:
     id: int
     kind: Kind
     frame: Frame
-    rank: int
-    """Order among what is not yet played: 0 fillers, 1 replies and what their tools say, 2 announcements."""
+    rank: Rank
+    """Its place among what is not yet played."""
     interruptible: bool = True
     stage: Stage = Stage.WAITING
     interrupted: bool = False

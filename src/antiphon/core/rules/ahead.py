@@ -8,7 +8,7 @@ from __future__ import annotations
 from antiphon.chat import ChatMessage
 from antiphon.core.ahead import Ahead, Basis
 from antiphon.core.floor import Floor
-from antiphon.core.stages import Kind, Stage
+from antiphon.core.stages import Kind, Rank, Stage
 from antiphon.core.state import Speech
 
 
@@ -72,7 +72,7 @@ def _ask(floor: Floor, ahead: Ahead) -> None:
     text, frame = floor.turn.text, floor.top
     basis = Basis(floor.history.version, text, frame, frame.agent)
     message = ChatMessage(role="user", content=text, id=floor.history.item_id(), created_at=floor.history.wall)
-    speech = Speech(floor.out.new_id(), Kind.REPLY, frame, 1)
+    speech = Speech(floor.out.new_id(), Kind.REPLY, frame, Rank.REPLY)
     ahead.asked(speech, basis)
     floor.speeches.generate_ahead(speech, message, tools=floor.options.max_tool_steps > 0)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from antiphon.core import facts as f
 from antiphon.core.floor import Floor
 from antiphon.core.rules import ahead
-from antiphon.core.stages import Bond, Kind, Stage
+from antiphon.core.stages import Bond, Kind, Rank, Stage
 from antiphon.core.state import Frame, Speech
 
 _KINDS = {"say": Kind.SAY, "reply": Kind.REPLY, "filler": Kind.FILLER}
@@ -31,7 +31,7 @@ def requested(floor: Floor, fact: f.SpeechRequested) -> None:
             fact.speech,
             kind,
             frame,
-            0 if kind is Kind.FILLER else rank,
+            Rank.FILLER if kind is Kind.FILLER else rank,
             interruptible=fact.interruptible,
             parent=parent,
             instructions=fact.instructions,
@@ -43,20 +43,20 @@ def requested(floor: Floor, fact: f.SpeechRequested) -> None:
     )
 
 
-def _place(floor: Floor, request: f.SpeechRequested) -> tuple[Frame, int] | None:
+def _place(floor: Floor, request: f.SpeechRequested) -> tuple[Frame, Rank] | None:
     """The frame and the rank of a speech that is asked for; None if nobody would hear it."""
     if request.run is not None:
         run = floor.runs.get(request.run)
         if run is None or run.bond is Bond.ORPHAN:
             return None
         if run.bond is Bond.ATTACHED and run.speech.frame in floor.frames:
-            return run.speech.frame, 1
+            return run.speech.frame, Rank.REPLY
     elif request.agent is not None:
         frame = floor.frames.of_agent(request.agent)
         if frame.entering is not None and frame.carries_turn and frame.agent == request.agent:
             return None
-        return frame, 2
-    return floor.top, 2
+        return frame, Rank.ANNOUNCEMENT
+    return floor.top, Rank.ANNOUNCEMENT
 
 
 def interruptibility_changed(floor: Floor, fact: f.InterruptibilityChanged) -> None:
@@ -108,7 +108,7 @@ def _may_begin(floor: Floor, speech: Speech) -> bool:
         return True
     if floor.line.is_stopping:  # How much was heard of what was cut is not known yet.
         return False
-    if speech.rank == 1:
+    if speech.rank is Rank.REPLY:
         return True
     for before in speech.frame.speeches:
         if before is speech:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from antiphon.core.floor import Floor
 from antiphon.core.ladder import Filler, Ladder
-from antiphon.core.stages import Gate, Kind, Sound, Stage, Voice
+from antiphon.core.stages import Gate, Kind, Rank, Sound, Stage, Voice
 from antiphon.core.state import OpenCall, Speech
 from antiphon.core.wait import Wait
 from antiphon.options import SilenceBudget
@@ -147,7 +147,7 @@ class Silence:
             self._discard()
         if self._speech is None and line.text:
             self._line = line
-            self._speech = Speech(self._floor.out.new_id(), Kind.FILLER, self._floor.top, 0, record=False)
+            self._speech = Speech(self._floor.out.new_id(), Kind.FILLER, self._floor.top, Rank.FILLER, record=False)
             self._floor.speeches.speak_ahead(self._speech, line.text)
 
     def _still_fits(self, held: Speech, line: Filler, due: float) -> bool:
