@@ -15,7 +15,7 @@ import inspect
 import logging
 import reprlib
 from collections import deque
-from collections.abc import AsyncIterable, Callable, Coroutine
+from collections.abc import AsyncIterable, Callable
 from typing import Any
 
 from antiphon.audio import AudioFrame
@@ -35,8 +35,9 @@ from antiphon.runtime.captions import Captions
 from antiphon.runtime.host import Agents, Events
 from antiphon.runtime.port import Port
 from antiphon.runtime.reading import Reworded
+from antiphon.runtime.segments import Segment, current_segment
 from antiphon.runtime.sound import Sound
-from antiphon.runtime.synthesis import Segment, Voiced, current_segment, speak
+from antiphon.runtime.synthesis import Voiced, speak
 from antiphon.runtime.ticker import Ticker
 from antiphon.streams import closing
 from antiphon.text.alignment import DEFAULT_PACE
@@ -82,10 +83,6 @@ class Playout:
             self._output.start()
             self._end = self._output.played
 
-    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
-        """Run something for a segment as a task of the session."""
-        return self._port.spawn(work, name)
-
     # -- segments
 
     def open(
@@ -104,18 +101,20 @@ class Playout:
         `when_cut`: told how many seconds of its sound were heard, if not all.
         """
         segment: Segment
+        caption = self.captions.of(segment_id, agent)
         respells = audio is None and self.respells(agent, directly=directly)
         if self._output is None and respells:
-            segment = reworded = Reworded(self, segment_id, speech, agent, when_cut)
+            segment = reworded = Reworded(self._port, segment_id, speech, agent, caption, when_cut)
             reworded.begin(self._word(reworded))
         elif self._output is None or not (audio is not None or self._agents.has_voice(agent)):
-            segment = Segment(self, segment_id, speech, agent, when_cut)
+            segment = Segment(segment_id, speech, agent, caption, when_cut)
         else:
             segment = Voiced(
-                self,
+                self._port,
                 segment_id,
                 speech,
                 agent,
+                caption,
                 when_cut,
                 rate=self._output.sample_rate,
                 pace=self._pace,
@@ -182,8 +181,7 @@ class Playout:
 
     def _drop(self, segment: Segment) -> None:
         self._segments.pop(segment.id, None)
-        if isinstance(segment, (Voiced, Reworded)):
-            segment.close()
+        segment.close()
 
     def raw_text(self, command: Record) -> str | None:
         """What the model wrote for a message that is settled now, where that is not what was spoken."""
@@ -282,7 +280,7 @@ class Playout:
             self._queue.remove(segment)
             self._release_ticker()
         else:
-            heard = segment.heard() if segment.given else ""
+            heard = segment.heard(self.played) if segment.given else ""
             self._never_played(segment)
         self._drop(segment)
         if segment.given:
@@ -429,7 +427,7 @@ class Playout:
     def _finish_text(self, segment: Segment) -> None:
         self._segments.pop(segment.id, None)
         self._keep_raw(segment)
-        self._report_finished(segment, segment.heard())
+        self._report_finished(segment, segment.heard(self.played))
 
     def _report_finished(self, segment: Segment, heard: str) -> None:
         if self.captions.are_read:

@@ -9,23 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
+from typing import Any
 
 from antiphon.audio import AudioFrame
 from antiphon.options import ModelSettings
-from antiphon.runtime.feed import TextFeed
-from antiphon.runtime.synthesis import Segment, current_segment, speakable
+from antiphon.runtime.captions import Caption
+from antiphon.runtime.port import Port
+from antiphon.runtime.segments import Rendered, current_segment, speakable
 from antiphon.streams import closing
 from antiphon.text import words
 from antiphon.tts import TTS, SynthesizedAudio
-from antiphon.visible import well_formed
-
-if TYPE_CHECKING:
-    from antiphon.runtime.playout import Playout
-
-logger = logging.getLogger("antiphon")
 
 _SETTINGS = ModelSettings()
 
@@ -51,40 +45,23 @@ def unvoiced() -> TTS | None:
     return _UNVOICED if isinstance(current_segment.get(), Reworded) else None
 
 
-class Reworded(Segment):
+class Reworded(Rendered):
     """A segment of text alone, in the words that the agent's `tts_node` would have spoken."""
 
-    __slots__ = ("__weakref__", "_spoken", "_tapped", "_task", "_worded", "feed")
+    __slots__ = ("_spoken", "_worded")
 
     def __init__(
         self,
-        playout: Playout,
+        port: Port,
         segment_id: int,
         speech: int,
         agent: str,
+        caption: Caption,
         when_cut: Callable[[float], None] | None = None,
     ) -> None:
-        super().__init__(playout, segment_id, speech, agent, when_cut)
-        self.feed = TextFeed()
+        super().__init__(port, segment_id, speech, agent, caption, when_cut)
         self._spoken = ""
-        self._tapped = False
-        self._worded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._task: asyncio.Task[None] | None = None
-
-    def begin(self, work: Coroutine[Any, Any, None]) -> None:
-        """Have it worded by a task."""
-        self._task = self._playout.spawn(work, f"words {self.id}")
-
-    def close(self) -> None:
-        """Nothing more is wanted of it."""
-        self.feed.close()
-        if self._task is not None:
-            self._task.cancel()
-
-    def push(self, piece: str) -> None:
-        piece = well_formed(piece)
-        self._pieces.append(piece)
-        self.feed.push(piece)
+        self._worded: asyncio.Future[None] = port.loop.create_future()
 
     def end(self) -> str | None:
         self.complete = True
@@ -95,7 +72,7 @@ class Reworded(Segment):
         await asyncio.shield(self._worded)
         return self.spoken
 
-    def heard(self) -> str:
+    def heard(self, played: float) -> str:
         return self.spoken
 
     @property
@@ -107,8 +84,7 @@ class Reworded(Segment):
         return len(self._spoken)
 
     def give_up(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+        self._stop_making()
         if not self._worded.done():
             self._worded.set_result(None)
 
@@ -118,7 +94,6 @@ class Reworded(Segment):
         return raw if self._worded.done() and not self.spoken and words(raw) else ""
 
     async def tap(self, text: AsyncIterable[str]) -> AsyncGenerator[str, None]:
-        """The words on their way into the default `tts_node`."""
         self._tapped = True
         async for piece in speakable(text):
             self._note(piece)

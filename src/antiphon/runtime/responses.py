@@ -25,8 +25,8 @@ from antiphon.runtime.feed import SoundFeed
 from antiphon.runtime.host import Agents
 from antiphon.runtime.playout import Playout
 from antiphon.runtime.port import Port
+from antiphon.runtime.segments import Segment
 from antiphon.runtime.stream_watch import Pulse, StreamWatch
-from antiphon.runtime.synthesis import Segment
 from antiphon.runtime.tool_calls import MAX_CALLS, ONE_AT_A_TIME, TOO_MANY_CALLS, ToolCalls
 from antiphon.streams import closing
 from antiphon.visible import LONGEST_SHOWN, shortened
