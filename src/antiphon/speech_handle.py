@@ -130,7 +130,7 @@ class SpeechHandle:
 
         run = current_run()
         if run is None or run.ended:
-            await self._wait(self._waiters)
+            await self._wait()
             return
         is_of_the_session = run.port is self._port
         if is_of_the_session and run.blocks(self.number):
@@ -139,16 +139,15 @@ class SpeechHandle:
                 " before the call, use `await ctx.wait_for_playout()`."
             )
         with run.awaiting(self.number if is_of_the_session else None):
-            await self._wait(self._waiters)
+            await self._wait()
 
-    async def _wait(self, waiters: list[asyncio.Future[None]]) -> None:
+    async def _wait(self) -> None:
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        waiters.append(waiter)
+        self._waiters.append(waiter)
         try:
             await waiter
         finally:
-            if waiter in waiters:
-                waiters.remove(waiter)
+            self._waiters.remove(waiter)
 
     async def wait_if_not_interrupted(self, futures: Sequence[asyncio.Future[Any]]) -> None:
         """Until all of `futures` are done, or the speech is interrupted. Cancels none of them."""
@@ -162,8 +161,7 @@ class SpeechHandle:
                 await asyncio.wait({*pending, interruption}, return_when=asyncio.FIRST_COMPLETED)
                 pending = {f for f in pending if not f.done()}
         finally:
-            if interruption in self._stop:
-                self._stop.remove(interruption)
+            self._stop.remove(interruption)
             interruption.cancel()
 
     async def wait_for_step(self, gen: int) -> None:
@@ -242,8 +240,7 @@ class SpeechHandle:
         return f"<SpeechHandle {self.id} {state}>"
 
 
-def _resolve(futures: list[asyncio.Future[None]]) -> None:
+def _resolve(futures: Sequence[asyncio.Future[None]]) -> None:
     for future in futures:
         if not future.done():
             future.set_result(None)
-    futures.clear()

@@ -108,7 +108,7 @@ def decide(items: Sequence[Any], tools: Sequence[ToolView], choice: str | Mappin
     state, step = replay.replay(items, tools, today)
 
     if choice == "none":
-        return step if not step.calls else Step(say=_without_call(state, step), goal=step.goal)
+        return step if not step.calls else Step(say=_without_call(state), goal=step.goal)
     if choice == "auto" or not tools:
         return step
     if isinstance(choice, Mapping):
@@ -123,7 +123,7 @@ def decide(items: Sequence[Any], tools: Sequence[ToolView], choice: str | Mappin
     return Step(calls=(PlannedCall(forced.name, _forced_arguments(state, forced)),), goal=forced.name)
 
 
-def _without_call(state: State, step: Step) -> str:
+def _without_call(state: State) -> str:
     """What to say where a call would be due but is not allowed."""
     last = state.last_call
     if last is not None and last.turn == state.turn and last.output:

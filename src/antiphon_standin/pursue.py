@@ -43,7 +43,7 @@ def pursue(state: State, tool: ToolView, said: Utterance | None = None) -> Step:
     if estimated := [slot for slot in wanted if slot.unasked]:
         return Step(say=f"{speak.cannot_estimate(estimated)} {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
     if wanted:
-        return _collect(state, tool, wanted, said, goal)
+        return _collect(state, tool, wanted, goal)
     args = arguments(state, tool, said)
     if tool.gated or gated_by(state.instructions, tool):
         return Step(say=speak.read_back(tool, args), goal=tool.name, read_back=ReadBack(tool.name, canonical(args)))
@@ -68,7 +68,7 @@ def _again(state: State, said: Utterance) -> bool:
     return said.intent is Intent.RETRY or state.offer is Offer.RETRY
 
 
-def _collect(state: State, tool: ToolView, wanted: list[Slot], said: Utterance | None, goal: str) -> Step:
+def _collect(state: State, tool: ToolView, wanted: list[Slot], goal: str) -> Step:
     """Ask for what is missing, or look up first what the caller would choose from."""
     before = _look_up_first(state, tool, wanted)
     if before is not None:

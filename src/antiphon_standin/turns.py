@@ -79,7 +79,7 @@ def hear(state: State, text: str) -> Step:
     if tool is None and (said.acts & {"change"} or said.correction):
         tool = settled(state, said, new)
         if tool is not None:
-            return _once_more(state, tool, said, new)
+            return _once_more(state, tool, said)
     if tool is None and SEARCH in state.tools and said.content and said.intent is Intent.NONE:
         query = state.tools[SEARCH].required[:1]
         return Step(calls=(PlannedCall(SEARCH, {slot.name: text.rstrip(" ,") for slot in query}),))
@@ -88,7 +88,7 @@ def hear(state: State, text: str) -> Step:
     if redo.would_repeat(state, tool, said, requested=requested):
         if said.question and not said.correction and not said.mentions:
             return lost(state, said)
-        return _once_more(state, tool, said, new)
+        return _once_more(state, tool, said)
     return pursue(state, tool, said)
 
 
@@ -127,7 +127,7 @@ def _takes_words(slot: Slot | None) -> bool:
     return slot is not None and slot.kind in (Kind.PLACE, Kind.THING, Kind.NOTE)
 
 
-def _once_more(state: State, tool: ToolView, said: Utterance, new: dict[str, dict[str, Fill]]) -> Step:
+def _once_more(state: State, tool: ToolView, said: Utterance) -> Step:
     """A correction, or a value, for what is done already: change it if there is a tool for that, else ask."""
     for other in related(tool, list(state.tools.values())):
         fills = values_for(state, other, said, addressed=True) if "change" in other.acts else {}

@@ -20,6 +20,12 @@ from rich.text import Text
 
 from antiphon.audio import AudioFrame
 from antiphon.cli.meters import HOT, Level, bar
+from antiphon.events import (
+    AgentOutputTranscribedEvent,
+    AgentStateChangedEvent,
+    UserInputTranscribedEvent,
+    UserStateChangedEvent,
+)
 from antiphon.visible import LONGEST_NAME, one_line, visible
 
 REPAINT = 1 / 15
@@ -68,6 +74,28 @@ class View:
         self.now = now
         self.caller.hear(recorded)
         self.agent.hear(given)
+
+    def agent_state_changed(self, event: AgentStateChangedEvent) -> None:
+        """What the agent does now."""
+        state = event.new_state
+        self.doing = state if state in ("thinking", "speaking") else "listening"
+
+    def user_state_changed(self, event: UserStateChangedEvent) -> None:
+        """Whether the caller speaks."""
+        self.caller_speaks = event.new_state == "speaking"
+
+    def user_input_transcribed(self, event: UserInputTranscribedEvent) -> None:
+        """The caller's words so far."""
+        self.words, self.speaker = event.transcript, "user"
+
+    def agent_output_transcribed(self, event: AgentOutputTranscribedEvent) -> None:
+        """The agent's words so far."""
+        self.words, self.speaker = event.transcript, "assistant"
+
+    def written_down(self, speaker: str) -> None:
+        """What they said stands in the transcript now."""
+        if self.speaker == speaker:
+            self.words = ""
 
     def snapshot(self) -> object:
         """Equal for two moments that look the same."""

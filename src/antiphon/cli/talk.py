@@ -27,10 +27,7 @@ from antiphon.cli.screen import Screen
 from antiphon.cli.stage import Stage, View
 from antiphon.errors import UsageError
 from antiphon.events import (
-    AgentOutputTranscribedEvent,
     AgentStateChangedEvent,
-    UserInputTranscribedEvent,
-    UserStateChangedEvent,
 )
 from antiphon.metrics import TurnMetrics
 from antiphon.server.entrypoint import AgentServer
@@ -163,27 +160,14 @@ class _Conversation:
         session.once("agent_state_changed", self._begin)
         if not self._live:
             return
-        session.on("agent_state_changed", self._agent_state)
-        session.on("user_state_changed", self._user_state)
-        session.on("user_input_transcribed", self._caller_words)
-        session.on("agent_output_transcribed", self._agent_words)
+        session.on("agent_state_changed", self._view.agent_state_changed)
+        session.on("user_state_changed", self._view.user_state_changed)
+        session.on("user_input_transcribed", self._view.user_input_transcribed)
+        session.on("agent_output_transcribed", self._view.agent_output_transcribed)
 
     def _begin(self, event: AgentStateChangedEvent) -> None:
         """The models are loaded: the call begins now."""
         self._began = self._loop.time()
-
-    def _agent_state(self, event: AgentStateChangedEvent) -> None:
-        state = event.new_state
-        self._view.doing = state if state in ("thinking", "speaking") else "listening"
-
-    def _user_state(self, event: UserStateChangedEvent) -> None:
-        self._view.caller_speaks = event.new_state == "speaking"
-
-    def _caller_words(self, event: UserInputTranscribedEvent) -> None:
-        self._view.words, self._view.speaker = event.transcript, "user"
-
-    def _agent_words(self, event: AgentOutputTranscribedEvent) -> None:
-        self._view.words, self._view.speaker = event.transcript, "assistant"
 
     def _on_tool(self, call: ToolCallRecord, step: ToolStep) -> None:
         self._view.tools = {one.call_id: (one.name, one.started) for one in self._record.running}
@@ -195,8 +179,7 @@ class _Conversation:
             self._view.response = reply.response_delay
 
     def _on_turn(self, turn: Turn) -> None:
-        if self._view.speaker == turn.role:
-            self._view.words = ""  # it stands in the transcript now
+        self._view.written_down(turn.role)
         self._screen.turn(turn)
 
     def _on_block(self, recorded: AudioFrame, given: AudioFrame) -> None:
