@@ -323,3 +323,33 @@ def test_the_silence_before_the_model_ended_a_turn_counts() -> None:
     d.begins(d.takes("book it"))
     d.wait(0.9)  # 1.5 after the voice
     assert d.all(Release)
+
+
+def spoken_over(heard: str) -> Hearing:
+    """A write is done, `heard` was heard of what tells it, and the model answers the next turn by itself."""
+    d = Hearing()
+    d.begins(d.takes("book it"))
+    gen = d.last(Adopt).gen
+    d.tell(ToolCalled(gen, Call("c1", "book", "{}", "{}"), policy_of("writes")), StepGenerated(gen, ""))
+    d.returns("number 4711")
+    d.model("The number is 4711.")
+    d.tell(PlayoutStarted(d.last(Play).segment))
+    turn = d.takes("and what time is it")
+    d.heard_all(heard)
+    d.begins(turn)
+    d.adopted("It is noon.")
+    return d
+
+
+def test_an_answer_that_nobody_asked_for_tells_no_result() -> None:
+    d = spoken_over("")
+    d.heard_all("It is noon.")
+    assert d.last(Generate).delivery and d.last(Generate).unheard == ("c1",)
+
+
+def test_what_was_told_in_part_is_asked_for_behind_an_answer_that_nobody_asked_for() -> None:
+    d = spoken_over("The number")
+    d.heard_all("It is noon.")
+    assert d.last(Generate).delivery and d.last(Generate).unheard == ("c1",)
+    d.model()
+    assert d.core.idle

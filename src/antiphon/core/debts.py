@@ -3,6 +3,7 @@
     BORNE (a speech tells it) --heard whole--> SETTLED    --heard in part--> PARTLY    --the speech was cut--> OWED
     OWED --a reply made for it was heard, or had nothing to add--> SETTLED
     PARTLY --a whole reply of its frame was heard--> SETTLED    --another agent takes the frame--> OWED (covered)
+    PARTLY --the model spoke on by itself--> OWED (covered)
 
 A round of tools asks its own speech to tell what came of it: that result is borne. What a background tool reports is
 in the history at once; *telling* it waits until the line is free: that result is owed. An update is moot as soon as a
@@ -138,6 +139,8 @@ class _Account:
     """Its messages in the history: what was heard of it."""
     heard: bool = False
     """Anything was heard of it that may have told results: not only a line of the session's own."""
+    unasked: bool = False
+    """A model began its latest response by itself: it was not asked to tell anything."""
     shown: list[tuple[int, Row]] = field(default_factory=list)
     """What its rounds came to, by their number, where it is not told later if this speech does not tell it."""
 
@@ -153,8 +156,9 @@ class _Account:
         """It is to tell these."""
         self.made_for += results
 
-    def knows(self, results: list[PendingResult]) -> None:
+    def knows(self, results: list[PendingResult], *, unasked: bool) -> None:
         """Its request shows these."""
+        self.unasked = unasked
         self.carried += [result for result in results if result not in self.carried]
 
     def took(self, segment: Segment) -> None:
@@ -248,13 +252,16 @@ class Debts:
         if not self.results:
             return ()
         owed = self.owed_in(speech.frame)
-        self._account(speech).knows([result for result in owed if result.final or not unasked])
+        self._account(speech).knows([one for one in owed if one.final or not unasked], unasked=unasked)
         return tuple(result.call_id for result in owed)
 
-    def answered_by(self, speech: Speech) -> None:
-        """The speech answers every turn that is owed, and tells what belongs to them."""
+    def answered_by(self, speech: Speech, *, unasked: bool = False) -> None:
+        """The speech answers every turn that is owed, and tells what belongs to them.
+
+        `unasked`: a model began it by itself. It was not asked to tell anything, and so may not.
+        """
         turns = self.turns.answered_by(speech)
-        if self.results:
+        if self.results and not unasked:
             belonging = [one for one in self.owed_in(speech.frame) if any(turn in turns for turn in one.turns)]
             self._account(speech).is_made_for(belonging)
 
@@ -305,14 +312,19 @@ class Debts:
         if cut:
             self._make_good(speech, account, unanswered)
         else:
-            self._told_whole(speech, heard=heard and speech.kind in (Kind.REPLY, Kind.DELIVERY))
+            self._told_whole(speech, account, heard=heard and speech.kind in (Kind.REPLY, Kind.DELIVERY))
         self._forget_settled()
         return due
 
-    def _told_whole(self, speech: Speech, *, heard: bool) -> None:
-        """A speech was not cut: it told what it bore, and, if it is a reply, what its frame had told in part."""
-        for result in self.results:
-            if result.speech is speech or (heard and result.is_begun_in(speech.frame)):
+    def _told_whole(self, speech: Speech, account: _Account, *, heard: bool) -> None:
+        """A speech was not cut: it told what it bore, and, if it is a reply, what its frame had told in part.
+
+        A reply that nobody asked for may not have: the model is asked what it has to add.
+        """
+        for result in list(self.results):
+            if heard and account.unasked and result.is_begun_in(speech.frame):
+                self._fall_due(result, speech.frame, covered=True)
+            elif result.speech is speech or (heard and result.is_begun_in(speech.frame)):
                 result.told()
 
     def _make_good(self, speech: Speech, account: _Account, turns: list[Turn]) -> None:

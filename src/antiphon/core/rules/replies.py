@@ -87,7 +87,7 @@ def answer(floor: Floor) -> bool:
         floor.debts.answered_by(speech)
         return True
     speech = floor.speeches.open(Kind.REPLY, floor.top)
-    floor.debts.answered_by(speech)
+    floor.debts.answered_by(speech, unasked=response is not None)
     floor.speeches.begin(speech, tools=floor.options.max_tool_steps > 0, response=response)
     return True
 
