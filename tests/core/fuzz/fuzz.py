@@ -239,7 +239,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--facts", type=int, help="how many journal entries (facts and ticks)")
     parser.add_argument("--seed", default="1")
     parser.add_argument("--only", metavar="SEED/N", help="one session, and print its whole journal")
-    parser.add_argument("--replay", type=Path, metavar="FILE", help="check a recorded journal")
+    parser.add_argument("--replay", type=Path, metavar="FILE", nargs="+", help="check recorded journals")
     parser.add_argument("--survey", action="store_true", help="go on after a violation; list them all, by kind")
     parser.add_argument("--dump", type=Path, metavar="FILE", help="keep the journal of a failed session")
     parser.add_argument("--quiet", action="store_true", help="only the verdict")
@@ -248,7 +248,7 @@ def main(arguments: list[str] | None = None) -> int:
     started = time.perf_counter()
     try:
         if given.replay is not None:
-            entries = len(_replayed(given.replay))
+            entries = sum(len(_replayed(path)) for path in given.replay)
         elif given.survey:
             return _survey(given.seed, given.sessions or 1000)
         elif given.only is not None:

@@ -4,9 +4,9 @@
     python -m tests.core.fuzz.mutate adoption      those whose name holds "adoption"
 
 Each break is made in a copy of the package and fuzzed in a process of its own, for so many facts: what is found, by
-which promise and after how many facts is the same on every machine. A break that needs a rare meeting of things is
-found by the recorded journal that it was met in. A break that no longer applies is a failure, too, so the list follows
-the core. Prints a table; exits with 1 if a break was not found.
+which promise and after how many facts is the same on every machine. What needs a rare meeting of things is found by
+the recorded journals. A break that no longer applies is a failure, too, so the list follows the core. Prints a table;
+exits with 1 if a break was not found.
 """
 
 from __future__ import annotations
@@ -364,8 +364,8 @@ def try_out(broken: Break, seed: str = "mutate") -> Finding:
             file.write_text(broken.applied(file.read_text()))
         except LookupError as error:
             return Finding(broken.name, None, str(error))
-        journals = [("--replay", str(path)) for path in REGRESSIONS if broken.name.startswith("met: ")]
-        for arguments in (*journals, ("--seed", seed, "--facts", str(FACTS))):
+        ways = [("--seed", seed, "--facts", str(FACTS)), ("--replay", *map(str, REGRESSIONS))]
+        for arguments in reversed(ways) if broken.name.startswith("met: ") else ways:
             facts, how = _fuzz(folder, arguments)
             if how is not None:
                 return Finding(broken.name, facts, how)

@@ -79,8 +79,8 @@ class ModelsHaveTheirTime(Promise):
     def stopped(self, command: do.StopGenerating) -> None:
         trace = self.trace
         step = trace.steps.get(command.gen)
-        if step is None:
-            self.broken(f"{command} of what was never begun")
+        if step is None or not step.is_open:
+            self.broken(f"{command} of what was never begun, or is over")
         is_excused = step.speech.interrupted or step.so_far is not None or type(trace.fact) is f.AgentTaskFinished
         if not is_excused and trace.now < step.due - EPSILON:
             self.broken(f"{command}, which was at work and had until {step.due:.3f}")

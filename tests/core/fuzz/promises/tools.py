@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from antiphon.chat import FunctionCall
 from antiphon.core import commands as do
@@ -163,8 +163,8 @@ class TheClockOfASuspendedToolStands(Promise):
     @on(do.CancelTool)
     def cancelled(self, command: do.CancelTool) -> None:
         run = self.trace.runs.get(command.run)
-        if run is None:
-            self.broken(f"{command} of what never ran")
+        if run is None or run.is_over:
+            self.broken(f"{command} of what never ran, or is over")
         if run.waits and self.trace.fact is None and not self.trace.ends:
             self.broken(f"{command}, which waits for the caller")
 
@@ -226,6 +226,48 @@ class AResultIsToldOnce(Promise):
             twice = [one for one in results if self._told[one] > 1]
             if twice:
                 self.broken(f"told twice: {twice}")
+
+    def at_rest(self) -> None:
+        if self._owed:
+            self.broken(f"nobody was told of {sorted(self._owed)}")
+
+
+class WhatWasDoneIsTold(Promise):
+    """What a write or a protected tool did is told, by a heard reply made from it, or on request (tool loop 5)."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(trace)
+        self._owed: dict[str, tuple[Speech, int]] = {}
+        """By call: the speech that is to tell it, and how many steps that had by then."""
+
+    @on(told.RoundClosed)
+    def round_closed(self, notice: told.RoundClosed) -> None:
+        speech = self.trace.speech(notice.speech)
+        for call, output in notice.pairs:
+            run = self.trace.calls[call.call_id].run
+            if output.reply_required and run is not None and run.result is not None and run.is_kept:
+                if not run.is_updated:
+                    self._owed[call.call_id] = speech, len(speech.steps)
+
+    @on(do.Generate)
+    def asked(self, command: do.Generate) -> None:
+        for call_id in command.unheard:
+            self._owed.pop(call_id, None)
+
+    @on(told.StepEnded)
+    def step_ended(self, notice: told.StepEnded) -> None:
+        step = self.trace.steps[notice.gen]
+        if step.heard:
+            self._settle(lambda speech, steps: step in speech.steps[steps:])
+
+    @on(told.SpeechDone)
+    def done(self, notice: told.SpeechDone) -> None:
+        speech = self.trace.speech(notice.speech)
+        if not speech.interrupted:
+            self._settle(lambda one, _: one is speech)
+
+    def _settle(self, is_told: Callable[[Speech, int], bool]) -> None:
+        self._owed = {call_id: by for call_id, by in self._owed.items() if not is_told(*by)}
 
     def at_rest(self) -> None:
         if self._owed:
