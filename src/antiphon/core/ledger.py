@@ -144,8 +144,7 @@ class Ledger:
     def heard(self, row: Row) -> None:
         """The caller has heard what came of it. What they are saying at this moment may be another wish."""
         row.heard_in(self._turns + self._caller_has_floor())
-        if not row.writes:
-            self._forget_told(row)
+        self._forget_told(row)
 
     def unheard(self) -> tuple[Unheard, ...]:
         """What was done, or perhaps was, and the caller has not heard: of tools that write, in order of start."""
@@ -227,8 +226,9 @@ class Ledger:
 
         So that a call is judged as quickly as the one before, however often its tool is called.
         """
-        rows = self._rows.get(_wish(row.call), [])
-        rows[:-1] = [one for one in rows[:-1] if not (one.settled and one.outcome is _SUCCEEDED)]
+        rows = [] if row.writes else self._rows.get(_wish(row.call), [])
+        if len(rows) > 1:
+            rows[:-1] = [one for one in rows[:-1] if not (one.settled and one.outcome is _SUCCEEDED)]
 
     def _is_fresh(self, row: Row) -> bool:
         return self._out.now - row.ended_at <= FRESH

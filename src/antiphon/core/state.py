@@ -426,6 +426,8 @@ class Segment:
     """All of its text, once known."""
     heard: str = ""
     """What was heard of it so far."""
+    was_cut: bool = False
+    """It is over, and less of it was heard than was to be said."""
 
     def queued(self, slot: Slot | None) -> None:
         """Its text began: it waits for its place on the line. `slot`: its place in the history, if it enters it."""
@@ -470,13 +472,9 @@ class Segment:
         """It sounds no more, or never will. `heard`: all that was heard of it."""
         self.sound = Sound.GONE
         self.heard = heard
+        self.was_cut = heard != self.text and (self.text is None or heard.split() != self.text.split())
         if heard:
             self.speech.reached_the_caller()
-
-    @property
-    def was_cut(self) -> bool:
-        """Less of it was heard than was to be said."""
-        return self.text is None or self.heard.split() != self.text.split()
 
 
 @dataclass(slots=True, eq=False)

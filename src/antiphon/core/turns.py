@@ -171,6 +171,8 @@ class Turns:
 
     def speech_ended(self, speech: Speech) -> list[Turn]:
         """A speech is over. Returns the turns that it was to answer and did not: they are owed again."""
+        if not self._all:
+            return []
         self.release(speech, speech.agent or speech.frame.agent)
         turns = [turn for turn in self._all if turn.is_answered_by(speech)]
         unanswered = turns if speech.interrupted and not speech.heard else []

@@ -114,7 +114,10 @@ def commit(floor: Floor) -> bool:
     if turns.waiting and floor.closing.is_ending and turns.late_words.are_due(turns.waiting[0]):
         return False  # whether it says goodbye to a goodbye only its words can tell
     turn = turns.waiting[0] if turns.waiting else _spoken(floor)
-    return any(take(floor, turn) for take in TAKERS)
+    for take in TAKERS:
+        if take(floor, turn):
+            return True
+    return False
 
 
 def _spoken(floor: Floor) -> Turn:
