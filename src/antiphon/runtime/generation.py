@@ -81,10 +81,9 @@ class Generation:
         )
 
     async def _ask(self, response: Response, command: Generate, request: ChatContext) -> None:
-        tools = self._requests.tools(command)
-        self._requests.say_what_results_are(command, request.items, tools)
-        items = list(request.items)
         while True:
+            tools = self._requests.tools(command)
+            self._requests.say_what_results_are(command, request.items, tools)
             try:
                 settings = self._requests.settings(command)
                 await response.consume(self._agents.agent(command.agent).llm_node(request, tools, settings), tools)
@@ -92,9 +91,7 @@ class Generation:
             except ToolRefused as error:
                 if response.has_begun or not self._requests.leave_out(error, tools):
                     raise
-            request = ChatContext()  # the node may have changed the other one
-            request.items = list(items)
-            tools = self._requests.tools(command)
+            request = self._requests.context_again(command)  # the node may have changed the other one
 
     def speak(self, command: Speak) -> None:
         """Say a text without a model; closes with `StepGenerated`."""

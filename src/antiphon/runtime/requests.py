@@ -5,6 +5,7 @@ Above: `generation`. Below: agents and their tables of tools.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from antiphon.chat import (
@@ -74,6 +75,11 @@ class Requests:
         context = ChatContext()
         context.items = items
         return context
+
+    def context_again(self, command: Generate) -> ChatContext:
+        """The same, a while later: some of what was open may be in the agent's context by now."""
+        known = {item.id for item in self._agents.agent(command.agent).context_items()}
+        return self.context(replace(command, open=tuple(item for item in command.open if item.id not in known)))
 
     def news(self, command: Generate) -> list[ChatItem]:
         """The agent's context and what is still open, for a model that remembers the rest."""
