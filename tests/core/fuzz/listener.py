@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import ClassVar, TypeVar
 
 _Method = TypeVar("_Method", bound=Callable[..., None])
 
@@ -21,10 +21,9 @@ def on(*kinds: type) -> Callable[[_Method], _Method]:
 class Listener:
     """Has methods that listen."""
 
-    def __init__(self) -> None:
-        self.listening: dict[type, Callable[[Any], None]] = {}
-        """By kind: the method that listens to it."""
-        for name in dir(type(self)):
-            method = getattr(type(self), name)
-            for kind in getattr(method, "listens_to", ()):
-                self.listening[kind] = getattr(self, name)
+    listens: ClassVar[dict[type, str]] = {}
+    """By kind: the name of the method."""
+
+    def __init_subclass__(cls) -> None:
+        named = {kind: name for name, method in vars(cls).items() for kind in getattr(method, "listens_to", ())}
+        cls.listens = cls.listens | named

@@ -121,7 +121,6 @@ class Made:
     is_rejected: bool
     step: Step
     run: Run | None = None
-    is_recorded: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -192,6 +191,8 @@ class Trace:
         self.segments: dict[int, Step] = {}
         self.line: list[Step] = []
         """What the loudspeaker was given and is not over, in the order of its playing."""
+        self.recorded_calls: set[str] = set()
+        """Ids of the calls in the history."""
         self.contexts: dict[str, list[ChatItem]] = {}
         """By agent: what was recorded for it."""
         self.is_paused = False
@@ -220,6 +221,8 @@ class Trace:
         self.silent_since: float | None = None
         self.latest_word = ""
         """The first of the latest words that are no turn yet."""
+        self.given: set[str] = set()
+        """The texts of turns that came as a whole."""
         self.words: set[str] = set()
         """Of those that occur once: the caller's that are no turn yet."""
         self.taken_words: set[str] = set()
@@ -319,8 +322,11 @@ class Trace:
                     self.version = self.probability = None
                 if final:
                     self.words |= serials(text) - self.taken_words
-            case f.UserTurnSubmitted() | f.TurnTaken():
-                self.words |= serials(fact.text or "")
+            case f.UserTurnSubmitted(text) | f.TurnTaken(text=text):
+                self.given.add(text or "")
+                self.words |= serials(text or "")
+            case f.TurnTranscribed(text=text):
+                self.given.add(text)
             case f.UserTurnCleared():
                 self.words.clear()
                 self.latest_word = ""
@@ -450,7 +456,8 @@ class Trace:
             case do.StopGenerating(gen):
                 step = self.steps[gen]
                 step.failed = step.failed or step.so_far is None
-                step.is_open, step.text = False, None if step.speech.interrupted else step.so_far
+                is_cut = step.speech.interrupted or isinstance(self.fact, f.AgentTaskFinished)
+                step.is_open, step.text = False, None if is_cut else step.so_far
             case do.Play(segment, first):
                 step = self.segments[segment]
                 step.played = step.moved = self.now
@@ -483,10 +490,10 @@ class Trace:
                 self.version, self.probability = version, None
             case do.RunHook():
                 self._hook_begins(command)
-            case do.Record(item, agent):
+            case do.Record(item, agent, carried):
                 self.contexts.setdefault(agent, []).append(item)
-                if isinstance(item, FunctionCall) and item.call_id in self.calls:
-                    self.calls[item.call_id].is_recorded = True
+                if isinstance(item, FunctionCall) and not carried:
+                    self.recorded_calls.add(item.call_id)
             case do.Close():
                 self.is_closed = True
             case _ if told.is_notice(command):

@@ -13,8 +13,7 @@ from antiphon.core import commands as do
 from antiphon.core import facts as f
 from antiphon.core import notices as told
 from antiphon.options import SessionOptions
-from tests.core.fuzz.listener import Listener
-from tests.core.fuzz.mechanisms import Mechanisms
+from tests.core.fuzz import mechanisms
 from tests.core.fuzz.promises import ahead, ends, history, line, silence, speeches, tools, turns, wishes
 from tests.core.fuzz.promises.promise import Promise, Violation
 from tests.core.fuzz.trace import Trace
@@ -42,12 +41,11 @@ class Watch:
         self.trace = Trace(options, agent, mark, prompt_voice)
         self._promises = [promise(self.trace) for promise in PROMISES]
         self._listening: dict[type, list[Callable[[Any], None]]] = {}
-        listeners: list[Listener] = [*self._promises]
+        for kind, method in [(k, getattr(p, name)) for p in self._promises for k, name in p.listens.items()]:
+            self._listening.setdefault(kind, []).append(method)
         if counters is not None:
-            listeners.append(Mechanisms(self.trace, counters))
-        for listener in listeners:
-            for kind, method in listener.listening.items():
-                self._listening.setdefault(kind, []).append(method)
+            for kind, count in mechanisms.listening(self.trace, counters):
+                self._listening.setdefault(kind, []).append(count)
         self._passed = [p.passed for p in self._promises if type(p).passed is not Promise.passed]
         self._settled = [p.settled for p in self._promises if type(p).settled is not Promise.settled]
 

@@ -10,7 +10,7 @@ from antiphon.core import facts as f
 from antiphon.core import notices as told
 from tests.core.fuzz.listener import on
 from tests.core.fuzz.promises.promise import Promise
-from tests.core.fuzz.trace import Step, Trace
+from tests.core.fuzz.trace import Step
 
 
 class WhatIsMadeAheadIsSettled(Promise):
@@ -59,8 +59,7 @@ class WhatIsHeldLeavesNoTrace(Promise):
 class AnAnswerIsMadeAheadForALikelyEnd(Promise):
     """The model is asked ahead while nobody is heard and no more is likely to come, a few times a turn (options)."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._tries = 0
         self._tried = ""
         """The words that the latest was made for."""
@@ -91,8 +90,7 @@ class AnAnswerIsMadeAheadForALikelyEnd(Promise):
 class WhatIsReleasedIsWhatWouldBeAskedNow(Promise):
     """What is released is as if it had been asked for now: the same agent, and the same context (commands)."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._changes = 0
         """Of what requests show, other than by what is recorded."""
         self._basis: dict[int, tuple[int, int]] = {}

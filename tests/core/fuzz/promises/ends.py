@@ -9,7 +9,7 @@ from antiphon.core import facts as f
 from antiphon.core import notices as told
 from tests.core.fuzz.listener import on
 from tests.core.fuzz.promises.promise import Promise
-from tests.core.fuzz.trace import EPSILON, Trace
+from tests.core.fuzz.trace import EPSILON
 
 
 class TheDeadlineLiesAhead(Promise):
@@ -39,8 +39,7 @@ class IdleMeansThatNothingSounds(Promise):
 class AnAbsentCallerIsNoticed(Promise):
     """A caller is away when nothing was said, owed or done for `user_away_timeout`; until something is (options)."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._since: float | None = None
         """Nothing has been said, owed or done since then."""
         self._is_away = False
@@ -69,8 +68,7 @@ class AnAbsentCallerIsNoticed(Promise):
 class TheEndComesInTime(Promise):
     """The call ends when somebody asked for it, within `close_grace`, and nothing is done afterwards (design 4)."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._by: float | None = None
 
     @on(f.CloseRequested)

@@ -11,14 +11,13 @@ from antiphon.core import facts as f
 from antiphon.core import notices as told
 from tests.core.fuzz.listener import on
 from tests.core.fuzz.promises.promise import Promise
-from tests.core.fuzz.trace import EPSILON, Step, Trace
+from tests.core.fuzz.trace import EPSILON, Step
 
 
 class CallsStandBesideTheirOutputs(Promise):
     """Every call has its output beside it; no output without a call; the same in every request (design 1)."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._latest: dict[str, ChatItem] = {}
         """By agent, and for the history itself."""
 
@@ -54,23 +53,22 @@ class CallsStandBesideTheirOutputs(Promise):
 class NothingIsRecordedTwice(Promise):
     """`Record`: the item is settled. A context holds it once, and a request shows none that it holds (commands)."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._items: dict[str, set[str]] = {}
-        self._calls: set[str] = set()
 
     @on(do.Record)
     def recorded(self, command: do.Record) -> None:
         self._note(self._items.setdefault(command.agent, set()), command.item.id, f"{command}")
         if type(command.item) is FunctionCall and not command.carried:
-            self._note(self._calls, command.item.call_id, f"{command}")
+            if command.item.call_id in self.trace.recorded_calls:
+                self.broken(f"{command} for the second time")
 
     @on(do.Generate)
     def asked(self, command: do.Generate) -> None:
         shown = set(self._items.get(command.agent, ()))
         for item in command.open:
             self._note(shown, item.id, f"request {command.gen}")
-            if type(item) is FunctionCall and item.call_id in self._calls:
+            if type(item) is FunctionCall and item.call_id in self.trace.recorded_calls:
                 self.broken(f"request {command.gen} shows call {item.call_id}, which is recorded already")
 
     def _note(self, known: set[str], one: str, where: str) -> None:
@@ -92,8 +90,7 @@ class ItemsHaveIdsOfTheCore(Promise):
 class TheHistoryIsInOrder(Promise):
     """The core emits `Record` in final order (design 1): nothing stands behind what happened later."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._latest: ChatItem | None = None
 
     @on(do.Record)
@@ -111,8 +108,7 @@ class OnlyWhatWasHeardIsRecorded(Promise):
     All of what was heard is recorded, but for what bridges a wait and what is to stay out of the history.
     """
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._recorded: set[str] = set()
 
     def _wants(self, step: Step) -> bool:
@@ -156,10 +152,8 @@ class OnlyWhatWasHeardIsRecorded(Promise):
 class RoundsAreRecordedWhole(Promise):
     """Calls of one step are recorded in call order (tool loop 4), all of them, and what a request showed stays."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._shown: set[str] = set()
-        self._recorded: set[str] = set()
 
     @on(told.RoundClosed)
     def closed(self, notice: told.RoundClosed) -> None:
@@ -177,14 +171,13 @@ class RoundsAreRecordedWhole(Promise):
     @on(do.Record)
     def recorded(self, command: do.Record) -> None:
         if type(command.item) is FunctionCall:
-            self._recorded.add(command.item.call_id)
             call_id = command.item.call_id.split("/")[0]
             if call_id not in self.trace.calls:
                 self.broken(f"call {call_id} was never made")
 
     def at_rest(self) -> None:
-        if self._shown - self._recorded:
-            self.broken(f"not in the history: {sorted(self._shown - self._recorded)}")
+        if self._shown - self.trace.recorded_calls:
+            self.broken(f"not in the history: {sorted(self._shown - self.trace.recorded_calls)}")
 
     at_end = at_rest
 
@@ -192,8 +185,7 @@ class RoundsAreRecordedWhole(Promise):
 class TurnsAreRecorded(Promise):
     """A committed user turn is never lost (design 1); nobody but the caller, or who speaks for them, said it."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._said: set[str] = set()
         """Words that the caller, or the application in their place, used."""
         self._missing: Counter[str] = Counter()

@@ -7,7 +7,7 @@ from antiphon.core import facts as f
 from antiphon.core import notices as told
 from tests.core.fuzz.listener import on
 from tests.core.fuzz.promises.promise import Promise, only_listens
-from tests.core.fuzz.trace import EPSILON, Run, Sound, Speech, Step, Trace, serials
+from tests.core.fuzz.trace import EPSILON, Run, Sound, Speech, Step, serials
 
 STOP_BOUND, FADE_BOUND = 0.5, 2.0
 """Seconds within which what is silenced is over; what ends with a word."""
@@ -115,8 +115,7 @@ class WhatSoundsIsOverInTime(Promise):
 class TheLineFallsSilentForAVoice(Promise):
     """When the caller's voice is heard, the line pauses at once; a false alarm resumes (design 1)."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._first: Step | None = None
 
     def settled(self) -> None:
@@ -139,8 +138,7 @@ class TheLineFallsSilentForAVoice(Promise):
 class WordsCutTheAgent(Promise):
     """It cuts on words, or on a committed turn, what may be interrupted (design 1, tool loop 5)."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._first: Step | None = None
         self._was_shielded = False
         self._turn: str | None = None
@@ -170,8 +168,7 @@ class WhatIsProtectedIsNotCut(Promise):
 
     EXCUSES = (f.InterruptRequested, f.CloseRequested, f.AgentTaskFinished, f.InterruptionsDisallowed)
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._protected: dict[Speech, Run | None] = {}
         """Before the entry at hand: what may not be cut, and the tool that says so, if one does."""
         self._cut: list[Step | Speech] = []

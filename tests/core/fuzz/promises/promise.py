@@ -28,9 +28,12 @@ class Promise(Listener):
     """
 
     def __init__(self, trace: Trace) -> None:
-        super().__init__()
         self.trace = trace
         self.options = trace.options
+        self.start()
+
+    def start(self) -> None:
+        """Set up what it keeps in mind."""
 
     def passed(self, now: float) -> None:
         """Time has passed until now, and nothing happened meanwhile."""

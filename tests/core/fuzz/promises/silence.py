@@ -9,7 +9,7 @@ from antiphon.core import facts as f
 from antiphon.core import notices as told
 from tests.core.fuzz.listener import on
 from tests.core.fuzz.promises.promise import Promise
-from tests.core.fuzz.trace import EPSILON, Run, Sound, Speech, Step, Trace
+from tests.core.fuzz.trace import EPSILON, Run, Sound, Speech, Step
 
 
 class ALineEndsForSomethingBetter(Promise):
@@ -45,8 +45,7 @@ class ALineIsNotRepeated(Promise):
     A wait is over when the caller speaks, or anything but a filler is heard.
     """
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._said: Counter[str] = Counter()
         self._calls: dict[str, set[str]] = {}
 
@@ -88,9 +87,8 @@ class SilenceIsBridgedWhenItIsDue(Promise):
     Where it is not known how soon a line can be heard, silences are not measured.
     """
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
-        self._prompt = trace.prompt_voice
+    def start(self) -> None:
+        self._prompt = self.trace.prompt_voice
         self._quiet_since: float | None = 0.0
         """None: somebody is heard."""
         self._was_speaking = False
@@ -258,7 +256,7 @@ class SilenceIsBridgedWhenItIsDue(Promise):
         """A call of the agent in charge waits for it."""
         return (
             run.is_attached
-            and not (run.waits or run.speech.is_over or run.made.is_recorded)
+            and not (run.waits or run.speech.is_over or run.made.call.call_id in self.trace.recorded_calls)
             and run.frame == self.trace.frames[-1][0]
         )
 
@@ -277,7 +275,8 @@ class SilenceIsBridgedWhenItIsDue(Promise):
             or any(step.is_asked and not step.is_filler for step in trace.open_steps)
             or any(run.is_attached and not run.waits for run in trace.live_runs)
             or any(
-                made.run is None and not (made.is_recorded or made.step.speech.done) for made in trace.calls.values()
+                made.run is None and not (made.call.call_id in trace.recorded_calls or made.step.speech.done)
+                for made in trace.calls.values()
             )
             or any(s.request is not None and not (s.done or s.is_filler) for s in trace.speeches.values())
         )

@@ -9,7 +9,7 @@ from antiphon.core import facts as f
 from antiphon.core import notices as told
 from tests.core.fuzz.listener import on
 from tests.core.fuzz.promises.promise import Promise
-from tests.core.fuzz.trace import EPSILON, Speech, Trace
+from tests.core.fuzz.trace import EPSILON, Speech
 
 
 class NothingIsDoneForACancelledSpeech(Promise):
@@ -47,8 +47,7 @@ class NothingIsDoneForACancelledSpeech(Promise):
 class HandlesAreDoneOnce(Promise):
     """A speech that was asked for is done, once; whoever asks for one that nobody will hear is told so (notices)."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._waiting: set[int] = set()
 
     @on(f.SpeechRequested)
@@ -103,8 +102,7 @@ class WhatHasNoSoundIsSaidAgain(Promise):
     The session's own lines go to the voice directly.
     """
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._lost: dict[Speech, str] = {}
         """Texts that nothing was heard of, and nothing since."""
         self._again: set[Speech] = set()

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from antiphon.chat import FunctionCall
 from antiphon.core import commands as do
 from antiphon.core import facts as f
 from antiphon.core import notices as told
 from tests.core.fuzz.listener import on
 from tests.core.fuzz.promises.promise import Promise
-from tests.core.fuzz.trace import Made, Run, Speech, Trace
+from tests.core.fuzz.trace import Made, Run, Speech
 
 
 class RoundsAreBounded(Promise):
@@ -88,8 +87,7 @@ class NothingRunsTwice(Promise):
 class AnOrphanIsNotHeard(Promise):
     """What lost its call says nothing: its `say` handles come back interrupted (tool loop 5)."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._asked: Speech | None = None
 
     @on(f.SpeechRequested)
@@ -106,8 +104,7 @@ class AnOrphanIsNotHeard(Promise):
 class HandOffsAreEntitled(Promise):
     """A returned agent takes over the frame its tool was called in; that of an orphan is ignored (tool loop 5)."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._wanted: dict[str, int | None] = {}
         """Agents that somebody entitled to it asked for, and in which frame, if that can be told."""
 
@@ -175,30 +172,20 @@ class TheClockOfASuspendedToolStands(Promise):
 class WhatWasDoneIsRecorded(Promise):
     """Writes, and what is in the background, are kept: the call, its end as `{call_id}/finished` (tool loop 5, 6)."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
-        self._recorded: set[str] = set()
-
-    @on(do.Record)
-    def recorded(self, command: do.Record) -> None:
-        if type(command.item) is FunctionCall:
-            self._recorded.add(command.item.call_id)
-
     def at_rest(self) -> None:
         for run in self.trace.runs.values():
             call_id = run.made.call.call_id
-            if run.is_kept and call_id not in self._recorded:
+            if run.is_kept and call_id not in self.trace.recorded_calls:
                 self.broken(f"call {call_id} of a tool that {run.policy.effect} is not in the history")
             if run.result is not None and not run.is_cancelled and (run.is_updated or run.is_spoken_over):
-                if f"{call_id}/finished" not in self._recorded:
+                if f"{call_id}/finished" not in self.trace.recorded_calls:
                     self.broken(f"{call_id}/finished is not in the history")
 
 
 class AResultIsToldOnce(Promise):
     """A final result is delivered once, by a heard reply made for it; one that is cut is made again (tool loop 6)."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._owed: set[str] = set()
         """Ends of background work that no request was made with."""
         self._made_for: dict[Speech, tuple[str, ...]] = {}
@@ -235,8 +222,7 @@ class AResultIsToldOnce(Promise):
 class WhatWasDoneIsTold(Promise):
     """What a write or a protected tool did is told, by a heard reply made from it, or on request (tool loop 5)."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._owed: dict[str, tuple[Speech, int]] = {}
         """By call: the speech that is to tell it, and how many steps that had by then."""
 

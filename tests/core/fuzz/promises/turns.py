@@ -15,20 +15,13 @@ from tests.core.fuzz.trace import EPSILON, Speech, Trace, serials
 class ATurnIsTakenWhenItIsOver(Promise):
     """A spoken turn was silent for as long as endpointing asks, or is too long, or the application ends it (facts)."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
-        self._given: set[str] = set()
-        """Texts of turns that came as a whole."""
+    def start(self) -> None:
         self._is_excused = False
         """The application ended the turn, or it is too long."""
         self._was_over = False
         """It was, before the fact at hand."""
         self._late: int | None = None
         """The version of the turn for which the detector's opinion came too late."""
-
-    @on(f.UserTurnSubmitted, f.TurnTaken, f.TurnTranscribed)
-    def given(self, fact: f.UserTurnSubmitted | f.TurnTaken | f.TurnTranscribed) -> None:
-        self._given.add(fact.text or "")
 
     @on(f.UserTurnCommitRequested, told.TurnExceeded)
     def excused(self, _: object) -> None:
@@ -45,7 +38,7 @@ class ATurnIsTakenWhenItIsOver(Promise):
 
     @on(do.RunHook)
     def taken(self, command: do.RunHook) -> None:
-        if command.kind != "on_user_turn_completed" or command.text in self._given:
+        if command.kind != "on_user_turn_completed" or command.text in self.trace.given:
             return
         excused, self._is_excused = self._is_excused, False
         since, endpointing = self.trace.silent_since, self.options.turns.endpointing
@@ -79,8 +72,7 @@ class TurnsAreTakenOneByOne(Promise):
 class AListenerInterruptsNoTool(Promise):
     """A backchannel never interrupts a call (tool loop 5)."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._released = self._listens = False
 
     @on(do.ReleaseRun)
@@ -133,8 +125,7 @@ class TurnsAreAnswered(Promise):
     It is owed until a speech with it in context was heard, or ended without being interrupted by the caller.
     """
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._owed: list[tuple[str, list[Speech]]] = []
         """Texts, and the speeches whose requests had them before them."""
 
@@ -179,8 +170,7 @@ def is_answer(speech: Speech) -> bool:
 class EveryReplyAnswersSomebody(Promise):
     """A reply that nobody asked for answers turns that no other one answers, and not in silence (tool loop 4)."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._owed: list[str] = []
         self._answering: dict[Speech, list[str]] = {}
 
@@ -220,8 +210,7 @@ class EveryReplyAnswersSomebody(Promise):
 class LostWordsAreTold(Promise):
     """That the caller was not heard is said when the recogniser lost their words, and that is told (notices)."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._lost_at = -1.0
 
     @on(told.WordsLost)
@@ -239,24 +228,18 @@ class LostWordsAreTold(Promise):
 class ALongTurnIsTaken(Promise):
     """A turn that is too long is taken while the caller speaks on, and none before (notices)."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._began: float | None = None
         self._taken: list[str] = []
-        self._given: set[str] = set()
 
     @on(f.UserSpeechStarted, f.Transcribed)
     def begun(self, fact: f.UserSpeechStarted | f.Transcribed) -> None:
         if self._began is None and not (isinstance(fact, f.Transcribed) and not fact.text):
             self._began = self.trace.now
 
-    @on(f.UserTurnSubmitted, f.TurnTaken)
-    def given(self, fact: f.UserTurnSubmitted | f.TurnTaken) -> None:
-        self._given.add(fact.text or "")
-
     @on(do.RunHook)
     def taken(self, command: do.RunHook) -> None:
-        if command.kind == "on_user_turn_completed" and command.text not in self._given:
+        if command.kind == "on_user_turn_completed" and command.text not in self.trace.given:
             self._taken = command.text.split()
             self._began = self.trace.now if self.trace.is_speaking else None
 

@@ -13,7 +13,6 @@ from antiphon.core import facts as f
 from antiphon.core import notices as told
 from tests.core.fuzz.listener import on
 from tests.core.fuzz.promises.promise import Promise
-from tests.core.fuzz.trace import Trace
 
 
 @dataclass(slots=True)
@@ -33,8 +32,7 @@ class Done:
 class OneWishOneAction(Promise):
     """A write is started at most once for one wish; one of which nobody knows whether it happened, never (design 4)."""
 
-    def __init__(self, trace: Trace) -> None:
-        super().__init__(trace)
+    def start(self) -> None:
         self._turns = 0
         self._asked: dict[int, int] = {}
         """By generation: the turns that the caller had taken when it was asked for."""
