@@ -166,7 +166,9 @@ class Conversation:
         if self._closing.is_over:
             return None
         first = self._out.deadline
-        timers = [floor.shields.deadline, self._closing.deadline, self._presence.away_at]
+        timers = [self._closing.deadline, self._presence.away_at]
+        if floor.shields.until:
+            timers.append(floor.shields.deadline)
         if floor.line.paused:
             timers.append(floor.line.doubt.deadline)
         if floor.dead_voice.since is not None:
@@ -215,11 +217,13 @@ class Conversation:
             ROUTES[type(fact)](floor, fact)
         if not floor.turn.is_blank:
             turns.tick(floor)
-        barge_in.tick(floor)
+        if floor.line.paused or floor.shields.until:
+            barge_in.tick(floor)
         self._settle()
         if floor.turn.wants_prediction:
             turns.predict(floor)
-        ahead.advance(floor)
+        if floor.ahead is not None:
+            ahead.advance(floor)
         if self._silence is not None and self._silence.advance():
             self._settle()
         self._presence.observe()

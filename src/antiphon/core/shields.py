@@ -23,23 +23,21 @@ class Shields:
     They have a moment in which no turn counts against them.
     """
 
-    __slots__ = ("_out", "_turns", "_until")
+    __slots__ = ("_out", "_turns", "until")
 
     def __init__(self, out: Outbox, turns: Turns) -> None:
         self._out = out
         self._turns = turns
-        self._until: dict[Speech, float] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._until)
+        self.until: dict[Speech, float] = {}
+        """When the moment of each is over."""
 
     def __contains__(self, speech: Speech) -> bool:
-        return speech in self._until
+        return speech in self.until
 
     @property
     def deadline(self) -> float | None:
         """When the first of them is over."""
-        return min(self._until.values()) if self._until else None
+        return min(self.until.values(), default=None)
 
     def resumed(self, run: Run) -> None:
         """A tool goes on after it waited for the caller or its own speech.
@@ -47,18 +45,16 @@ class Shields:
         A turn that came meanwhile gives it a moment.
         """
         if run.bond is Bond.ATTACHED and self._turns.count_against(run.speech):
-            self._until[run.speech] = self._out.now + RESUME_GRACE
+            self.until[run.speech] = self._out.now + RESUME_GRACE
 
     def lower(self, speech: Speech) -> None:
         """The moment is over, or no longer needed."""
-        if self._until:
-            self._until.pop(speech, None)
+        if self.until:
+            self.until.pop(speech, None)
 
     def expired(self, now: float) -> list[Speech]:
         """Those whose moment has passed; they are not shielded any more."""
-        if not self._until:
-            return []
-        over = [speech for speech, until in self._until.items() if now >= until]
+        over = [speech for speech, until in self.until.items() if now >= until]
         for speech in over:
-            del self._until[speech]
+            del self.until[speech]
         return over

@@ -74,10 +74,9 @@ def tick(floor: Floor) -> None:
         interrupt_top(floor)
         floor.line.clear_doubt()
         floor.turn.won_the_floor()
-    if floor.shields:
-        for speech in floor.shields.expired(floor.out.now):
-            if not floor.is_shielded(speech):
-                floor.speeches.interrupt(speech)
+    for speech in floor.shields.expired(floor.out.now):
+        if not floor.is_shielded(speech):
+            floor.speeches.interrupt(speech)
 
 
 def interrupt_top(floor: Floor, *, fillers: bool = True) -> None:
