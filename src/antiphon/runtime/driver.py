@@ -120,7 +120,7 @@ class Driver:
 
     def start(self, agent: str) -> None:
         """Begin the conversation, and to listen for `agent`."""
-        self._time()
+        self._now = max(self._now, self.loop.time())
         self._span("time", self._now)
         self._conversation.start(self._now)
         self.playout.start()
@@ -186,10 +186,6 @@ class Driver:
         """Until the core closes the conversation: the reason it was given, and what the caller has not heard."""
         return await asyncio.shield(self._closed)
 
-    def _time(self) -> float:
-        self._now = max(self._now, self.loop.time())
-        return self._now
-
     def _go_on(self) -> None:
         """Perform what the core decided without a fact, and whatever follows from that."""
         self._performing = True
@@ -242,7 +238,7 @@ class Driver:
                 self._drop(observer, error, commands)
 
     def _receive(self, fact: Fact) -> None:
-        now = self._time()
+        now = self._now = max(self._now, self.loop.time())
         for observer in self._observers:
             try:
                 observer.fact(now, fact)
@@ -280,7 +276,7 @@ class Driver:
 
     def _on_timer(self) -> None:
         self._timer = None
-        self._now = max(self._time(), self._timer_due)  # the loop may fire one clock tick early
+        self._now = max(self._now, self.loop.time(), self._timer_due)  # the loop may fire one clock tick early
         if not self._performing:
             self._span("time", self._now)
             self._conversation.advance(self._now)
