@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from livekit import api
 
 from antiphon.errors import AntiphonError
 from antiphon.events import CloseReason
@@ -201,6 +202,51 @@ def test_a_file_written_for_livekit_has_livekits_own_room(livekit_server: Addres
             assert ("agent", {"mood": "good"}) in seen
             await caller.leave()
             await holding.ended(2.0)
+
+    run(check())
+
+
+def test_a_caller_who_was_lost_may_come_back_for_a_while(livekit_server: Address) -> None:
+    async def check() -> None:
+        room = new_room()
+        caller = await RoomCaller(livekit_server, room).join()
+        async with held(livekit_server, serving(), room, patience=1.5) as holding:
+            await wait_until(lambda: ("agent", "Hello there!") in words(caller))
+            again = await RoomCaller(livekit_server, room).join()  # the same one, from elsewhere
+            await wait_until(lambda: again.agent is not None and holding.call.caller is not None)
+            await asyncio.sleep(0.5)
+            await again.say(voice(1.0))
+            await wait_until(lambda: ("agent", "Of course.") in words(again))
+            await asyncio.sleep(1.0)
+            assert not holding.task.done()
+            server = LiveKitServer(livekit_server.url, livekit_server.key, livekit_server.secret)
+            await server.api.room.remove_participant(api.RoomParticipantIdentity(room=room, identity="caller"))
+            assert await holding.ended(4.0) == "the caller was lost, and not back within 1.5 s"
+            await server.aclose()
+        await again.leave()
+        await caller.leave()
+
+    run(check())
+
+
+def test_an_agent_may_stay_when_its_caller_has_left(livekit_server: Address) -> None:
+    async def check() -> None:
+        room = new_room()
+
+        def prepare(context: JobContext) -> None:
+            context.room.listen_to(None, close_on_disconnect=False)
+
+        first = await RoomCaller(livekit_server, room, "first").join()
+        async with held(livekit_server, serving(prepare=prepare), room) as holding:
+            await wait_until(lambda: ("agent", "Hello there!") in words(first))
+            await first.leave()
+            second = await RoomCaller(livekit_server, room, "second").join()
+            await wait_until(lambda: second.agent is not None)
+            await asyncio.sleep(0.5)
+            await second.say(voice(1.0))
+            await wait_until(lambda: ("agent", "Of course.") in words(second))
+            assert not holding.task.done()
+            await second.leave()
 
     run(check())
 

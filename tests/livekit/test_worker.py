@@ -119,7 +119,7 @@ def test_a_request_may_be_refused_and_the_next_worker_is_asked(on: Callable[[Che
                 assert (maria.name, maria.metadata, maria.attributes["desk"]) == ("Maria", "m", "2")
                 if asked:
                     break
-                friendly.open_jobs[0].shutdown()
+                friendly.open_jobs[0].shutdown("enough")
                 await wait_until(lambda: not caller.agents())
             assert not grumpy.jobs and dispatched
             await caller.leave()

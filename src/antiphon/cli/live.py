@@ -7,6 +7,7 @@ LIVEKIT_API_KEY and LIVEKIT_API_SECRET of the environment.
 from __future__ import annotations
 
 import asyncio
+import importlib
 from functools import partial
 
 from antiphon.calls.models import ModelChoice
@@ -17,6 +18,7 @@ from antiphon.server.livekit.hold import HeldCall
 from antiphon.server.livekit.server import STATE, LiveKitServer
 from antiphon.server.livekit.worker import Worker
 from antiphon.server.process import ending_takes
+from antiphon.session import AgentSession
 from antiphon.transports.livekit import LiveKitCall
 
 
@@ -30,8 +32,11 @@ async def start(
     livekit = LiveKitServer.from_environment(server.ws_url, server.api_key, server.api_secret)
     limit = server.drain_timeout if drain is None else drain
     await asyncio.to_thread(LiveKitCall.load)
+    await asyncio.to_thread(importlib.import_module, "antiphon.transports.mixer")
     await models.prewarm()
     await server.set_up()
+    AgentSession()  # what a session loads late is loaded here, and not while the first caller waits
+    server.proc.settle()
     worker = Worker(server, livekit, models=models, max_calls=max_calls)
     screen.notice(f"Taking calls from {livekit.url}. Ctrl-C ends them politely, a second one at once.")
     with ending_takes(limit):
