@@ -303,7 +303,8 @@ class _View:
                     self.to_caller, self.ends = False, item.name == "end_call"
                 case ChatMessage(role="system"):
                     text = item.text_content or ""
-                    self.instructions = self.instructions or text
+                    # An agent's name, or a task's first line; what all of them are told stands behind it.
+                    self.instructions = self.instructions or text.partition("\n")[0]
                     self.delivery = self.delivery or "New results came in" in text
                 case _:
                     pass
