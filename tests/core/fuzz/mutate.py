@@ -308,6 +308,8 @@ BREAKS = (
     Break("met: ids of items clash with the application's", "history.py", 'return f"entry_{', 'return f"item_{'),
     Break("met: a goodbye and a hand-off wait for each other", "rules/handoff.py",
           "if floor.closing.ends_speech or floor", "if floor.closing.ends_speech or floor.closing.is_ending or floor"),
+    Break("met: a task waits for the tool that waits for it", "rules/steps.py",
+          "waits_for_us = floor.frames.is_held_up_by(orphan, speech.frame)", "waits_for_us = False"),
     Break("met: a tool whose task was swept away stays suspended", "rules/handoff.py",
           "        _resume(floor, above)  #", "        above is frame and _resume(floor, above)  #"),
     Break("met: an interrupted reply comes back at once", "debts.py",

@@ -104,6 +104,36 @@ class WordsBecomeTurns(Promise):
                 yield f"word {word}"
 
 
+class ATaskIsNotDeaf(Promise):
+    """User turns belong to the child (tool loop 4): where only the end of a task is waited for, its agent has them."""
+
+    def start(self) -> None:
+        self._said_to: dict[str, int] = {}
+        """Turns that are committed and not in the history, and the task in charge when they were."""
+
+    @on(told.TurnCommitted)
+    def committed(self, notice: told.TurnCommitted) -> None:
+        if serials(notice.text):
+            self._said_to[notice.text] = self.trace.frames[-1][0]
+
+    @on(do.Record)
+    def recorded(self, command: do.Record) -> None:
+        self._said_to.pop(getattr(command.item, "text_content", None) or "", None)
+
+    def settled(self) -> None:
+        trace = self.trace
+        if trace.deadline is not None or not trace.tasks or trace.is_speaking or trace.ends:
+            return
+        asking = {task.run for task in trace.tasks.values()}
+        if trace.is_held_by_the_caller or any(run.waits and run.number not in asking for run in trace.live_runs):
+            return  # what waits begins a task, or has just ended one, or waits for what it says
+        deaf_to = [text for text, task in self._said_to.items() if task == trace.frames[-1][0]]
+        if self.options.turns.detection != "manual":
+            deaf_to += trace.words
+        if deaf_to:
+            self.broken(f"{trace.agent} is deaf to {deaf_to}: it waits for the end of its own task")
+
+
 class TheHookDecides(Promise):
     """`HookReturned`: `text` replaces the caller's words; `veto` drops the reply (facts)."""
 
