@@ -272,6 +272,15 @@ def test_the_conversation_goes_on_after_a_reconnection(livekit_server: Address, 
     run(check())
 
 
+def test_a_join_that_is_given_up_half_way_harms_nobody(livekit_server: Address) -> None:
+    async def check() -> None:
+        for delay in (0.0, 0.01, 0.03):
+            async with held(livekit_server, serving(), new_room()):
+                await asyncio.sleep(delay)
+
+    run(check())
+
+
 def test_a_room_that_cannot_be_joined_is_told(livekit_server: Address) -> None:
     async def check() -> None:
         wrong = Address(livekit_server.url, livekit_server.key, "another secret")

@@ -66,6 +66,7 @@ class LiveKitCall:
         self._unless_agent = unless_agent
         self._delete = delete
         self._ended = False
+        self._connecting: asyncio.Task[None] | None = None
         self._on_end: Callable[[str], None] | None = None
         self._on_key: Callable[[str], None] | None = None
         self.rtc: Any = self._library.Room()
@@ -115,9 +116,14 @@ class LiveKitCall:
         """Be in the room, and be heard there. Raises `AntiphonError` if that cannot be done."""
         rtc = self._library
         track = self.output.make_track(rtc, TRACK)
+        options = rtc.RoomOptions(auto_subscribe=self.auto_subscribe)
+        # A task of its own: given up half-way, it has LiveKit's library panic, which ends the process.
+        self._connecting = asyncio.create_task(
+            self.rtc.connect(self._url, self._token, options), name="LiveKit: connecting"
+        )
         try:
             async with asyncio.timeout(JOIN_TIMEOUT):
-                await self.rtc.connect(self._url, self._token, rtc.RoomOptions(auto_subscribe=self.auto_subscribe))
+                await asyncio.shield(self._connecting)
                 self._check_alone()
                 self._caller.look()
                 await self.rtc.local_participant.publish_track(
@@ -139,6 +145,10 @@ class LiveKitCall:
         self._caller.close()
         await self.input.aclose()
         await self.output.aclose()
+        if self._connecting is not None:
+            await asyncio.wait([self._connecting], timeout=JOIN_TIMEOUT)
+            if self._connecting.done() and not self._connecting.cancelled():
+                self._connecting.exception()  # `join` has told it
         try:
             async with asyncio.timeout(LEAVE_TIMEOUT):
                 await self.rtc.disconnect()

@@ -80,10 +80,9 @@ class Caller:
     def look(self) -> None:
         """Find the caller among those who are there."""
         if self.participant is None:
-            for participant in self._room.remote_participants.values():
-                if self._is_eligible(participant):
-                    self._take(participant)
-                    break
+            persons = [one for one in self._room.remote_participants.values() if self._is_eligible(one)]
+            if persons:
+                self._take(min(persons, key=_joined))
 
     def close(self) -> None:
         """The call is over: nobody is listened to any more."""
@@ -220,3 +219,8 @@ class Caller:
         timer = self._timers.pop(name, None)
         if timer is not None:
             timer.cancel()
+
+
+def _joined(participant: Any) -> float:
+    """When they came, in seconds since the epoch; those who are still on their way come last."""
+    return float("inf") if participant.joined_at is None else float(participant.joined_at.timestamp())
