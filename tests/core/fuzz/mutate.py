@@ -342,7 +342,7 @@ BREAKS = (
     Break("met: who takes over in a round knows nothing of it", "rules/steps.py",
           "        floor.rounds.let_know(speech.frame.agent, calls)\n", ""),
     Break("met: a line whose text comes late is said behind the answer", "rules/silence.py",
-          "                return segment.sound is Sound.PLAYING\n", "                return False\n"),
+          "return segment.sound is Sound.PLAYING and segment.voice is not Voice.SILENT", "return False"),
 )  # fmt: skip
 
 

@@ -175,8 +175,8 @@ class Silence:
         for segment in self._floor.line.segments:
             if segment.speech is self._speech:
                 return False
-            if segment.speech.kind is not Kind.FILLER and segment.voice is not Voice.SILENT:
-                return segment.sound is Sound.PLAYING
+            if segment.speech.kind is not Kind.FILLER:  # what stands behind it cannot be heard before it
+                return segment.sound is Sound.PLAYING and segment.voice is not Voice.SILENT
         return False
 
     def _give_up(self) -> bool:
