@@ -494,6 +494,9 @@ class Trace:
                 self.contexts.setdefault(agent, []).append(item)
                 if isinstance(item, FunctionCall) and not carried:
                     self.recorded_calls.add(item.call_id)
+                    called = self.calls.get(item.call_id)
+                    if called is not None and called.run is not None and called.run.is_released:
+                        called.run.is_released, called.run.is_spoken_over = False, True  # it was taken up again
             case do.Close():
                 self.is_closed = True
             case _ if told.is_notice(command):
@@ -557,6 +560,10 @@ class Trace:
                 self.steps[gen].failed = True
             case told.SpeechDone(number):
                 self.speech(number).done = True
+            case told.ToolProgressed(number) | told.ToolEnded(number, outcome="done" | "error" | "unknown"):
+                run = self.runs[number]
+                if run.is_released:  # it was taken up again
+                    run.is_released, run.is_spoken_over = False, True
             case told.HookOverdue(hook):
                 self.hooks.pop(hook, None)
             case told.TurnExceeded():
