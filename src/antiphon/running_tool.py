@@ -75,6 +75,10 @@ class RunningTool:
             raise ToolError(f"Task {self.execution.call.call_id} cannot be cancelled.")
         self.execution.cancel()
 
+    async def wait_stopped(self) -> None:
+        """Until it has ended, once it was cancelled: at most a second, after which it is abandoned."""
+        await self.execution.stopped()
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RunningTool) and other.execution is self.execution
 

@@ -397,6 +397,61 @@ def test_cancel_by_the_application() -> None:
     run_virtual(call())
 
 
+async def tidy(seconds: float, ended: list[float]) -> None:
+    """Work that needs a while to end when it is cancelled."""
+    try:
+        await asyncio.sleep(60)
+    finally:
+        await asyncio.sleep(seconds)
+        ended.append(asyncio.get_running_loop().time())
+
+
+@pytest.mark.parametrize(("needs", "after"), [(0.25, 0.25), (5.0, 1.0)])
+def test_cancel_returns_when_the_task_has_ended_or_is_abandoned(needs: float, after: float) -> None:
+    ended: list[float] = []
+
+    @function_tool
+    async def slow(ctx: AsyncRunContext[Any]) -> None:
+        """Slow."""
+        await ctx.update("Working.", silent=True)
+        await tidy(needs, ended)
+
+    async def call() -> None:
+        toolset = AsyncToolset(id="b", tools=[slow])
+        async with AgentSession[Any](llm=FakeLLM([Reply(calls=[("slow", {})])])) as session:
+            await session.start(Agent(tools=[toolset]))
+            await session.run(user_input="Go.")
+            asked = asyncio.get_running_loop().time()
+            assert await toolset.cancel("call_1")
+            assert asyncio.get_running_loop().time() - asked == pytest.approx(after)
+            assert bool(ended) is (needs < 1.0)
+
+    run_virtual(call())
+
+
+def test_the_model_is_told_of_a_cancellation_when_the_task_has_ended() -> None:
+    ended: list[float] = []
+
+    @function_tool
+    async def slow(ctx: AsyncRunContext[Any]) -> None:
+        """Slow."""
+        await ctx.update("Working.", silent=True)
+        await tidy(0.25, ended)
+
+    async def call() -> None:
+        told: list[bool] = []
+        llm = FakeLLM([Reply(calls=[("slow", {})]), Reply(calls=[("cancel_task", {"call_id": "call_1"})]), "Stopped."])
+        async with AgentSession[Any](llm=llm) as session:
+            session.on("function_tools_executed", lambda event: told.append(bool(ended)))
+            await session.start(Agent(tools=[AsyncToolset(id="b", tools=[slow])]))
+            await session.run(user_input="Go.")
+            await session.run(user_input="Stop.")
+            assert told == [False, True]
+            assert "Task call_1 cancelled successfully." in outputs(session)
+
+    run_virtual(call())
+
+
 def test_an_error_in_the_background_is_told() -> None:
     @function_tool
     async def fails(ctx: AsyncRunContext[Any]) -> str:

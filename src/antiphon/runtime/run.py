@@ -20,6 +20,9 @@ from antiphon.tools.results import render_result
 
 logger = logging.getLogger("antiphon")
 
+CANCEL_GRACE = 1.0
+"""Seconds that a cancelled tool has before it is abandoned."""
+
 
 @dataclass(slots=True, eq=False)
 class Run:
@@ -93,6 +96,11 @@ class Run:
     def cancel(self) -> None:
         """Have the core stop it."""
         self.port.call_in_loop(lambda: self.port.report(RunCancelRequested(self.id)))
+
+    async def stopped(self) -> None:
+        """Until the cancelled tool has ended or is abandoned."""
+        if self.task is not None:
+            await asyncio.wait([self.task], timeout=CANCEL_GRACE)
 
     # -- waiting
 

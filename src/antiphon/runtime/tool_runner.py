@@ -18,7 +18,7 @@ from antiphon.core.texts import unknown_outcome
 from antiphon.errors import pass_on
 from antiphon.runtime.host import Agents, Events, Speeches, Tools
 from antiphon.runtime.port import Port
-from antiphon.runtime.run import Run
+from antiphon.runtime.run import CANCEL_GRACE, Run
 from antiphon.runtime.scope import current
 from antiphon.runtime.tool_calls import INTERNAL_ERROR, ToolCalls
 from antiphon.scope import is_cancelled
@@ -26,9 +26,6 @@ from antiphon.tools.function import OutcomeUnknown, StopResponse, ToolError, Too
 from antiphon.tools.latency import latencies
 
 logger = logging.getLogger("antiphon")
-
-CANCEL_GRACE = 1.0
-"""Seconds that a cancelled tool has before it is abandoned."""
 
 
 class ToolRunner:

@@ -82,10 +82,14 @@ class AsyncToolset(Toolset):
         self._tools = [self._in_background(tool) for tool in self._tools]
 
     async def cancel(self, call_id: str) -> bool:
-        """Stop the running call with this id. False if there is none. Raises `ToolError` if it must not be stopped."""
+        """Stop the running call with this id and wait until it has ended, or is abandoned for not ending in a second.
+
+        False if there is none. Raises `ToolError` if it must not be stopped.
+        """
         for ctx in self._running:
             if ctx.function_call.call_id == call_id and not ctx.run.dropped:
                 self._stop(ctx)
+                await ctx.run.wait_stopped()
                 return True
         return False
 
@@ -155,6 +159,7 @@ async def cancel_task(ctx: RunContext[Any], call_id: str) -> str:
     for run in _cancellable(ctx):
         if run.function_call.call_id == call_id:
             run.cancel()
+            await run.wait_stopped()
             return f"Task {call_id} cancelled successfully."
     return f"Task {call_id} not found or already completed."
 
