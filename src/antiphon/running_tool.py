@@ -19,14 +19,13 @@ if TYPE_CHECKING:
 class RunningTool:
     """One execution of a tool. Two of these are equal if they stand for the same one."""
 
-    __slots__ = ("_call", "_speech", "_speech_of", "execution")
+    __slots__ = ("_speech", "_speech_of", "execution")
 
     def __init__(self, run: Run, speech_of: Callable[[Run], SpeechHandle]) -> None:
         self.execution = run
         """What the runtime keeps of it. Not for applications."""
         self._speech_of = speech_of
         self._speech = speech_of(run)
-        self._call: FunctionCall | None = None
 
     @property
     def tool(self) -> AnyFunctionTool:
@@ -39,10 +38,7 @@ class RunningTool:
 
         Another one after an equal call took over a run whose own was dropped.
         """
-        call = self.execution.call
-        if self._call is None or self._call.call_id != call.call_id:
-            self._call = FunctionCall(call_id=call.call_id, name=call.name, arguments=call.arguments)
-        return self._call
+        return self.execution.function_call
 
     @property
     def speech_handle(self) -> SpeechHandle:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -448,6 +449,28 @@ def test_the_model_is_told_of_a_cancellation_when_the_task_has_ended() -> None:
             await session.run(user_input="Stop.")
             assert told == [False, True]
             assert "Task call_1 cancelled successfully." in outputs(session)
+
+    run_virtual(call())
+
+
+def test_the_application_lists_and_cancels_what_runs_of_a_set_as_the_model_does_of_all() -> None:
+    async def call() -> None:
+        toolset, other = AsyncToolset(id="booking", tools=[book_flight]), AsyncToolset(id="other")
+        llm = FakeLLM([CALL, "Looking.", Reply(calls=[("get_running_tasks", {})]), "One booking."])
+        async with AgentSession[Any](llm=llm) as session:
+            await session.start(Agent(tools=[toolset, other]))
+            await session.run(user_input="Fly me to Tokyo")
+            [task] = await toolset.get_running_tasks()
+            assert (task["type"], task["call_id"], task["name"]) == ("function_call", "call_1", "book_flight")
+            assert json.loads(task["arguments"]) == TRIP
+            assert await other.get_running_tasks() == []
+            await session.run(user_input="What are you doing?")
+            assert json.loads(outputs(session)[-1]) == [task]
+            assert await other.cancel_task("call_1") == "Task call_1 not found or already completed."
+            assert await toolset.cancel_task("call_1") == "Task call_1 cancelled successfully."
+            assert await toolset.get_running_tasks() == []
+            llm.extend(["It is over."])
+            await session.run(user_input="Well?")
 
     run_virtual(call())
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from antiphon.chat import FunctionCall
 from antiphon.core.facts import Call, InterruptionsDisallowed, RunCancelRequested, RunResumed, RunSuspended, ToolUpdated
 from antiphon.runtime.port import Port
 from antiphon.tools.function import AnyFunctionTool, ToolError
@@ -57,6 +58,15 @@ class Run:
     """The tool has returned. Tasks that it began and left behind are not it any more."""
     awaited: list[int] = field(default_factory=list)
     """Speeches that its coroutines wait for."""
+
+    _item: FunctionCall | None = None
+
+    @property
+    def function_call(self) -> FunctionCall:
+        """The call that it serves, as applications see it: one object, whoever asks."""
+        if self._item is None or self._item.call_id != self.call.call_id:
+            self._item = FunctionCall(call_id=self.call.call_id, name=self.call.name, arguments=self.call.arguments)
+        return self._item
 
     # -- what becomes of it
 

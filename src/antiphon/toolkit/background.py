@@ -93,6 +93,17 @@ class AsyncToolset(Toolset):
                 return True
         return False
 
+    async def get_running_tasks(self) -> list[dict[str, Any]]:
+        """The calls of its tools that run, as `function_call.model_dump()` gives them.
+
+        The model's tool of this name lists those of all its toolsets, and what else it may cancel.
+        """
+        return [ctx.function_call.model_dump() for ctx in self._running if not ctx.run.dropped]
+
+    async def cancel_task(self, call_id: str) -> str:
+        """`cancel`, with what came of it in words, as the model's tool of this name tells it."""
+        return _told(call_id, cancelled=await self.cancel(call_id))
+
     async def aclose(self) -> None:
         """Stop what may be stopped. Calls that write go on, and their results reach the agent then in charge.
 
@@ -147,10 +158,7 @@ def _cancellable(ctx: RunContext[Any]) -> list[RunningTool]:
 @function_tool
 async def get_running_tasks(ctx: RunContext[Any]) -> list[dict[str, Any]]:
     """Get the list of running async tool calls."""
-    return [
-        {"call_id": call.call_id, "name": call.name, "arguments": call.arguments}
-        for call in (run.function_call for run in _cancellable(ctx))
-    ]
+    return [run.function_call.model_dump() for run in _cancellable(ctx)]
 
 
 @function_tool
@@ -160,8 +168,12 @@ async def cancel_task(ctx: RunContext[Any], call_id: str) -> str:
         if run.function_call.call_id == call_id:
             run.cancel()
             await run.wait_stopped()
-            return f"Task {call_id} cancelled successfully."
-    return f"Task {call_id} not found or already completed."
+            return _told(call_id, cancelled=True)
+    return _told(call_id, cancelled=False)
+
+
+def _told(call_id: str, *, cancelled: bool) -> str:
+    return f"Task {call_id} " + ("cancelled successfully." if cancelled else "not found or already completed.")
 
 
 def task_tools(tools: Sequence[object]) -> list[AnyFunctionTool]:
