@@ -150,7 +150,12 @@ def test_the_call_ends_a_moment_after_the_goodbye() -> None:
     assert not d.closed
     d.wait(0.2)
     assert d.closed
-    assert d.last(Close).reason == "task_completed"
+
+
+def test_a_call_that_ends_with_a_goodbye_has_the_reason_of_a_shutdown() -> None:
+    d = saying_goodbye()
+    d.played().wait(2.1)
+    assert d.last(Close).reason == "user_initiated"
 
 
 def test_one_more_thing_over_the_goodbye_keeps_the_call() -> None:

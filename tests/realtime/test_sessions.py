@@ -435,7 +435,7 @@ def test_a_call_ends_after_the_goodbye(capabilities: RealtimeCapabilities) -> No
             await call.begin(Agent(tools=[EndCallTool()]))
             await call.says(then=8.0)
             assert call.lines[-1] == "assistant: Goodbye, and thank you."
-            assert call.closed == ["task_completed"]
+            assert call.closed == ["user_initiated"]
 
     run_virtual(main())
 
@@ -456,7 +456,7 @@ def test_a_model_that_is_to_say_goodbye_by_itself_has_five_seconds_for_it() -> N
             await call.says(then=4.0)
             assert not call.closed
             await asyncio.sleep(5.0)
-            assert call.closed == ["task_completed"]
+            assert call.closed == ["user_initiated"]
             assert not [line for line in call.lines if line.startswith("assistant")]
 
     run_virtual(main())
@@ -469,7 +469,7 @@ def test_a_call_ends_without_a_goodbye_where_none_is_wanted() -> None:
         async with Call(model) as call:
             await call.begin(Agent(tools=[EndCallTool(end_instructions=None)]))
             await call.says(then=6.0)
-            assert call.closed == ["task_completed"]
+            assert call.closed == ["user_initiated"]
 
     run_virtual(main())
 
@@ -483,7 +483,7 @@ def test_goodbye_to_a_goodbye_does_not_keep_the_call_open() -> None:
             await call.says(then=1.6)
             await call.says(0.5, then=3.0)
             assert call.lines[-2:] == ["assistant: Goodbye.", "user: bye bye"]
-            assert call.closed == ["task_completed"]
+            assert call.closed == ["user_initiated"]
 
     run_virtual(main())
 

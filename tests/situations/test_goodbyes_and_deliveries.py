@@ -62,7 +62,7 @@ def test_bye_bye_over_the_goodbye_ends_the_call(at: float) -> None:
         call, spoken, closed = await goodbye("bye-bye", at)
         assert said(call.session)[-1] == "bye-bye" and len(call.session.history.messages()) == 3
         ended, event = closed[0]
-        assert event.reason.value == "task_completed"
+        assert event.reason.value == "user_initiated"
         over = max(spoken.end, call.timeline.agent[-1].end)
         measured('"bye-bye" over the goodbye', "end of both to the end of the call", ended - over, at_most=2.0)
 

@@ -62,7 +62,7 @@ def test_the_session_ends_after_the_goodbye_with_called_and_completed_in_order()
         assert transcript(session.history)[-1] == "assistant: Au revoir."
 
     run_virtual(call())
-    assert seen == ["called {}", "completed say goodbye to the user", "task_completed"]
+    assert seen == ["called {}", "completed say goodbye to the user", "user_initiated"]
 
 
 @pytest.mark.parametrize("slow", ["on_tool_called", "on_tool_completed"])

@@ -96,7 +96,7 @@ def test_a_tool_of_ones_own_ends_the_call_after_its_goodbye() -> None:
             session.end_call()
 
     run_virtual(main())
-    assert reasons == ["task_completed"]
+    assert reasons == ["user_initiated"]
 
 
 def test_a_caller_who_goes_on_over_the_goodbye_keeps_the_call() -> None:
@@ -136,7 +136,7 @@ def test_an_application_ends_the_call_with_a_goodbye_of_its_own() -> None:
         assert not session.is_running and not goodbye.interrupted
 
     run_virtual(main())
-    assert [event.reason.value for event in closed] == ["task_completed"]
+    assert [event.reason.value for event in closed] == ["user_initiated"]
 
 
 def test_a_call_that_was_dropped_ends_nothing() -> None:

@@ -388,7 +388,7 @@ class EndRequested:
 
     speech: int
     linger: float = 2.0
-    reason: str = "task_completed"
+    reason: str = "user_initiated"
 
 
 @record

@@ -171,6 +171,7 @@ class _Call:
             if rng.random() < 0.4:
                 await self._say_goodbye(hands)
                 await self._end()
+                call.session.off("close", self._on_close)  # what the walk itself ends was ended by no goodbye
         return Walk(
             seed=self._seed,
             kind=self._kind,
@@ -301,7 +302,7 @@ class _Call:
         return False
 
     def _on_close(self, event: CloseEvent) -> None:
-        if event.reason is CloseReason.TASK_COMPLETED:
+        if event.reason is CloseReason.USER_INITIATED:
             self._closed = now()
 
     def _on_error(self, event: Any) -> None:
