@@ -475,6 +475,34 @@ def test_the_application_lists_and_cancels_what_runs_of_a_set_as_the_model_does_
     run_virtual(call())
 
 
+@pytest.mark.parametrize("kinds", ["result result", "update result", "result update", "update update"])
+def test_results_and_updates_of_the_same_instant_on_an_idle_line_are_told_in_one_reply(kinds: str) -> None:
+    @function_tool
+    async def work(ctx: AsyncRunContext[Any], kind: str) -> str:
+        """Work."""
+        await ctx.update("Working.", silent=True)
+        await asyncio.sleep(5)
+        if kind == "update":
+            await ctx.update("half of it is done")
+            await asyncio.sleep(60)
+        return "all of it is done"
+
+    async def call() -> None:
+        llm = FakeLLM([Reply(calls=[("work", {"kind": kind}) for kind in kinds.split()]), "So far.", "More."])
+        async with AgentSession[Any](llm=llm) as session:
+            await session.start(Agent(tools=[AsyncToolset(id="b", tools=[work], on_duplicate_call="allow")]))
+            await session.run(user_input="Go.")
+            await asyncio.sleep(10)
+            assert [line for line in transcript(session.history) if line.startswith("assistant")] == [
+                "assistant: So far."
+            ]
+            asked = llm.requests[-1]
+            assert sum("of it is done" in line for line in transcript(asked.chat_ctx)) == 2
+            assert (asked.tool_choice != "none" and bool(asked.tools)) is ("result" in kinds)
+
+    run_virtual(call())
+
+
 def test_an_error_in_the_background_is_told() -> None:
     @function_tool
     async def fails(ctx: AsyncRunContext[Any]) -> str:

@@ -86,7 +86,7 @@ class Speeches:
 
     def open(self, kind: Kind, frame: Frame) -> Speech:
         """A speech of the core's own: an answer, results to tell, or a line."""
-        speech = Speech(self._out.new_id(), kind, frame, Rank.REPLY)
+        speech = Speech(self._out.new_id(), kind, frame, Rank.REPLY, self._out.now)
         self.admit(speech)
         return speech
 

@@ -278,6 +278,8 @@ class Speech:
     frame: Frame
     rank: Rank
     """Its place among what is not yet played."""
+    opened: float = float("-inf")
+    """When it was begun, if the core began it."""
     interruptible: bool = True
     stage: Stage = Stage.WAITING
     interrupted: bool = False

@@ -6,6 +6,7 @@ Above: the conversation. Below: the debts, which know what is owed; the floor, w
 from __future__ import annotations
 
 from antiphon.core import facts as f
+from antiphon.core.commands import StopGenerating
 from antiphon.core.floor import Floor
 from antiphon.core.rules import ahead
 from antiphon.core.stages import Bond, Kind, Rank, Stage
@@ -13,6 +14,9 @@ from antiphon.core.state import Frame, Speech
 
 _KINDS = {"say": Kind.SAY, "reply": Kind.REPLY, "filler": Kind.FILLER}
 _WAITING = Stage.WAITING
+
+AN_INSTANT = 0.01
+"""Seconds in which results come together: those that nothing lies between but the work of telling them."""
 
 # -- facts
 
@@ -125,9 +129,29 @@ def _may_begin(floor: Floor, speech: Speech) -> bool:
 def deliver(floor: Floor) -> bool:
     """Results from the background are told when the line is free, all in one speech."""
     debts = floor.debts
-    if floor.closing.ends_speech or floor.is_busy or not debts.owed_in(floor.top):
+    if floor.closing.ends_speech or not debts.owed_in(floor.top):
         return False
+    if floor.is_busy:
+        return _deliver_with(floor)
     speech = floor.speeches.open(Kind.DELIVERY, floor.top)
     is_final = debts.told_by(speech)
     floor.speeches.begin(speech, tools=is_final and floor.options.max_tool_steps > 0)
+    return True
+
+
+def _deliver_with(floor: Floor) -> bool:
+    """What comes up in the instant in which a delivery began is told by it: the model is asked for it anew."""
+    speech = floor.top.speeches[0] if floor.top.speeches else None
+    if speech is None or speech.kind is not Kind.DELIVERY or floor.out.now - speech.opened > AN_INSTANT:
+        return False
+    step = speech.step
+    if step is None or speech.interrupted or speech.rounds or step.begun or step.generated or step.calls:
+        return False
+    if not floor.debts.news_for(speech):
+        return False
+    floor.out.withdraw(step.gen)
+    floor.out.send(StopGenerating(step.gen))
+    floor.speeches.text_complete(speech, "")
+    is_final = floor.debts.told_by(speech) and floor.options.max_tool_steps > 0
+    floor.speeches.begin(speech, tools=step.tools or is_final)
     return True
