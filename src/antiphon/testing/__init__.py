@@ -30,6 +30,7 @@ from antiphon.exports import on_first_use
 if TYPE_CHECKING:
     from antiphon.testing.audio import FakeMicrophone, FakeSpeaker, Sound, silence, speech, stereo
     from antiphon.testing.caller import Caller, CallerSTT, Fault, SpokenWord, Utterance
+    from antiphon.testing.chaos import ChaosLLM, Reissued
     from antiphon.testing.clock import (
         CallbackFailed,
         Deadlock,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
 _HOME = {
     "audio": ("FakeMicrophone", "FakeSpeaker", "Sound", "silence", "speech", "stereo"),
     "caller": ("Caller", "CallerSTT", "Fault", "SpokenWord", "Utterance"),
+    "chaos": ("ChaosLLM", "Reissued"),
     "clock": (
         "CallbackFailed",
         "Deadlock",
@@ -117,6 +119,7 @@ __all__ = [
     "CallbackFailed",
     "Caller",
     "CallerSTT",
+    "ChaosLLM",
     "Deadlock",
     "Fail",
     "FakeLLM",
@@ -133,6 +136,7 @@ __all__ = [
     "Heard",
     "LeakedTasks",
     "OutOfTime",
+    "Reissued",
     "Reply",
     "ScriptExhausted",
     "SimulatedCall",
