@@ -272,3 +272,57 @@ def test_a_synchronous_tool_completes_a_task_from_its_thread() -> None:
             assert "registered Ada" in outputs(session)
 
     run_virtual(main())
+
+
+class Told(AgentTask[str]):
+    """Its completing tool returns a text."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__()
+        self.what = what
+
+    async def on_enter(self) -> None:
+        self.session.say(f"Your {self.what}?")
+
+    @function_tool
+    async def answer(self, text: str) -> str:
+        """Take the answer."""
+        self.complete(text)
+        return "Taken."
+
+
+class OneByOneInTool(Agent):
+    @function_tool
+    async def work(self) -> str:
+        """Work."""
+        return f"{await Told('name')} {await Told('surname')}"
+
+
+class OneByOneInEnter(Agent):
+    async def on_enter(self) -> None:
+        self.session.say(f"Hello {await Told('name')} {await Told('surname')}.")
+
+
+@pytest.mark.parametrize("parent", [OneByOneInTool, OneByOneInEnter])
+def test_a_turn_that_completed_a_task_is_not_answered_by_the_next_one_or_the_agent(
+    parent: type[Agent],
+) -> None:
+    async def main() -> None:
+        llm = FakeLLM([Reply(calls=[("work", {})])] if parent is OneByOneInTool else [])
+        async with AgentSession[Any](llm=llm) as session:
+            await session.start(parent())
+            if parent is OneByOneInTool:
+                session.submit_user_turn("Go.")
+            await asyncio.sleep(1.0)
+            for name in ("Ann", "Lee"):
+                llm.extend([Reply(calls=[("answer", {"text": name})])])
+                if (name, parent) == ("Lee", OneByOneInTool):
+                    llm.extend(["Hello Ann Lee."])
+                session.submit_user_turn(name)
+                await asyncio.sleep(1.0)
+            assert llm.remaining == 0
+            said = [line for line in transcript(session.history) if line.startswith("assistant")]
+            assert said == ["assistant: Your name?", "assistant: Your surname?", "assistant: Hello Ann Lee."]
+            assert outputs(session).count("Taken.") == 2
+
+    run_virtual(main())

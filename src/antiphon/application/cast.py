@@ -170,6 +170,12 @@ class Cast:
         """How the core shall know `value`, if it is an agent."""
         return Handoff(self.admit(value), value.label) if isinstance(value, Agent) else None
 
+    def is_done(self, agent_id: str) -> bool:
+        """Whether the floor was lent, the agent has it, and whoever lent it is to have it back."""
+        return any(
+            agent_id == agent and loan in self._loans and self._loans[loan][1].done() for agent, loan in self._frames
+        )
+
     def handed_off(self, notice: HandedOff) -> None:
         """Another agent is in charge."""
         self._frames[-1] = (notice.agent, self._frames[-1][1])

@@ -67,6 +67,9 @@ class Agents(Protocol):
     def handoff_to(self, value: Any) -> Handoff | None:
         """If `value` is an agent: take it into the session, and name it to the core. None: it is not an agent."""
 
+    def is_done(self, agent_id: str) -> bool:
+        """Whether the floor was lent, the agent has it, and whoever lent it is to have it back."""
+
     def has_voice(self, agent_id: str) -> bool:
         """Whether what the agent says can be turned into sound."""
 
