@@ -1,6 +1,7 @@
 """Toolsets, their wrappers, and the flat view of a request."""
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -210,3 +211,14 @@ def test_of_equal_ids_the_last_is_kept() -> None:
 def test_the_text_for_an_unknown_tool_lists_what_there_is() -> None:
     assert unknown_tool_text("x", ["a", "b"]) == "Unknown function: x - available tools: a, b"
     assert unknown_tool_text("x", []) == "Unknown function: x - available tools: none"
+
+
+def test_a_toolset_is_an_abc_whose_subclasses_may_leave_methods_to_theirs() -> None:
+    class Unfinished(Toolset):
+        @abstractmethod
+        async def reach(self) -> None:
+            """Say how."""
+
+    assert Toolset(id="plain", tools=[tool("f")]).id == "plain"
+    with pytest.raises(TypeError, match="reach"):
+        Unfinished(id="unfinished")  # type: ignore[abstract]

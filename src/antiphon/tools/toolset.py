@@ -7,6 +7,7 @@ tools keep what their authors said about them.
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ class ServerFunction:
         return hash((self.server, self.name))
 
 
-class Toolset:
+class Toolset(ABC):  # noqa: B024 - it works as it is; what its subclasses leave open is theirs to say
     """Tools that belong together. Subclass it and decorate methods, or give it tools, or both."""
 
     @dataclass(slots=True)
