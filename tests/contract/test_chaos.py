@@ -118,10 +118,10 @@ def honest(request: ChatRequest) -> Reply | str:
     last = next(item for item in reversed(request.chat_ctx.items) if getattr(item, "role", "") != "system")
     if may_call and isinstance(last, ChatMessage) and "colleague" in (last.text_content or ""):
         return Reply(calls=[("transfer", {})])
-    if may_call and wanted:
-        return Reply("One moment.", calls=[("order", {"number": number, "note": "please"}) for number in wanted])
     news = [outcome for outcome in untold if outcome not in told]
-    return f"Here is {' and '.join(news)}." if news else "Fine."
+    text = f"Here is {' and '.join(news)}." if news else "One moment." if may_call and wanted else "Fine."
+    ordered = wanted if may_call else ()
+    return Reply(text, calls=[("order", {"number": number, "note": "please"}) for number in ordered])
 
 
 class Clerk(Agent):
@@ -178,15 +178,17 @@ class Case:
         return self.shop.latest.get(number, "doubt") in self.told(session) and number not in self.shop.breaks
 
     def told(self, session: AgentSession[Any]) -> Counter[str]:
-        """What the caller heard, and what the application is told that they did not hear to its end."""
+        """What the caller heard, and what the application is told else: that they may not have heard it."""
         said = [message for message in session.history.messages() if message.role == "assistant"]
         heard = Counter(outcome for message in said for outcome in _told_in(message))
-        in_part = {outcome for message in said if message.interrupted for outcome in _told_in(message)}
         for unheard in (one for close in self.closes for one in close.unheard):
             number = words(json.loads(unheard.arguments)["number"])
-            outcome = f"doubt {number}" if unheard.outcome == "unknown" else unheard.output
-            heard[outcome] += outcome not in in_part
+            heard.setdefault(f"doubt {number}" if unheard.outcome == "unknown" else unheard.output, 1)
         return heard
+
+    def is_untold(self, session: AgentSession[Any]) -> bool:
+        """Something came in that the caller has not heard."""
+        return self.told(session) != Counter(self.shop.outcomes)
 
     def check(self, session: AgentSession[Any], *, all_were_asked: bool = True) -> None:
         """Each wish was done once, and each outcome told once."""
@@ -237,7 +239,8 @@ async def spoken(seed: str) -> None:
                 await call.caller.says(rng.choice(["a moment please", "what is the weather like", "are you there"]))
             await asyncio.sleep(rng.uniform(0.8, 6.0))
             if rng.random() < 0.2:
-                if not case.agent.colleague_sees:
+                # The colleague's context ends here: what the clerk tells beside the hand-off would be told again.
+                if case.is_untold(call.session):
                     await call.settled(quiet=20.0)
                 await call.caller.says("put me through to a colleague")
                 await asyncio.sleep(rng.uniform(0.8, 3.0))
