@@ -237,7 +237,7 @@ def test_a_tool_that_hangs_is_timed_out_and_spoken_of(options: dict[str, Any]) -
             await call.settled()
         row = "tool hangs for ever"
         output = next(line for line in lines(call.session) if line.startswith("error look:"))
-        assert ("It is unknown whether `look` happened" in output) == (options == {"effect": "writes"})
+        assert ("It is unknown whether `look` happened" in output) == (options != {"effect": "reads"})
         assert said(call.session)[-1] == "I could not reach the kitchen."
         limit = lookup.at("began") + 5.0
         spoken = call.timeline.agent_begins(limit)
