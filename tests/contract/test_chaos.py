@@ -239,9 +239,6 @@ async def spoken(seed: str) -> None:
                 await call.caller.says(rng.choice(["a moment please", "what is the weather like", "are you there"]))
             await asyncio.sleep(rng.uniform(0.8, 6.0))
             if rng.random() < 0.2:
-                # The colleague's context ends here: what the clerk tells beside the hand-off would be told again.
-                if case.is_untold(call.session):
-                    await call.settled(quiet=20.0)
                 await call.caller.says("put me through to a colleague")
                 await asyncio.sleep(rng.uniform(0.8, 3.0))
                 break

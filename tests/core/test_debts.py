@@ -97,3 +97,16 @@ def test_a_round_is_written_before_a_turn_is_answered() -> None:
     assert "output charged 99" in d.context()
     assert d.context()[-1] == "user: hang on"
     assert d.last(Generate).unheard == ("c1",)
+
+
+def test_what_an_agent_that_leaves_without_a_word_did_is_told_by_the_next() -> None:
+    d = Dialogue()
+    d.types("book it and put me through")
+    d.model("", ("book", policy("writes")), "transfer")
+    d.returns("number 4711")
+    d.returns("", reply=False, handoff="b")
+    d.model("")
+    d.model("")  # it is asked once more
+    request = d.last(Generate)
+    assert (request.agent, request.unheard) == ("b", ("c1",))
+    assert "output number 4711" in d.context(request)

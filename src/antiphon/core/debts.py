@@ -299,13 +299,20 @@ class Debts:
         account = account or _Account()
         cut = speech.interrupted or speech.trouble.failed or speech.trouble.fallback
         heard = account.heard and not cut
+        is_leaving = speech.frame.is_handing_over
         due: list[Handoff] = []
         for result in account.carried:
             if result.due is not _OWED:
                 continue
             made_for_it = result in account.made_for
+            # Who hands over without a word has told nothing, and is not asked what there is to add: the next agent is.
+            left = is_leaving and not heard
             result.attempted(
-                account.said, heard=heard, cut=cut, interrupted=speech.interrupted, made_for_it=made_for_it
+                account.said,
+                heard=heard,
+                cut=cut or left,
+                interrupted=speech.interrupted or left,
+                made_for_it=made_for_it,
             )
             if result.due is _SETTLED and result.handoff is not None:
                 due.append(result.handoff)
@@ -324,6 +331,8 @@ class Debts:
         for result in list(self.results):
             if heard and account.unasked and result.is_begun_in(speech.frame):
                 self._fall_due(result, speech.frame, covered=True)
+            elif result.speech is speech and result.due is _BORNE and speech.frame.is_handing_over:
+                self._fall_due(result, speech.frame, covered=False)
             elif result.speech is speech or (heard and result.is_begun_in(speech.frame)):
                 result.told()
 
