@@ -256,3 +256,20 @@ def test_an_update_does_not_settle_what_is_still_done() -> None:
     d.types("book it")
     assert calls(d, "1") == []
     assert "already running" in output(d)
+
+
+def test_a_run_of_long_ago_does_not_hide_one_that_works() -> None:
+    d = asked("1", policy=UNSAID)
+    d.types("wait")
+    d.returns("sunny")
+    d.model("Yes?")
+    d.played()
+    d.wait(660.0)
+    d.types("the weather")
+    calls(d, "1", policy=UNSAID)
+    d.types("wait again")
+    d.model("Yes?")
+    d.played()
+    d.types("the weather, please")
+    assert calls(d, "1", policy=UNSAID) == []
+    assert d.all(RebindRun)

@@ -108,9 +108,9 @@ class Runs:
 
     def adoptable(self, call: Call) -> Run | None:
         """An orphan of an equal call."""
-        for run in self._runs.values():
+        for run in filter(self._is_fresh, self._runs.values()):
             if run.bond is Bond.ORPHAN and _is_of_tool(run, call) and same_arguments(run.call, call):
-                return run if self._is_fresh(run) else None
+                return run
         return None
 
     def adopt(self, run: Run, open_call: OpenCall, speech: Speech, gen: int, home: Frame) -> None:
