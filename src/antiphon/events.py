@@ -126,6 +126,20 @@ class FunctionToolsExecutedEvent(_Event):
 
 
 @dataclass(slots=True, kw_only=True)
+class MaxToolStepsReachedEvent(_Event):
+    """A reply has had as many rounds of tools as it may (`max_tool_steps`): its model goes on without tools.
+
+    The model is told why, and to ask the caller whether to go on, if more is to be done.
+    """
+
+    speech_id: str
+    """The id of the reply's `SpeechHandle`."""
+    steps: int
+    """Rounds that it had."""
+    type: Literal["max_tool_steps_reached"] = "max_tool_steps_reached"
+
+
+@dataclass(slots=True, kw_only=True)
 class ToolCallStarted:
     """A tool began to run."""
 
@@ -309,6 +323,7 @@ AgentEvent: TypeAlias = (
     | UserTurnExceededEvent
     | SpeechCreatedEvent
     | FunctionToolsExecutedEvent
+    | MaxToolStepsReachedEvent
     | ToolExecutionUpdatedEvent
     | ToolDroppedEvent
     | ToolAdoptedEvent

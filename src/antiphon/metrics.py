@@ -121,6 +121,8 @@ class TurnMetrics:
     tools: tuple[ToolMetrics, ...] = ()
     rounds: int = 0
     """Responses with calls whose results the model was given."""
+    max_tool_steps_reached: bool = False
+    """These were all that it might have: the model was asked for the rest without tools."""
     interrupted_at: float | None = None
     sound: tuple[Stretch, ...] = ()
     """When the caller heard it."""
@@ -326,6 +328,8 @@ class CallMetrics:
         """Replies that were cut."""
         self.tools = 0
         """Calls of tools."""
+        self.max_tool_steps_reached = 0
+        """Replies that had as many rounds of tools as they might."""
         self.dead_air = 0.0
         """Seconds in which neither side could be heard while a reply was owed."""
         self.longest_silence = 0.0
@@ -347,6 +351,7 @@ class CallMetrics:
             self.turns += 1
         self.interruptions += turn.interrupted_at is not None
         self.tools += len(turn.tools)
+        self.max_tool_steps_reached += turn.max_tool_steps_reached
         self.prompt_tokens += turn.prompt_tokens
         self.completion_tokens += turn.completion_tokens
         self.cached_tokens += sum(r.cached_tokens for r in turn.responses)
@@ -387,6 +392,7 @@ class CallMetrics:
             name: _plain(getattr(self, name))
             for name in (
                 "turns", "replies", "median_response_delay", "p95_response_delay", "dead_air", "longest_silence",
-                "interruptions", "tools", "prompt_tokens", "completion_tokens", "cached_tokens",
+                "interruptions", "tools", "max_tool_steps_reached", "prompt_tokens", "completion_tokens",
+                "cached_tokens",
             )
         }  # fmt: skip

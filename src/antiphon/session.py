@@ -79,8 +79,8 @@ class AgentSession(Session[Userdata], Closable):
 
     Events (`session.on(name, callback)`): agent_state_changed, user_state_changed, user_input_transcribed,
     agent_output_transcribed, conversation_item_added, speech_created, function_tools_executed,
-    tool_execution_updated, tool_dropped, tool_adopted, tool_ended, tool_result, agent_false_interruption,
-    user_turn_exceeded, turn_metrics, error, close. Their objects are in `antiphon.events`.
+    max_tool_steps_reached, tool_execution_updated, tool_dropped, tool_adopted, tool_ended, tool_result,
+    agent_false_interruption, user_turn_exceeded, turn_metrics, error, close. Their objects are in `antiphon.events`.
     """
 
     def __init__(

@@ -10,7 +10,16 @@ from typing import Any
 
 import pytest
 
-from antiphon import Agent, AgentSession, AgentTask, RunContext, UsageError, function_tool
+from antiphon import (
+    Agent,
+    AgentSession,
+    AgentTask,
+    MaxToolStepsReachedEvent,
+    RunContext,
+    TurnMetricsEvent,
+    UsageError,
+    function_tool,
+)
 from antiphon.testing import FakeLLM, FakeTTS, Reply, clock, now, run_virtual, transcript, wait_until
 from antiphon.testing.fakes import Turn
 from tests.calls import VoiceCall, converse, outputs
@@ -145,6 +154,66 @@ def test_after_so_many_rounds_the_model_is_asked_without_tools(steps: int, scrip
         session = await converse(Agent(tools=[look, crash]), "Go.", llm=llm, max_tool_steps=steps)
         assert [bool(request.tools) for request in llm.requests] == [True] * steps + [False]
         assert transcript(session.history)[-1] == f"assistant: {said}"
+
+    run_virtual(main())
+
+
+def test_a_chain_that_is_cut_asks_the_caller_whether_to_go_on_and_loses_nothing() -> None:
+    async def main() -> None:
+        events: list[MaxToolStepsReachedEvent] = []
+        measured: list[TurnMetricsEvent] = []
+        script = [Reply(calls=[("look", {"n": n})]) for n in range(4)]
+        llm = FakeLLM([*script[:2], "Two are found, two are not. Shall I go on?", *script[2:], "All four."])
+        async with AgentSession[Any](llm=llm, max_tool_steps=2) as session:
+            session.on("max_tool_steps_reached", events.append)
+            session.on("turn_metrics", measured.append)
+            await session.start(Agent(tools=[look]))
+            await session.run(user_input="Look for all four.")
+            await session.run(user_input="Yes, please.")
+        told = [[line for line in request if "no tools in this response" in line] for request in llm.histories]
+        assert [len(notes) for notes in told] == [0, 0, 1, 0, 0, 1]
+        for part in ("2 rounds", "not done yet", "ask whether you should go on"):
+            assert part in told[2][0]
+        assert llm.histories[2][-1] == told[2][0]
+        # what was learnt before the cut is there behind it, and the tools are back
+        learnt = ['call look({"n": 0})', "output look: found 0", 'call look({"n": 1})', "output look: found 1"]
+        assert [line for line in llm.histories[3] if line in learnt] == learnt
+        assert llm.requests[3].tools
+        assert [event.steps for event in events] == [2, 2]
+        assert [event.speech_id for event in events] == [event.metrics.speech_id for event in measured]
+        assert all(event.metrics.max_tool_steps_reached for event in measured)
+        assert measured[-1].call.max_tool_steps_reached == 2
+
+    run_virtual(main())
+
+
+def test_a_chain_that_comes_to_its_end_within_its_rounds_is_told_of_no_limit() -> None:
+    async def main() -> None:
+        measured: list[TurnMetricsEvent] = []
+        llm = FakeLLM([LOOK, "Found."])
+        async with AgentSession[Any](llm=llm, max_tool_steps=2) as session:
+            session.on("turn_metrics", measured.append)
+            await session.start(Agent(tools=[look]))
+            await session.run(user_input="Go.")
+        assert not any("no tools in this response" in line for request in llm.histories for line in request)
+        assert [event.metrics.max_tool_steps_reached for event in measured] == [False]
+
+    run_virtual(main())
+
+
+def test_what_a_chain_learnt_is_there_for_the_next_turn_where_its_last_words_were_spoken_over() -> None:
+    async def main() -> None:
+        llm = FakeLLM([LOOK, "I have found the first one and the second is missing, shall I go on?", "I do."])
+        async with VoiceCall(llm, ["look for both", "yes go on please"], max_tool_steps=1, max_silence=None) as call:
+            await call.begin(Agent(tools=[look]))
+            await call.microphone.speak(1.0)
+            await wait_until(lambda: call.session.agent_state == "speaking")
+            await asyncio.sleep(0.5)
+            await call.microphone.speak(1.0)
+            await asyncio.sleep(5.0)
+            assert transcript(call.session.history)[-1] == "assistant: I do."
+        assert [line for line in llm.histories[2] if "look" in line][1:] == ["call look({})", "output look: found 0"]
+        assert any("They have not heard: " in line for line in llm.histories[2])
 
     run_virtual(main())
 

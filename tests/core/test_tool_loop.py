@@ -9,14 +9,16 @@ import pytest
 from antiphon.core.commands import CancelTool, Generate, Play, RunTool, Speak, StopGenerating
 from antiphon.core.facts import (
     Call,
+    EndRequested,
     GenerationFailed,
+    Handoff,
     RunSuspended,
     StepGenerated,
     TextStarted,
     ToolCalled,
     ToolReturned,
 )
-from antiphon.core.notices import SpeechFailed, ToolEnded
+from antiphon.core.notices import SpeechFailed, ToolEnded, ToolStepsUsedUp
 from antiphon.options import ToolPolicy
 from tests.core.dialogue import Dialogue, policy
 
@@ -114,6 +116,38 @@ def test_after_the_last_round_the_model_must_answer_without_tools() -> None:
     d.model("Done.")
     d.played()
     assert d.lines[-1] == "assistant: Done."
+
+
+def test_the_request_behind_the_last_round_says_that_there_are_no_more() -> None:
+    d = Dialogue(max_tool_steps=2)
+    d.types("go")
+    for used in (0, 0):
+        assert d.last(Generate).steps_used == used
+        d.model("", "find")
+        assert not d.all(ToolStepsUsedUp)
+        d.returns()
+    assert d.last(Generate).steps_used == 2
+    assert [notice.steps for notice in d.all(ToolStepsUsedUp)] == [2]
+    d.model("", "find")
+    again = d.last(Generate)
+    assert again.retry and again.steps_used == 2
+    assert [call.name for call in again.not_made] == ["find"]
+    assert len(d.all(ToolStepsUsedUp)) == 1
+
+
+def test_a_chain_that_ends_with_a_goodbye_or_a_hand_off_is_not_cut() -> None:
+    for end in (EndRequested(1), Handoff("b", "b")):
+        d = Dialogue(max_tool_steps=1)
+        d.types("go")
+        d.model("", "leave")
+        if isinstance(end, Handoff):
+            d.tell(ToolReturned(d.last(RunTool).run, "went", handoff=end))
+        else:
+            d.tell(EndRequested(d.last(Generate).speech))
+            d.returns()
+        assert not d.last(Generate).tools
+        assert not d.last(Generate).steps_used
+        assert not d.all(ToolStepsUsedUp)
 
 
 def test_a_call_made_where_none_is_allowed_is_dropped() -> None:

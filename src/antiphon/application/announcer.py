@@ -25,6 +25,7 @@ from antiphon.events import (
     AgentState,
     AgentStateChangedEvent,
     FunctionToolsExecutedEvent,
+    MaxToolStepsReachedEvent,
     ToolAdoptedEvent,
     ToolCallEnded,
     ToolCallStarted,
@@ -193,6 +194,9 @@ _REACTIONS: dict[type[notices.Notice], Reaction] = {
     notices.FalseInterruption: _event("agent_false_interruption", lambda _: AgentFalseInterruptionEvent(resumed=True)),
     notices.TurnExceeded: _event("user_turn_exceeded", lambda n: UserTurnExceededEvent(transcript=n.text)),
     notices.RoundClosed: _event("function_tools_executed", _tools_executed),
+    notices.ToolStepsUsedUp: _event(
+        "max_tool_steps_reached", lambda n: MaxToolStepsReachedEvent(speech_id=f"speech_{n.speech}", steps=n.steps)
+    ),
     notices.ToolStarted: _event(
         "tool_execution_updated", lambda n: _updated(ToolCallStarted(function_call=_function_call(n.call)))
     ),

@@ -44,6 +44,11 @@ class Generate:
     """The response is made to tell `unheard` results, unasked; the model may say nothing if it told them already."""
     retry: bool = False
     """The model said nothing where an answer is owed: it is asked once more, with the reason."""
+    steps_used: int = 0
+    """Rounds of tools behind it, if these are all that it may have: the model is told why its tools are gone. 0: it may
+    have more, or nothing is to follow."""
+    not_made: tuple[Call, ...] = ()
+    """Calls that it wanted where it may not, in the response that is asked for once more."""
     on_enter: bool = False
     """The reply belongs to `on_enter`: tools flagged IGNORE_ON_ENTER are hidden."""
     ahead: bool = False

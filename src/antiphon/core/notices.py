@@ -174,6 +174,14 @@ class RoundClosed:
 
 
 @record
+class ToolStepsUsedUp:
+    """A speech has had all rounds of tools that it may have, and goes on without them."""
+
+    speech: int
+    steps: int
+
+
+@record
 class HandedOff:
     """Another agent is in charge of the top frame."""
 
@@ -227,6 +235,7 @@ Notice: TypeAlias = (
     | ToolDropped
     | ToolAdopted
     | RoundClosed
+    | ToolStepsUsedUp
     | HandedOff
     | TaskBegan
     | TaskDropped

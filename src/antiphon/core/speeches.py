@@ -112,6 +112,8 @@ class Speeches:
             self._speak(speech, self._open_step(speech, tools=tools, tells=say is None or tells), say)
             return
         self._note_user_input(speech)
+        before = speech.step
+        used = speech.rounds if self.used_up_steps(speech) else 0
         choice = speech.tool_choice if response is None and speech.rounds == 0 else None
         tools = tools and choice != "none"
         step = self._open_step(speech, tools=tools)
@@ -136,8 +138,15 @@ class Speeches:
                 delivery=speech.kind is Kind.DELIVERY and speech.rounds == 0,
                 retry=retry,
                 on_enter=speech.on_enter,
+                steps_used=used,
+                not_made=tuple(before.not_made) if retry and before is not None else (),
             )
         )
+
+    def used_up_steps(self, speech: Speech) -> bool:
+        """It has had all the rounds that it may have, and more might have followed."""
+        is_last = speech.farewell or speech.ends_call or speech.last_round
+        return 0 < self._options.max_tool_steps <= speech.rounds and not is_last
 
     def _note_user_input(self, speech: Speech) -> None:
         """What the application passed on as the caller's words enters the history: also where no reply begins to it."""

@@ -191,6 +191,8 @@ class Step:
     asked: Asked
     """When the model was asked for it."""
     calls: list[OpenCall] = field(default_factory=list)
+    not_made: list[Call] = field(default_factory=list)
+    """Calls that came where none are wanted."""
     begun: bool = False
     """Its text has begun."""
     generated: bool = False
@@ -204,6 +206,10 @@ class Step:
     def called(self, open_call: OpenCall) -> None:
         """The model made a call."""
         self.calls.append(open_call)
+
+    def turned_down(self, call: Call) -> None:
+        """The model made a call where none are wanted."""
+        self.not_made.append(call)
 
     def take_closed(self) -> list[OpenCall]:
         """Its calls whose output is known: they are written down, and what is left of the others is forgotten."""

@@ -56,6 +56,7 @@ from antiphon.core.notices import (
     ToolDropped,
     ToolEnded,
     ToolOutcome,
+    ToolStepsUsedUp,
     TurnCommitted,
 )
 from antiphon.metrics import CallMetrics, Origin, ResponseMetrics, Stretch, ToolMetrics, TurnMetrics
@@ -134,6 +135,7 @@ class _Reply:
     called: dict[str, tuple[str, float]] = field(default_factory=dict)
     """By call id: the tool that the model called, and when."""
     rounds: int = 0
+    max_tool_steps_reached: bool = False
     interrupted_at: float | None = None
 
     def answers(self, turn: _Turn, speech: int, turns: int) -> None:
@@ -166,6 +168,10 @@ class _Reply:
             name, called = self.called.get(call_id, ("", 0.0))
             if name and call_id not in known:
                 self.tools.append(_Tool(ToolMetrics(name, call_id, called, called, "refused"), self))
+
+    def used_up_its_steps(self) -> None:
+        """It may have no more rounds."""
+        self.max_tool_steps_reached = True
 
     def interrupted(self, now: float) -> None:
         """The caller spoke over it."""
@@ -355,6 +361,10 @@ class Meter(Observer):
                 self._turn.committed(now)
             case RoundClosed():
                 self._round_over(notice)
+            case ToolStepsUsedUp():
+                reply = self._replies.get(notice.speech)
+                if reply is not None:
+                    reply.used_up_its_steps()
             case ToolEnded():
                 self._tool_ended(notice.run, notice.outcome, now)
             case ToolDropped():
@@ -503,6 +513,7 @@ class Meter(Observer):
             responses=tuple(responses),
             tools=tuple(tool.metrics for tool in reply.tools),
             rounds=reply.rounds,
+            max_tool_steps_reached=reply.max_tool_steps_reached,
             interrupted_at=reply.interrupted_at,
             sound=tuple(reply.sound),
             silences=self._line.silences(reply.waiting_since, over) if self._voiced else (),

@@ -23,6 +23,7 @@ from antiphon.options import ModelSettings
 from antiphon.runtime.host import Agents, Events, Tools
 from antiphon.runtime.instructions import instructions_told
 from antiphon.runtime.refused_tools import RefusedTools
+from antiphon.visible import LONGEST_SHOWN, shortened
 
 MANY_WORDS = 60
 """Of what the caller did not hear the model is reminded of so much."""
@@ -70,7 +71,7 @@ class Requests:
         if self._for_turn or self._for_speech:
             _insert_before_turn(items, self._items_for(command))
         cut = _spoken_over(items)
-        if cut is not None or command.unheard or command.instructions or command.retry:
+        if cut is not None or command.unheard or command.instructions or command.retry or command.steps_used:
             items += _notes(command, cut)
         context = ChatContext()
         context.items = items
@@ -166,6 +167,26 @@ def _note_of_unheard(cut: ChatMessage) -> str:
     return f"{note} They have not heard: {' '.join(rest[:MANY_WORDS])}{' ...' if len(rest) > MANY_WORDS else ''}"
 
 
+def _note_of_steps(command: Generate) -> str:
+    """Why the model has no tools: what is not done yet is for the caller to decide on."""
+    rounds = "1 round" if command.steps_used == 1 else f"{command.steps_used} rounds"
+    return (
+        f"You have made {rounds} of tool calls since the user last spoke, as many as you may: you have no tools in this"
+        " response. You have them again as soon as the user has answered. If all that they asked for is done, answer"
+        " them. Otherwise tell them what you have found so far and what is not done yet, and ask whether you should go"
+        " on. Do not say that you are looking or will look: nothing happens before they answer."
+    )
+
+
+def _note_of_silence(command: Generate) -> str:
+    """Why the model is asked once more."""
+    answer = "Answer the user now, in words, with what you know."
+    if not command.not_made:
+        return f"Your last response was empty. {answer}"
+    calls = ", ".join(f"{call.name}({shortened(call.arguments, LONGEST_SHOWN)})" for call in command.not_made)
+    return f"Your last response had no words, and its calls were not made: {calls}. {answer}"
+
+
 def _notes(command: Generate, cut: ChatMessage | None = None) -> list[ChatItem]:
     notes: list[str] = []
     if cut is not None:
@@ -180,8 +201,10 @@ def _notes(command: Generate, cut: ChatMessage | None = None) -> list[ChatItem]:
             )
         else:
             notes.append(f"The user has not heard the results of these calls yet (call ids: {ids}).")
+    if command.steps_used:
+        notes.append(_note_of_steps(command))
     if command.retry:
-        notes.append("Your last response was empty. Answer the user now, in words, with what you know.")
+        notes.append(_note_of_silence(command))
     items: list[ChatItem] = [ChatMessage(role="system", content=note, id=new_id(NOTE_ID)) for note in notes]
     if command.instructions:
         items.append(ChatMessage(role="system", content=command.instructions, id=new_id(REPLY_INSTRUCTIONS_ID)))

@@ -4,7 +4,8 @@ A *round* is one model response with at least one call: failed, unknown and adop
 together. Calls run as soon as they are complete, unless their policy keeps them in order. When all of a round are
 closed they are written into the history in call order, and the model is asked again the same moment, also while
 what it said before still plays. After `max_tool_steps` rounds it must answer without tools; if it then says nothing
-it is asked once more, and if that fails the session's own line is said: a turn never ends in silence by accident.
+it is asked once more, and if that fails the session's own line is said: a turn never ends in silence by accident. The
+request behind the last round says why the tools are gone, so that no turn ends with an announcement either.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from antiphon.core.facts import (
 )
 from antiphon.core.floor import Floor
 from antiphon.core.ledger import Adopt, Answer, Ask, Start, Wait
-from antiphon.core.notices import SpeechFailed, ToolEnded, ToolOutcome, ToolProgressed
+from antiphon.core.notices import SpeechFailed, ToolEnded, ToolOutcome, ToolProgressed, ToolStepsUsedUp
 from antiphon.core.stages import Bond, Gate, Kind, Stage
 from antiphon.core.state import OpenCall, Run, Speech, Step
 from antiphon.text import is_sayable
@@ -85,7 +86,10 @@ def cancel_requested(floor: Floor, fact: RunCancelRequested) -> None:
 def called(floor: Floor, fact: ToolCalled) -> None:
     """The model made a call. It joins its step, unless calls are not wanted there."""
     speech = floor.speeches.by_gen(fact.gen)
-    if speech is None or speech.step is None or not speech.step.tools:
+    if speech is None or speech.step is None:
+        return
+    if not speech.step.tools:
+        speech.step.turned_down(fact.call)
         return
     _goes_on(floor, speech.step)
     open_call = OpenCall(fact.call, fact.policy)
@@ -352,6 +356,8 @@ def _close_round(floor: Floor, speech: Speech, step: Step) -> None:
         floor.debts.answered_by(speech)
         floor.rounds.let_know(speech.frame.agent, calls)
         may_call = speech.rounds < floor.options.max_tool_steps and not speech.farewell and not only_updates
+        if floor.speeches.used_up_steps(speech):
+            floor.out.send(ToolStepsUsedUp(speech.id, speech.rounds))
         floor.speeches.begin(speech, tools=may_call)
     else:
         speech.said_all()
