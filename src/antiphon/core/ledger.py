@@ -227,8 +227,10 @@ class Ledger:
         So that a call is judged as quickly as the one before, however often its tool is called.
         """
         rows = [] if row.writes else self._rows.get(_wish(row.call), [])
-        if len(rows) > 1:
-            rows[:-1] = [one for one in rows[:-1] if not (one.settled and one.outcome is _SUCCEEDED)]
+        for one in rows[:-1]:
+            if one.settled and one.outcome is _SUCCEEDED:
+                rows.remove(one)
+                self._unsaid.remove(one)
 
     def _is_fresh(self, row: Row) -> bool:
         return self._out.now - row.ended_at <= FRESH
