@@ -164,7 +164,7 @@ class _Account:
     def took(self, segment: Segment) -> None:
         """A segment is over."""
         if segment.slot is not None and segment.slot.item is not None:
-            self.said.append(Note((segment.slot.item,), {segment.slot.agent}))
+            self.said.append(Note((segment.slot.item,), (segment.slot.agent,)))
         if segment.heard and segment.tells:
             self.heard = True
 

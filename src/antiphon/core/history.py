@@ -38,13 +38,13 @@ class Note:
     """Items that stand together in the history, and the agents in whose context they are."""
 
     items: tuple[ChatItem, ...]
-    known_to: set[str]
+    known_to: tuple[str, ...]
 
     def is_news_to(self, agent: str) -> bool:
         """Whether the agent does not know them yet. It does from now on."""
         if agent in self.known_to:
             return False
-        self.known_to.add(agent)
+        self.known_to += (agent,)
         return True
 
 
@@ -95,7 +95,7 @@ class History:
         """Record a call and its output, side by side."""
         self.record(call, agent)
         self.record(output, agent)
-        return Note((call, output), {agent})
+        return Note((call, output), (agent,))
 
     def let_know(self, note: Note, agent: str) -> None:
         """Put what the history has already into the context of an agent that is to speak of it."""
