@@ -102,7 +102,7 @@ class Driver:
         self._responses = Responses(port, agents, self.playout, self._calls)
         voice = CallersVoice(port, has_detector=vad is not None)
         self.realtime = Realtime(port, agents, tools, events, voice, self._calls)
-        self._requests = Requests(agents, tools, events)
+        self._requests = Requests(agents, tools, events, self.playout.written)
         self._generation = Generation(
             agents, speeches, self._requests, self._responses, self._calls, self.playout, self.realtime
         )

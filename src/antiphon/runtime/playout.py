@@ -189,6 +189,15 @@ class Playout:
             return self._raw.pop(command.item.id, None)
         return None
 
+    def written(self, message: str) -> str | None:
+        """The same for one that is not in the history yet, by its id: it sounds, or waits behind what does."""
+        if message in self._raw:
+            return self._raw[message]
+        for segment in self._segments.values():
+            if message_id(segment.id, self._port.mark) == message:
+                return _raw_of(segment)
+        return None
+
     async def _word(self, segment: Reworded) -> None:
         try:
             await segment.run(self._agents.agent(segment.agent).tts_node)
@@ -450,8 +459,8 @@ class Playout:
         self._events.failed(error, voice)
 
     def _keep_raw(self, segment: Segment) -> None:
-        raw, spoken = segment.raw, segment.spoken
-        if not segment.failed and spoken and raw.strip() != spoken:
+        raw = _raw_of(segment)
+        if raw is not None:
             self._raw[message_id(segment.id, self._port.mark)] = raw
 
     def _release_ticker(self) -> None:
@@ -482,3 +491,9 @@ class Playout:
         except BaseException as error:
             pass_on(error)
             logger.error("the loudspeaker could not be closed: %s", error, exc_info=error)
+
+
+def _raw_of(segment: Segment) -> str | None:
+    """What the model wrote for a segment that nothing broke, where that is not what is spoken."""
+    raw, spoken = segment.raw, segment.spoken
+    return raw if not segment.failed and spoken and raw.strip() != spoken else None

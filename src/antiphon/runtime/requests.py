@@ -5,6 +5,7 @@ Above: `generation`. Below: agents and their tables of tools.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -35,8 +36,10 @@ _NO_TOOLS = ModelSettings(tool_choice="none")
 class Requests:
     """Makes the requests of a session."""
 
-    def __init__(self, agents: Agents, tools: Tools, events: Events) -> None:
+    def __init__(self, agents: Agents, tools: Tools, events: Events, written: Callable[[str], str | None]) -> None:
         self._agents = agents
+        self._written = written
+        """By message id: how the model wrote what is not in the history yet, where other words are spoken."""
         self._tools = tools
         self._refused = RefusedTools(events)
         self._for_turn: dict[str, list[ChatItem]] = {}
@@ -67,7 +70,7 @@ class Requests:
     def context(self, command: Generate) -> ChatContext:
         """Instructions, the agent's context, what is still open, and notes for this response only."""
         items = self._agents.agent(command.agent).request_items()
-        items += command.open
+        items += self._as_written(command.open)
         if self._for_turn or self._for_speech:
             _insert_before_turn(items, self._items_for(command))
         cut = _spoken_over(items)
@@ -76,6 +79,14 @@ class Requests:
         context = ChatContext()
         context.items = items
         return context
+
+    def _as_written(self, items: Iterable[ChatItem]) -> Iterable[ChatItem]:
+        """Messages are shown as they will be once they were heard, so that what a cache knows of a request stays."""
+        for item in items:
+            raw = self._written(item.id) if _is_said_by(item, "assistant") else None
+            if raw is not None and isinstance(item, ChatMessage):
+                item.extra.setdefault("written" if item.interrupted else "raw", raw)
+            yield item
 
     def context_again(self, command: Generate) -> ChatContext:
         """The same, a while later: some of what was open may be in the agent's context by now."""

@@ -186,6 +186,8 @@ def _other(walk: Walk) -> Iterator[str]:
         check_pairs(walk.call.session.history)
     except AssertionError as error:
         yield f"{error}"
+    if walk.kind == "three models":
+        yield from walk.world.prefixes.unstable
     if walk.goodbye is not None and (walk.goodbye == "more") is (walk.closed is not None):
         yield f"the caller answered a goodbye with {walk.goodbye}, and the call ended at {walk.closed}"
     runs = Counter(run.arguments for run in walk.world.runs if run.kind == "write")

@@ -22,6 +22,7 @@ from antiphon.errors import ProviderError
 from antiphon.llm import ChatRequest
 from antiphon.options import NOT_GIVEN
 from antiphon.run_context import RunContext
+from antiphon.sim.prefixes import Prefixes
 from antiphon.tasks import AgentTask, GetDtmfTask
 from antiphon.testing import Fail, FakeTTS, Hang, Reply, now
 from antiphon.testing.caller import RATE
@@ -110,6 +111,8 @@ class World:
     asked: list[Asked] = field(default_factory=list)
     voice_failed: list[float] = field(default_factory=list)
     """When."""
+    prefixes: Prefixes = field(default_factory=Prefixes)
+    """What agents were shown, request by request."""
     _last_turn: str | None = None
     """The turn at which the model ends the call."""
     _fates: dict[Doomed, Fate] = field(default_factory=dict)
@@ -141,6 +144,8 @@ class World:
     def answer(self, request: ChatRequest) -> Turn:
         """What the model says to a request: it tells what is new, knows what it told, and calls tools now and then."""
         view = _View(request)
+        if view.instructions.startswith("agent "):  # tasks have contexts that begin anew
+            self.prefixes.asked(view.instructions, request.chat_ctx.items)
         asked = Asked(len(self.asked), now(), view.instructions, frozenset(view.turns))
         self.asked.append(asked)
         if fate := self.fate("llm"):
@@ -192,6 +197,8 @@ class World:
         words = [self.rng.choice(_CHATTER) for _ in range(count)]
         for at in range(8, count, 9):  # sentences, so that the voice can begin before the end
             words[at] = words[at] + "."
+        for at in range(2, count, 7):  # and marks that are not spoken
+            words[at] = f"*{words[at]}*"
         return " ".join(words)
 
     # -- the tools
