@@ -144,6 +144,11 @@ class ModelChoice:
         return local_model(kind)
 
 
+def runs_local_models(named: Mapping[ModelKind, str]) -> bool:
+    """Whether local models are loaded for calls by voice, if the command line names these: each process has its own."""
+    return any(named.get(kind, "local" if _is_local(kind) else "") == "local" for kind in _CLASSES)
+
+
 def _is_local(kind: ModelKind) -> bool:
     """Whether only the local model can serve: no vendor's key is set."""
     return not any(os.environ.get(f"{vendor.upper()}_API_KEY") for vendor in VENDORS.get(kind, ()))

@@ -14,14 +14,16 @@ import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeAlias
 
 from antiphon.calls.ends import DEFAULT_WAIT
+from antiphon.cli.arguments import TOKEN, add_production, barge_in, number, port, seconds
 from antiphon.errors import AgentFileError, AntiphonError, UsageError
 from antiphon.protocols import ModelKind
 from antiphon.server.entrypoint import AgentServer
-from antiphon.server.process import run_to_its_end, told_by_signals
+from antiphon.server.process import CommandFailed, run_to_its_end, told_by_signals
 from antiphon.visible import VisibleRecords, one_line, to_json
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ def _parser(program: str, *, with_file: bool) -> argparse.ArgumentParser:
     console = commands.add_parser("console", help="talk to an agent in the terminal: in text, or by voice with --audio")
     dev = commands.add_parser("dev", help="a page to talk to an agent from, while you work on it")
     call = commands.add_parser("call", help="call an agent with recorded or typed turns")
-    start = commands.add_parser("start", help="take calls from a LiveKit server, as many as there is time for")
+    start = commands.add_parser("start", help="take calls, from pages and from a LiveKit server, in production")
     connect = commands.add_parser("connect", help="join one LiveKit room, and stay until the call is over")
     _add_sound(console)
     for command in (console, dev, call, start, connect):
@@ -93,13 +95,7 @@ def _parser(program: str, *, with_file: bool) -> argparse.ArgumentParser:
             command.add_argument("--livekit", action="store_true", help="the file is written for LiveKit Agents")
         _add_models(command)
     _add_place(dev)
-    start.add_argument("--max-calls", type=_number, default=1000, metavar="N", help="calls at the same time")
-    start.add_argument(
-        "--drain",
-        type=_seconds,
-        metavar="SECONDS",
-        help="when told to stop: so long for the calls that are on; by default what the file says, or 1800",
-    )
+    add_production(start)
     connect.add_argument("--room", required=True, metavar="NAME", help="the room; it is made where there is none")
     turns = call.add_mutually_exclusive_group(required=True)
     turns.add_argument("--caller", nargs="+", type=Path, metavar="WAV", help="recorded turns, one file each")
@@ -108,13 +104,13 @@ def _parser(program: str, *, with_file: bool) -> argparse.ArgumentParser:
         "--barge-in",
         action="append",
         default=[],
-        type=_barge_in,
+        type=barge_in,
         metavar="N@SECONDS",
         help="turn N begins SECONDS after the first agent audio that follows turn N-1",
     )
     call.add_argument(
         "--wait",
-        type=_seconds,
+        type=seconds,
         default=DEFAULT_WAIT,
         metavar="SECONDS",
         help="stay on the line so long for what tools in the background will tell (default: %(default)g)",
@@ -182,60 +178,21 @@ def _add_sound(parser: argparse.ArgumentParser) -> None:
     )
 
 
-_TOKEN = (
-    "what a caller must know; by default ANTIPHON_TOKEN of the environment, which no list of processes shows, or a new"
-    " one, and none on this machine alone"
-)
-
-
 def _add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to serve at; 0.0.0.0 is all of this machine's")
-    parser.add_argument("--port", type=_port, default=8080, help="0 is any that is free")
-    parser.add_argument("--token", metavar="TEXT", help=_TOKEN)
+    parser.add_argument("--port", type=port, default=8080, help="0 is any that is free")
+    parser.add_argument("--token", metavar="TEXT", help=TOKEN)
     parser.add_argument("--tls", action="store_true", help="serve https, with a certificate of its own making")
     parser.add_argument("--tls-cert", type=Path, metavar="PEM", help="serve https with this certificate")
     parser.add_argument("--tls-key", type=Path, metavar="PEM", help="the key of --tls-cert")
     parser.add_argument("--no-reload", action="store_true", help="do not load the agent file anew when it is saved")
-    parser.add_argument("--max-calls", type=_number, default=20, metavar="N", help="calls at the same time")
+    parser.add_argument("--max-calls", type=number, default=20, metavar="N", help="calls at the same time")
     parser.add_argument("--calls", type=Path, metavar="FOLDER", help="keep recordings and reports here")
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="WAV", help="write a stereo recording, caller left, agent right")
     parser.add_argument("--report", type=Path, metavar="HTML", help="write a page with the whole call")
-
-
-def _barge_in(text: str) -> tuple[int, float]:
-    number, _, seconds = text.partition("@")
-    try:
-        turn, delay = int(number), float(seconds)
-    except ValueError:
-        turn, delay = 0, 0.0
-    if turn < 1 or not 0 <= delay < 3600:
-        raise argparse.ArgumentTypeError(f"expected N@SECONDS, for example 2@1.5, got {text!r}")
-    return turn, delay
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < 3600:
-        raise argparse.ArgumentTypeError(f"expected seconds, 0 to 3600, got {text!r}")
-    return seconds
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) > 65_535:
-        raise argparse.ArgumentTypeError(f"expected a port, 0 to 65535, got {text!r}")
-    return int(text)
-
-
-def _number(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a number from 1 on, got {text!r}")
-    return int(text)
 
 
 # -- commands
@@ -274,6 +231,8 @@ async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
     with told_by_signals() as stopping:
         try:
             await commands[options.command](options, server)
+        except CommandFailed as failed:
+            return failed.code
         except asyncio.CancelledError:
             if stopping.by is None:  # whoever runs us has cancelled us
                 raise
@@ -392,14 +351,10 @@ async def _call(options: argparse.Namespace, server: AgentServer | None) -> None
 
 
 async def _start(options: argparse.Namespace, server: AgentServer | None) -> None:
-    from antiphon.calls.models import ModelChoice
-    from antiphon.cli.live import start
-    from antiphon.cli.screen import Screen
+    from antiphon.cli.start import run_start
 
-    screen = Screen()
-    server = server or _load(options.file, livekit=options.livekit)
-    models = ModelChoice(named=_named(options), strict=options.strict_models, notice=screen.notice)
-    await start(server, models=models, screen=screen, drain=options.drain, max_calls=options.max_calls)
+    load = partial(_load, livekit=getattr(options, "livekit", False))
+    await run_start(options, server, named=_named(options), load=load)
 
 
 async def _connect(options: argparse.Namespace, server: AgentServer | None) -> None:
@@ -417,7 +372,7 @@ async def _demo(options: argparse.Namespace, _: AgentServer | None = None) -> No
     from antiphon.cli.demo import BARGE_IN, demo_files
 
     file, recordings = demo_files()
-    turns = {"caller": recordings, "say": None, "barge_in": [_barge_in(BARGE_IN)], "wait": DEFAULT_WAIT}
+    turns = {"caller": recordings, "say": None, "barge_in": [barge_in(BARGE_IN)], "wait": DEFAULT_WAIT}
     options = argparse.Namespace(**vars(options), **turns, json=False, journal=None)
     title = f"Call with {file.name}"
     call = await _make_call(options, _load(file), title)

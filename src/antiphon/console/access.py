@@ -11,12 +11,14 @@ import hmac
 import ipaddress
 import secrets
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from antiphon.console.protocol import CloseCode, Refused
 from antiphon.errors import UsageError
+from antiphon.server.admission import Admission
 
 if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
@@ -36,6 +38,10 @@ class Limits:
 
     max_calls: int = 20
     """Calls at the same time."""
+    max_calls_per_client: int | None = None
+    """Calls of one client (an address, with IPv6 a /64) at the same time; None: all."""
+    max_duration: float = 3600.0
+    """Seconds after which a call ends, whatever happens."""
     max_pages: int = 200
     """Sockets of pages at the same time, calls and news together. One more is refused before it is open."""
     max_silent: int = 32
@@ -54,6 +60,15 @@ class Limits:
     sound_per_second: float = 1.2
     """Seconds of sound in a second: no microphone is faster than time."""
     sound_burst: float = 10.0
+
+    def admission(self, refused: Callable[[str], None] = lambda reason: None) -> Admission:
+        """Who lets in so many. `refused` is called with the reason for each who is not."""
+        return Admission(
+            max_calls=self.max_calls,
+            max_silent=self.max_silent,
+            max_per_client=self.max_calls_per_client,
+            refused=refused,
+        )
 
 
 class Allowance:
@@ -144,7 +159,7 @@ class Access:
                     f"without a token only this machine may call, not {host!r:.80}. Start with --token.",
                 )
             return
-        self._check_token(connection.query_params.get("token", ""), self.token, _client_of(connection), now)
+        self._check_token(connection.query_params.get("token", ""), self.token, client_of(connection), now)
 
     def _check_token(self, token: str, right: str, client: str, now: float) -> None:
         wrong = self._wrong.of(client)
@@ -192,5 +207,6 @@ def _place_of(origin: str) -> str | None:
         return None
 
 
-def _client_of(connection: HTTPConnection) -> str:
+def client_of(connection: HTTPConnection) -> str:
+    """What stands for whoever asks."""
     return client_key(connection.client.host) if connection.client is not None else ""

@@ -48,10 +48,22 @@ class FiledCall:
 
 
 class Archive:
-    """Keeps the files of the last calls in `folder`, each in a folder of its own."""
+    """Keeps the files of the last calls in `folder`, each in a folder of its own. None: of calls no files are kept."""
 
-    def __init__(self, folder: Path, *, max_kept: int = MAX_KEPT) -> None:
+    def __init__(self, folder: Path | None, *, max_kept: int = MAX_KEPT) -> None:
         self._folder = folder
+        self._max_kept = max_kept
+        self._calls: OrderedDict[str, FiledCall] = OrderedDict()
+        if folder is not None:
+            self._make(folder)
+
+    @property
+    def keeps(self) -> bool:
+        """Reports and recordings are written."""
+        return self._folder is not None
+
+    @staticmethod
+    def _make(folder: Path) -> None:
         try:
             private.make_folder(folder)
             if private.is_open_to_others(folder):
@@ -59,8 +71,6 @@ class Archive:
                 logger.warning("others on this machine can list the calls in %s. Run: chmod 700 %s", folder, folder)
         except OSError as error:
             logger.warning("no reports can be written to %s: %s. Choose another folder.", folder, error)
-        self._max_kept = max_kept
-        self._calls: OrderedDict[str, FiledCall] = OrderedDict()
 
     def get(self, call_id: str) -> FiledCall | None:
         """The call of this id, if it is still known."""
@@ -70,6 +80,8 @@ class Archive:
         self, call_id: str, report: CallReport, *, title: str, models: str, sound: Sound | None, chat_ctx: ChatContext
     ) -> FiledCall:
         """Write report and recording. What cannot be written is logged and left out."""
+        if self._folder is None:
+            return await self._remember(FiledCall(call_id, None, None, chat_ctx))
         folder = self._folder / call_id
         recording = folder / "recording.wav"
 
@@ -91,8 +103,12 @@ class Archive:
             return write("report", page, how), kept
 
         written = await asyncio.to_thread(write_each)
-        filed = self._calls[call_id] = FiledCall(call_id, *written, chat_ctx)
+        return await self._remember(FiledCall(call_id, *written, chat_ctx))
+
+    async def _remember(self, filed: FiledCall) -> FiledCall:
+        self._calls[filed.id] = filed
         while len(self._calls) > self._max_kept:
             oldest, _ = self._calls.popitem(last=False)
-            await asyncio.to_thread(shutil.rmtree, self._folder / oldest, ignore_errors=True)
+            if self._folder is not None:
+                await asyncio.to_thread(shutil.rmtree, self._folder / oldest, ignore_errors=True)
         return filed

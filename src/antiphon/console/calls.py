@@ -18,7 +18,7 @@ from antiphon.calls.report import Sound, delays
 from antiphon.calls.start import describe_models, raise_error, start_session
 from antiphon.chat import ChatContext
 from antiphon.console import protocol
-from antiphon.console.access import Access, Limits
+from antiphon.console.access import Access, Limits, client_of
 from antiphon.console.archive import Archive
 from antiphon.console.incoming import Incoming
 from antiphon.console.line import Line
@@ -42,8 +42,6 @@ logger = logging.getLogger("antiphon")
 
 T = TypeVar("T")
 
-MAX_CALL = 3600.0
-"""Seconds after which a call ends, whatever happens."""
 MAX_RECORDING = 700_000_000
 """Bytes of sound on disk, both directions together, after which a call is not recorded any further."""
 POLITENESS = 2.0
@@ -79,6 +77,7 @@ class Calls:
         archive: Archive,
         limits: Limits | None = None,
         ice_hosts: tuple[str, ...] | None = None,
+        admission: Admission | None = None,
     ) -> None:
         self.file = file
         self.models = models
@@ -88,7 +87,8 @@ class Calls:
         self.ice_hosts = ice_hosts
         """Addresses to be reached at by WebRTC; None: all of this machine but its own loopback."""
         self._running: dict[str, PageCall] = {}
-        self._admission = Admission(max_calls=self.limits.max_calls, max_silent=self.limits.max_silent)
+        self.admission = admission or self.limits.admission()
+        """Whoever gives one may have other calls take places of it."""
         file.on_change(self.tell_news)
 
     @property
@@ -98,7 +98,7 @@ class Calls:
 
     async def answer(self, socket: WebSocket) -> None:
         """Hold the call that a socket is, to its end. The socket is open, and its page may call."""
-        with self._admission.guest():
+        with self.admission.guest():
             await self._answer(socket)
 
     async def _answer(self, socket: WebSocket) -> None:
@@ -119,9 +119,9 @@ class Calls:
     async def _admit(self, socket: WebSocket, line: Line) -> str:
         incoming = Incoming(socket, self.limits)
         try:
-            start = await self._admission.first_word(incoming.start())
+            start = await self.admission.first_word(incoming.start())
             earlier = await self._earlier(start.resume)
-            async with self._admission.place():
+            async with self.admission.place(client_of(socket)):
                 return await self._hold(line, incoming, start, earlier)
         except NotAdmitted as refused:
             raise self._refusal(refused.reason) from None
@@ -142,6 +142,9 @@ class Calls:
             case Reason.FULL:
                 held = f"{self.limits.max_calls} calls are being held. Hang up, or raise --max-calls."
                 return Refused(CloseCode.TOO_MANY, held)
+            case Reason.CLIENT:
+                most = self.limits.max_calls_per_client
+                return Refused(CloseCode.TOO_MANY, f"{most} calls from this address are being held. Hang up.")
             case Reason.SILENT:
                 return Refused(CloseCode.NO_START, "too many pages are open that have not begun. Say start at once.")
             case Reason.DRAINING:
@@ -175,7 +178,7 @@ class Calls:
         """End every call, and wait until their pages know, `timeout` seconds at most."""
         for call in list(self._running.values()):
             call.end(reason)
-        if not await self._admission.drain(timeout):
+        if not await self.admission.drain(timeout):
             logger.warning("%d calls did not end within %g s", len(self._running), timeout)
 
 
@@ -227,10 +230,10 @@ class PageCall:
         return lambda: time() - began
 
     def _make_recorder(self) -> StereoRecorder | None:
-        if self._media.output is None:
+        if self._media.output is None or not self._calls.archive.keeps:
             return None
-        rate = self._media.output.sample_rate
-        return StereoRecorder(caller_rate=rate, agent_rate=rate, max_duration=min(MAX_CALL, MAX_RECORDING / 4 / rate))
+        rate, longest = self._media.output.sample_rate, self._calls.limits.max_duration
+        return StereoRecorder(caller_rate=rate, agent_rate=rate, max_duration=min(longest, MAX_RECORDING / 4 / rate))
 
     # -- what others may ask of it
 
@@ -312,11 +315,12 @@ class PageCall:
         for text in self._typed_early:
             if session.is_running:
                 session.submit_user_turn(text)
+        longest = self._calls.limits.max_duration
         try:
-            async with asyncio.timeout(MAX_CALL):
+            async with asyncio.timeout(longest):
                 await self._unless_over(job.wait_for_shutdown())
         except TimeoutError:
-            raise _Over(f"the call was ended after {MAX_CALL:g} s") from None
+            raise _Over(f"the call was ended after {longest:g} s") from None
         raise_error(job)
         return job.reason
 

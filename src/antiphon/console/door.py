@@ -83,16 +83,39 @@ class Door:
         """Connections on their way in: TLS takes a while."""
         self._told = float("-inf")
         self._loop = asyncio.get_running_loop()
+        self._is_shut = False
+        self._somebody_waits = asyncio.Event()
+
+    def shut(self, shut: bool) -> None:
+        """Whether those who come are left waiting outside, where somebody else may let them in."""
+        if shut and not self._is_shut:
+            self._loop.remove_reader(self._listening)
+            self._somebody_waits.clear()
+        elif self._is_shut and not shut:
+            self._loop.add_reader(self._listening, self._come)
+        self._is_shut = shut
+
+    def _come(self) -> None:
+        # Once for each who comes: until they are in, nothing is to be done about the next.
+        self._loop.remove_reader(self._listening)
+        self._somebody_waits.set()
 
     async def run(self) -> None:
         """Let people in until this is cancelled. Those who are in stay; those on their way are turned away."""
         self._listening.setblocking(False)
         looking = asyncio.create_task(self._keep_looking(), name="page server: who waits")
+        if not self._is_shut:
+            self._loop.add_reader(self._listening, self._come)
         try:
             while True:
+                await self._somebody_waits.wait()
+                self._somebody_waits.clear()
                 await self._next()
+                if not self._is_shut:
+                    self._loop.add_reader(self._listening, self._come)
                 await asyncio.sleep(0)  # after each one, everybody who is in has a turn
         finally:
+            self._loop.remove_reader(self._listening)
             going = [looking, *self._greeted]
             for task in going:
                 task.cancel()
@@ -100,14 +123,15 @@ class Door:
 
     async def _next(self) -> None:
         try:
-            connected, address = await self._loop.sock_accept(self._listening)
+            connected, address = self._listening.accept()
+            connected.setblocking(False)
         except OSError as error:
             if error.errno in _SHORT:
                 self._tell(f"the system has no room for another connection: {error.strerror}. Raise `ulimit -n`.")
                 self._look()
                 self._show_out(self._longest())
                 await asyncio.sleep(OUT_OF_DESCRIPTORS)
-            return  # whoever has gone before being let in is no trouble
+            return  # they have gone, or another process has let them in
         client = client_key(str(address[0])) if address else ""
         if not self._rates.of(client).take(1, self._loop.time()) or not self._make_room(client):
             connected.close()
@@ -208,11 +232,15 @@ def _client_of(connection: Connection) -> str:
     return client_key(connection.client[0]) if connection.client is not None else ""
 
 
-def most_connections() -> int:
-    """As many connections as this process has descriptors for: the other half is for files, models and sound."""
+def most_connections(wanted: int = 0) -> int:
+    """As many connections as this process has descriptors for: the other half is for files, models and sound.
+
+    `wanted`: more than `MAX_CONNECTIONS`, if so many calls are to be held.
+    """
+    most = max(MAX_CONNECTIONS, wanted)
     try:
         import resource
     except ImportError:  # Windows has no such limit
-        return MAX_CONNECTIONS
+        return most
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return MAX_CONNECTIONS if allowed == resource.RLIM_INFINITY else min(MAX_CONNECTIONS, max(allowed // 2, 8))
+    return most if allowed == resource.RLIM_INFINITY else min(most, max(allowed // 2, 8))

@@ -23,11 +23,12 @@ from antiphon.console.access import Access, Limits, is_loopback
 from antiphon.console.app import page_app
 from antiphon.console.archive import Archive
 from antiphon.console.calls import Calls, Models
-from antiphon.console.door import Door
+from antiphon.console.door import Door, most_connections
 from antiphon.console.reload import AgentFile
 from antiphon.console.tls import Certificate, lan_address, own_certificate
 from antiphon.console.wires import MAX_HEAD, MAX_MESSAGE, HttpConnection, SocketConnection
 from antiphon.errors import UsageError
+from antiphon.server.admission import Admission
 from antiphon.server.process import on_sudden_end
 from antiphon.visible import SparingLog, VisibleRecords
 
@@ -75,7 +76,23 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._calls = calls
         self._listening = listening
-        self._door: asyncio.Task[None] | None = None
+        self._shut = False
+        self._door: Door | None = None
+        self._letting_in: asyncio.Task[None] | None = None
+
+    def shut(self, shut: bool) -> None:
+        """Whether those who come are left waiting outside, for others who share the listening socket."""
+        self._shut = shut
+        if self._door is not None:
+            self._door.shut(shut)
+
+    async def let_nobody_in(self) -> None:
+        """From now on; those who are in stay."""
+        if self._letting_in is not None:
+            self._letting_in.cancel()
+            await asyncio.wait([self._letting_in])
+        self._door = None
+        self._listening.close()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -88,14 +105,14 @@ class _Server(uvicorn.Server):
             return HttpConnection(self.config, state, {})
 
         self.servers: list[asyncio.base_events.Server] = []
-        door = Door(self._listening, connection, state.connections, tls=self.config.ssl)
-        self._door = asyncio.create_task(door.run(), name="page server: door")
+        most = most_connections(2 * self._calls.limits.max_calls)
+        self._door = Door(self._listening, connection, state.connections, tls=self.config.ssl, most=most)
+        self._door.shut(self._shut)
+        self._letting_in = asyncio.create_task(self._door.run(), name="page server: door")
         self.started = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        if self._door is not None:
-            self._door.cancel()
-            await asyncio.wait([self._door])
+        await self.let_nobody_in()
         await self._calls.end_all("the server stops", timeout=STOP_TIMEOUT)
         await super().shutdown(sockets)
 
@@ -110,26 +127,39 @@ async def page_server(
     folder: Path | None = None,
     ice_hosts: tuple[str, ...] | None = None,
     reload: bool = True,
+    keep: bool = True,
+    listening: socket.socket | None = None,
+    admission: Admission | None = None,
 ) -> AsyncIterator[PageServer]:
     """A page server that runs inside. `folder` keeps recordings and reports; without one they go when it stops.
 
-    `reload`: the agent file is loaded anew when it is saved.
+    `reload`: the agent file is loaded anew when it is saved. `keep`: without a folder there are recordings and reports,
+    too. `listening`: a socket that is shared with others, in place of one of its own. `admission`: places that calls
+    from elsewhere take, too.
 
     Raises `UsageError` if the address cannot be used.
     """
     access = Access.to("0.0.0.0" if place.is_everywhere else place.host, place.token)
-    listening = _listen(place)
+    listening = listening or listen(place)
     with contextlib.ExitStack() as stack:
         stack.enter_context(listening)
         stack.enter_context(_sparing_log())
-        kept = folder or _temporary_folder(stack)
-        calls = Calls(file, models=models, access=access, archive=Archive(kept), limits=limits, ice_hosts=ice_hosts)
+        kept = folder or (_temporary_folder(stack) if keep else None)
+        calls = Calls(
+            file,
+            models=models,
+            access=access,
+            archive=Archive(kept),
+            limits=limits,
+            ice_hosts=ice_hosts,
+            admission=admission,
+        )
         certificate = place.certificate or (own_certificate((place.name, "localhost")) if place.tls else None)
         server = _Server(connection_config(page_app(calls), certificate), calls, listening)
         watching = asyncio.create_task(_watch(file) if reload else asyncio.sleep(0), name="agent file")
         serving = asyncio.create_task(server.serve([]), name="page server")
         try:
-            yield PageServer(calls, server, serving, _url(place, listening, access, certificate))
+            yield PageServer(calls, server, serving, page_address(place, listening, access.token))
         finally:
             server.should_exit = True
             watching.cancel()
@@ -141,7 +171,7 @@ class PageServer:
     """A running server."""
 
     calls: Calls
-    server: uvicorn.Server
+    server: _Server
     serving: asyncio.Task[None]
     url: str
     """What to open, the token included."""
@@ -203,7 +233,8 @@ def _temporary_folder(stack: contextlib.ExitStack) -> Path:
     return Path(folder.name)
 
 
-def _listen(place: Place) -> socket.socket:
+def listen(place: Place) -> socket.socket:
+    """A socket at this place. Raises `UsageError` if the address cannot be used."""
     host = place.host or "0.0.0.0"
     try:
         family = socket.getaddrinfo(host, place.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
@@ -214,10 +245,11 @@ def _listen(place: Place) -> socket.socket:
         ) from error
 
 
-def _url(place: Place, listening: socket.socket, access: Access, certificate: Certificate | None) -> str:
-    scheme = "http" if certificate is None else "https"
+def page_address(place: Place, listening: socket.socket, token: str | None) -> str:
+    """What to open, the token included."""
+    scheme = "https" if place.tls or place.certificate is not None else "http"
     name = f"[{place.name}]" if ":" in place.name else place.name
-    query = "" if access.token is None else f"/?token={quote(access.token)}"
+    query = "" if token is None else f"/?token={quote(token)}"
     return f"{scheme}://{name}:{listening.getsockname()[1]}{query}"
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import enum
-from collections import deque
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
@@ -24,6 +24,8 @@ class Reason(enum.Enum):
 
     FULL = "full"
     """All places are taken, and none became free in time."""
+    CLIENT = "client"
+    """This client has as many as one may have."""
     SILENT = "silent"
     """Too many guests have not said what they want, and this one has waited longest."""
     DRAINING = "draining"
@@ -45,11 +47,25 @@ class Admission:
         max_calls: Places.
         max_silent: Guests who may be there without having said what they want.
         patience: Seconds that a guest waits for a place. Guests who wait are served in the order of their coming.
+        max_per_client: Places that guests of one client may have; None: all.
+        refused: Called with the reason for each guest who is not let in.
     """
 
-    def __init__(self, *, max_calls: int, max_silent: int, patience: float = PLACE_PATIENCE) -> None:
+    def __init__(
+        self,
+        *,
+        max_calls: int,
+        max_silent: int,
+        patience: float = PLACE_PATIENCE,
+        max_per_client: int | None = None,
+        refused: Callable[[str], None] = lambda reason: None,
+    ) -> None:
         self._places = asyncio.Semaphore(max_calls)
         self._max_silent = max_silent
+        self._max_per_client = max_per_client
+        self._of_client: Counter[str] = Counter()
+        self._refused = refused
+        self._changed: Callable[[], None] = lambda: None
         self._patience = patience
         self._guests = 0
         self._silent: deque[asyncio.Event] = deque()
@@ -62,6 +78,20 @@ class Admission:
     def is_open(self) -> bool:
         """Whether the next call would get a place at once."""
         return not self._draining and not self._places.locked()
+
+    @property
+    def is_draining(self) -> bool:
+        """It gives no more places."""
+        return self._draining
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Call `callback()` whenever a place is taken or becomes free, and when it begins to drain."""
+        self._changed = callback
+
+    def refuse(self, reason: Reason) -> NotAdmitted:
+        """A guest is not let in: count it. Returns what to raise."""
+        self._refused(reason.value)
+        return NotAdmitted(reason)
 
     @contextmanager
     def guest(self) -> Iterator[None]:
@@ -87,7 +117,7 @@ class Admission:
             await asyncio.wait([said, giving_up], return_when=asyncio.FIRST_COMPLETED)
             if not said.done():
                 self._check_open()
-                raise NotAdmitted(Reason.SILENT)
+                raise self.refuse(Reason.SILENT)
             return said.result()
         finally:
             self._silent.remove(given_up)
@@ -96,24 +126,35 @@ class Admission:
             await asyncio.wait([said, giving_up])
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[None]:
-        """A place for a call, for as long as it lasts. Raises `NotAdmitted` if none becomes free soon."""
+    async def place(self, client: str = "") -> AsyncIterator[None]:
+        """A place for a call, for as long as it lasts. Raises `NotAdmitted` if none becomes free soon.
+
+        `client`: whose call it is; "" is nobody that is counted.
+        """
         self._check_open()
         try:
             async with asyncio.timeout(self._patience):
                 await self._places.acquire()
         except TimeoutError:
             self._check_open()
-            raise NotAdmitted(Reason.FULL) from None
+            raise self.refuse(Reason.FULL) from None
+        self._of_client[client] += 1
+        self._changed()
         try:
             self._check_open()
+            if client and self._max_per_client is not None and self._of_client[client] > self._max_per_client:
+                raise self.refuse(Reason.CLIENT)
             yield
         finally:
+            self._of_client[client] -= 1
+            if not self._of_client[client]:
+                del self._of_client[client]
             self._places.release()
+            self._changed()
 
     def _check_open(self) -> None:
         if self._draining:
-            raise NotAdmitted(Reason.DRAINING)
+            raise self.refuse(Reason.DRAINING)
 
     async def drain(self, timeout: float) -> bool:
         """Give no more places, and wait until everybody has left. False: somebody is there after `timeout` seconds.
@@ -121,6 +162,7 @@ class Admission:
         It ends nobody's call; whoever has not said what they want is given up. May be called again, to wait longer.
         """
         self._draining = True
+        self._changed()
         for silent in self._silent:
             silent.set()
         try:

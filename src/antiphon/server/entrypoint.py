@@ -12,7 +12,7 @@ import inspect
 import logging
 import typing
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar, overload
@@ -21,7 +21,7 @@ from antiphon.discovery import load
 from antiphon.errors import UsageError, pass_on
 from antiphon.events import CloseReason
 from antiphon.protocols import ModelResolver, current_job, model_resolver
-from antiphon.server.job import Job, JobContext, JobProcess
+from antiphon.server.job import SHUTDOWN_TIMEOUT, Job, JobContext, JobProcess
 from antiphon.server.request import JobRequest
 from antiphon.server.room import Room
 from antiphon.session import AgentSession
@@ -39,6 +39,18 @@ DRAIN_TIMEOUT = 1800.0
 Handler = TypeVar("Handler", bound=Callable[..., Awaitable[None]])
 JobType: TypeAlias = Literal["room", "publisher", "participant"]
 """What a job is for: a room, each participant who publishes a track, or each participant."""
+
+
+@dataclass(slots=True, frozen=True)
+class Permissions:
+    """What an agent may do in a LiveKit room."""
+
+    can_publish: bool = True
+    can_subscribe: bool = True
+    can_publish_data: bool = True
+    can_update_metadata: bool = True
+    hidden: bool = False
+
 
 loading: ContextVar[bool] = ContextVar("antiphon_loading", default=False)
 """True while a file is imported in order to run it: then `run()` at module level is not the one in charge."""
@@ -73,6 +85,7 @@ class AgentServer:
 
     Args:
         setup_fnc: Called once with `proc`, before the first call; may be a coroutine function.
+        setup_timeout: Seconds that a coroutine function `setup_fnc` has; None: any.
         load_fnc: How busy the process is, 0 to 1; may take the server as its argument. By default the processor.
         load_threshold: The load from which on no more calls are taken from LiveKit.
         drain_timeout: Seconds that calls have to come to their end when the server stops.
@@ -80,6 +93,15 @@ class AgentServer:
         ws_url: LiveKit's address; by default LIVEKIT_URL of the environment.
         api_key: By default LIVEKIT_API_KEY.
         api_secret: By default LIVEKIT_API_SECRET.
+        http_proxy: The proxy by which LiveKit is reached.
+        permissions: What agents may do in LiveKit's rooms.
+        shutdown_timeout: Seconds that the shutdown callbacks of a call have together.
+        memory_limit: Megabytes from which on `antiphon start` replaces a process.
+        memory_warning: Megabytes from which on it says so in the log.
+        health_host: Where `antiphon start` serves health and figures; by default where its `--host` is.
+        health_port: The same: 8081.
+        prometheus_port: A further port for the same.
+        log_level: Of `antiphon start`, unless the command line says otherwise.
     """
 
     context_class: type[JobContext] = JobContext
@@ -89,6 +111,7 @@ class AgentServer:
         self,
         *,
         setup_fnc: Callable[[JobProcess], Any] | None = None,
+        setup_timeout: float | None = None,
         load_fnc: Callable[..., float] | None = None,
         load_threshold: float = LOAD_THRESHOLD,
         drain_timeout: float = DRAIN_TIMEOUT,
@@ -96,9 +119,19 @@ class AgentServer:
         ws_url: str | None = None,
         api_key: str | None = None,
         api_secret: str | None = None,
+        http_proxy: str | None = None,
+        permissions: Permissions | None = None,
+        shutdown_timeout: float = SHUTDOWN_TIMEOUT,
+        memory_limit: float | None = None,
+        memory_warning: float | None = None,
+        health_host: str | None = None,
+        health_port: int | None = None,
+        prometheus_port: int | None = None,
+        log_level: str | None = None,
     ) -> None:
         self.proc = JobProcess()
         self.setup_fnc = setup_fnc
+        self.setup_timeout = setup_timeout
         self.load_fnc = load_fnc
         self.load_threshold = load_threshold
         self.drain_timeout = drain_timeout
@@ -106,8 +139,18 @@ class AgentServer:
         self.ws_url = ws_url
         self.api_key = api_key
         self.api_secret = api_secret
+        self.http_proxy = http_proxy
+        self.permissions = permissions or Permissions()
+        self.shutdown_timeout = shutdown_timeout
+        self.memory_limit = memory_limit
+        self.memory_warning = memory_warning
+        self.health_host = health_host
+        self.health_port = health_port
+        self.prometheus_port = prometheus_port
+        self.log_level = log_level
         self._entrypoints: dict[str, Entrypoint] = {}
         self._is_set_up = False
+        self._watch: Callable[[JobContext], AbstractContextManager[None]] = lambda context: nullcontext()
 
     @overload
     def rtc_session(
@@ -183,10 +226,19 @@ class AgentServer:
         try:
             result = self.setup_fnc(self.proc)
             if inspect.isawaitable(result):
-                await result
+                async with asyncio.timeout(self.setup_timeout):
+                    await result
+        except TimeoutError as error:
+            raise UsageError(
+                f"{_name(self.setup_fnc)}() did not return within {self.setup_timeout} s. Raise setup_timeout."
+            ) from error
         except BaseException as error:
             pass_on(error)
             raise UsageError(f"{_name(self.setup_fnc)}() raised {type(error).__name__}: {error}") from error
+
+    def watch_jobs(self, watch: Callable[[JobContext], AbstractContextManager[None]]) -> None:
+        """Enter `watch(context)` for each job, from before its entrypoint is called until its callbacks have run."""
+        self._watch = watch
 
     @asynccontextmanager
     async def job(
@@ -202,6 +254,14 @@ class AgentServer:
             raise UsageError("AgentServer: no entrypoint. Decorate a coroutine function with @server.rtc_session.")
         await self.set_up()
         context = self.context_class(room, job=job, proc=self.proc)
+        with self._watch(context):
+            async with self._run(entrypoint, context, room, models) as running:
+                yield running
+
+    @asynccontextmanager
+    async def _run(
+        self, entrypoint: Entrypoint, context: JobContext, room: Room, models: ModelResolver | None
+    ) -> AsyncIterator[JobContext]:
         tokens = current_job.set(context), model_resolver.set(models)
         handler = asyncio.create_task(self._enter(entrypoint, context), name=f"{context.job.id} entrypoint")
         try:
@@ -217,7 +277,7 @@ class AgentServer:
                 await context.session.aclose(
                     reason=CloseReason.PARTICIPANT_DISCONNECTED if left else CloseReason.USER_INITIATED
                 )
-            await context.run_shutdown_callbacks()
+            await context.run_shutdown_callbacks(self.shutdown_timeout)
             context.release()
             current_job.reset(tokens[0])
             model_resolver.reset(tokens[1])

@@ -37,6 +37,14 @@ _more_time: list[float] = []
 """Seconds that commands asked for beyond `STOP_LIMIT`."""
 
 
+class CommandFailed(Exception):
+    """What was wrong has been told, by somebody else. `code` is the exit code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"exit code {code}")
+        self.code = code
+
+
 class Stopping:
     """Whether the command was told to end, and by what."""
 

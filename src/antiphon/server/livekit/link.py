@@ -56,7 +56,15 @@ class Wanted(Protocol):
 class Link:
     """One registration. `registration` is LiveKit's `RegisterWorkerRequest`."""
 
-    def __init__(self, server: LiveKitServer, registration: Any, worker: Wanted, *, max_retry: int = 16) -> None:
+    def __init__(
+        self,
+        server: LiveKitServer,
+        registration: Any,
+        worker: Wanted,
+        *,
+        max_retry: int = 16,
+        proxy: str | None = None,
+    ) -> None:
         self.agent_name: str = registration.agent_name
         self.worker_id = ""
         """What the server calls it; "" before the first registration."""
@@ -64,6 +72,7 @@ class Link:
         self._registration = registration
         self._worker = worker
         self._max_retry = max_retry
+        self._proxy = proxy
         self._outgoing: asyncio.Queue[bytes] | None = None
         self._heard_at = 0.0
 
@@ -111,7 +120,9 @@ class Link:
         agent = _protocol()
         headers = {"Authorization": f"Bearer {self._server.worker_token()}"}
         async with asyncio.timeout(REGISTER_TIMEOUT):
-            socket = await session.ws_connect(f"{self._server.url}/agent", headers=headers, autoping=True)
+            socket = await session.ws_connect(
+                f"{self._server.url}/agent", headers=headers, autoping=True, proxy=self._proxy
+            )
         try:
             await socket.send_bytes(agent.WorkerMessage(register=self._registration).SerializeToString())
             async with asyncio.timeout(REGISTER_TIMEOUT):

@@ -12,13 +12,14 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 from antiphon.errors import pass_on
 from antiphon.protocols import ModelResolver
-from antiphon.server.admission import Admission
-from antiphon.server.entrypoint import AgentServer, Entrypoint
+from antiphon.server.admission import Admission, Reason
+from antiphon.server.entrypoint import AgentServer, Entrypoint, Permissions
 from antiphon.server.job import Job
 from antiphon.server.livekit.hold import HeldCall
 from antiphon.server.livekit.link import Link
@@ -40,11 +41,18 @@ JOB_LOAD = 0.05
 END_TIMEOUT = 5.0
 """Seconds that calls have to end when the time for draining is up."""
 
+MAX_CALLS = 1000
+"""Calls at the same time, unless an `Admission` says otherwise."""
+
 MakeCall = Callable[..., LiveKitCall]
 
 
 class Worker:
-    """Takes jobs for the entrypoints of an `AgentServer`, as many as its load allows."""
+    """Takes jobs for the entrypoints of an `AgentServer`, as many as its load and `admission` allow.
+
+    The places of an `admission` that is given may be taken by calls from elsewhere, too; a `meter` that is given is run
+    by whoever gives it.
+    """
 
     def __init__(
         self,
@@ -52,16 +60,17 @@ class Worker:
         livekit: LiveKitServer,
         *,
         models: ModelResolver | None = None,
-        max_calls: int = 1000,
+        admission: Admission | None = None,
+        meter: LoadMeter | None = None,
         make_call: MakeCall = LiveKitCall,
     ) -> None:
         self._server = server
         self._livekit = livekit
         self._models = models
         self._make_call = make_call
-        self._meter = LoadMeter(server.load_fnc, server)
-        self._admission = Admission(max_calls=max_calls, max_silent=0, patience=0.0)
-        self._draining = False
+        self._measures = meter is None
+        self._meter = meter or LoadMeter(server.load_fnc, server)
+        self._admission = admission or Admission(max_calls=MAX_CALLS, max_silent=0)
         self._is_full = False
         self._accepted: dict[str, asyncio.Future[Any]] = {}
         """By job id: jobs that were taken, and wait for their assignment."""
@@ -69,7 +78,16 @@ class Worker:
         self._tasks: set[asyncio.Task[None]] = set()
         self._linked: list[asyncio.Task[None]] = []
         """What keeps the sockets up: it goes on while the calls come to their end."""
-        self.links = [Link(livekit, _registration(one), self, max_retry=server.max_retry) for one in server.entrypoints]
+        self.links = [
+            Link(
+                livekit,
+                _registration(one, server.permissions),
+                self,
+                max_retry=server.max_retry,
+                proxy=server.http_proxy,
+            )
+            for one in server.entrypoints
+        ]
         self._by_link = dict(zip(self.links, server.entrypoints, strict=True))
 
     @property
@@ -85,16 +103,18 @@ class Worker:
     async def run(self) -> None:
         """Work until cancelled; calls go on then. Raises `AntiphonError` if the server is not to be had."""
         self._linked = [asyncio.create_task(link.run(), name="LiveKit: worker") for link in self.links]
-        self._linked.append(asyncio.create_task(self._meter.run(), name="load"))
+        if self._measures:
+            self._linked.append(asyncio.create_task(self._meter.run(), name="load"))
         done, _ = await asyncio.wait(self._linked, return_when=asyncio.FIRST_EXCEPTION)
         for task in done:
             task.result()
 
     async def drain(self, timeout: float) -> bool:
         """Take no more jobs, and wait for the calls to come to their end. False: some were ended after `timeout`."""
-        self._draining = True
-        self._tell_status()
-        empty = await self._admission.drain(timeout)
+        draining = asyncio.create_task(self._admission.drain(timeout))
+        await asyncio.sleep(0)
+        self.tell_status()
+        empty = await draining
         if not empty:
             for call in self.calls:
                 call.end("the server stops")
@@ -119,7 +139,7 @@ class Worker:
     @property
     def is_available(self) -> bool:
         """Whether it would take another job."""
-        return not self._draining and self._admission.is_open and self.load < self._server.load_threshold
+        return self._admission.is_open and self.load < self._server.load_threshold
 
     def status(self) -> Any:
         from livekit.protocol import agent
@@ -133,7 +153,7 @@ class Worker:
 
     def _tell_if_full(self) -> None:
         """Who runs it wants to know why no calls come."""
-        full = not self.is_available and not self._draining
+        full = not self.is_available and not self._admission.is_draining
         if full and not self._is_full:
             logger.warning("no more calls for now: load %.2f, %d calls", self.load, len(self._held))
         self._is_full = full
@@ -141,7 +161,8 @@ class Worker:
     def running(self) -> Sequence[str]:
         return list(self._held)
 
-    def _tell_status(self) -> None:
+    def tell_status(self) -> None:
+        """Tell the server how it is, which it is told again and again anyway."""
         for link in self.links:
             link.send(update_worker=self.status())
 
@@ -170,6 +191,8 @@ class Worker:
         if answer.available and (reason := self._refusal(job)):  # while the application thought about it
             answer = Answer(False, reason=reason)
         if not answer.available:
+            if reason:
+                self._admission.refuse(Reason.DRAINING if self._admission.is_draining else Reason.FULL)
             logger.info("%s refused: %s", job.id, answer.reason or "by the application")
             link.send(availability=_answered(job, answer))
             return
@@ -195,7 +218,7 @@ class Worker:
 
     def _refusal(self, job: Any) -> str:
         """Why a job cannot be taken; "" if it can."""
-        if self._draining:
+        if self._admission.is_draining:
             return "no more calls are taken"
         if not self.is_available:
             return "full"
@@ -236,7 +259,7 @@ class Worker:
             held.room.listen_to(participant.identity)
         self._held[job.id] = held
         link.send(update_job=agent.UpdateJobStatus(job_id=job.id, status=agent.JS_RUNNING))
-        self._tell_status()
+        self.tell_status()
         try:
             logger.info("%s ended: %s", job.id, await held.run())
         except Exception as error:
@@ -244,7 +267,7 @@ class Worker:
             logger.error("%s failed: %s", job.id, error)
         finally:
             del self._held[job.id]
-            self._tell_status()
+            self.tell_status()
 
     def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
         task = asyncio.create_task(work, name=name)
@@ -292,16 +315,13 @@ def _answered(job: Any, answer: Answer) -> Any:
     )
 
 
-def _registration(entrypoint: Entrypoint) -> Any:
+def _registration(entrypoint: Entrypoint, permissions: Permissions) -> Any:
     from livekit.protocol import agent, models
 
     types = {"room": agent.JT_ROOM, "publisher": agent.JT_PUBLISHER, "participant": agent.JT_PARTICIPANT}
-    permissions = models.ParticipantPermission(
-        can_subscribe=True, can_publish=True, can_publish_data=True, can_update_metadata=True, agent=True
-    )
     return agent.RegisterWorkerRequest(
         type=types[entrypoint.type],
         agent_name=entrypoint.agent_name,
         version="antiphon",
-        allowed_permissions=permissions,
+        allowed_permissions=models.ParticipantPermission(**asdict(permissions), agent=True),
     )

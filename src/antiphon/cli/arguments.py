@@ -1,0 +1,113 @@
+"""Options of several commands, and what is written behind them: a value, or an error that says what was expected.
+
+Above: the parsers of commands. Below: nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+TOKEN = (
+    "what a caller must know; by default ANTIPHONTOKEN of the environment, which no list of processes shows, or a new"
+    " one, and none on this machine alone"
+)
+
+
+def barge_in(text: str) -> tuple[int, float]:
+    """N@SECONDS: a turn, and a delay."""
+    first, _, second = text.partition("@")
+    try:
+        turn, delay = int(first), float(second)
+    except ValueError:
+        turn, delay = 0, 0.0
+    if turn < 1 or not 0 <= delay < 3600:
+        raise argparse.ArgumentTypeError(f"expected N@SECONDS, for example 2@1.5, got {text!r}")
+    return turn, delay
+
+
+def seconds(text: str, most: int = 3600) -> float:
+    """So many seconds, less than `most`."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < most:
+        raise argparse.ArgumentTypeError(f"expected seconds, 0 to {most}, got {text!r}")
+    return found
+
+
+def seconds_of_day(text: str) -> float:
+    """So many seconds, less than a day."""
+    return seconds(text, 86_400)
+
+
+def port(text: str) -> int:
+    """A port, or 0 for any."""
+    if not text.isdecimal() or int(text) > 65_535:
+        raise argparse.ArgumentTypeError(f"expected a port, 0 to 65535, got {text!r}")
+    return int(text)
+
+
+def count(text: str) -> int:
+    """A number from 0 on."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a number, got {text!r}")
+    return int(text)
+
+
+def number(text: str) -> int:
+    """A number from 1 on."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 on, got {text!r}")
+    return int(text)
+
+
+def add_production(parser: argparse.ArgumentParser) -> None:
+    """The options of `antiphon start`."""
+    parser.add_argument("--host", default="127.0.0.1", help="address to serve at; 0.0.0.0 is all of this machine's")
+    parser.add_argument(
+        "--port",
+        type=port,
+        help="where the page is; by default PORT of the environment; without either there is a page, at 8080, only"
+        " where no LiveKit server is named",
+    )
+    parser.add_argument("--token", metavar="TEXT", help=TOKEN)
+    parser.add_argument("--tls", action="store_true", help="serve https, with a certificate of its own making")
+    parser.add_argument("--tls-cert", type=Path, metavar="PEM", help="serve https with this certificate")
+    parser.add_argument("--tls-key", type=Path, metavar="PEM", help="the key of --tls-cert")
+    parser.add_argument("--calls", type=Path, metavar="FOLDER", help="keep recordings and reports of pages' calls here")
+    parser.add_argument(
+        "--workers",
+        type=count,
+        metavar="N",
+        help="processes that hold calls: by default one with local models, else one for each core; 0: no supervisor",
+    )
+    parser.add_argument("--max-calls", type=number, default=1000, metavar="N", help="calls at a time, in each worker")
+    parser.add_argument(
+        "--max-calls-per-client", type=number, metavar="N", help="of pages: calls at a time of one address, per worker"
+    )
+    parser.add_argument(
+        "--max-duration", type=seconds_of_day, default=3600.0, metavar="SECONDS", help="of a call from a page"
+    )
+    parser.add_argument(
+        "--drain",
+        type=seconds_of_day,
+        metavar="SECONDS",
+        help="when told to stop: so long for the calls that are on; by default what the file says, or 1800",
+    )
+    parser.add_argument(
+        "--stall-limit",
+        type=seconds_of_day,
+        default=30.0,
+        metavar="SECONDS",
+        help="a worker stuck so long is replaced",
+    )
+    parser.add_argument("--memory-limit", type=number, metavar="MB", help="a worker that holds more is replaced")
+    parser.add_argument(
+        "--health-port", type=port, metavar="PORT", help="where /healthz, /readyz and /metrics are; 8081 if it is free"
+    )
+    parser.add_argument("--log-format", choices=("text", "json"), default="text", help="json: an object for each line")
+    parser.add_argument(
+        "--log-level", metavar="LEVEL", help="debug, info, warning, error; by default ANTIPHON_LOG_LEVEL, or info"
+    )
