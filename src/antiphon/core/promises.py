@@ -132,8 +132,7 @@ class Outbox:
     @property
     def is_overdue(self) -> bool:
         """A promise was not kept in time."""
-        due = self.deadline
-        return due is not None and due <= self.now
+        return bool(self._deadlines) and min(self._deadlines.values()) <= self.now
 
     def take_overdue(self) -> Fact:
         """What the promise that is longest overdue assumed. The promise is closed."""

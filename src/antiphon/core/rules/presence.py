@@ -60,9 +60,10 @@ class Presence:
         return True
 
     def _agent_now(self) -> AgentState:
-        floor, turns = self._floor, self._floor.debts.turns
-        if floor.line.sounding is not None:
+        floor = self._floor
+        line, turns = floor.line, floor.debts.turns
+        if line.segments and line.sounding is not None:
             return "speaking"
-        if turns.owed or turns.judged is not None or floor.top.speeches:
+        if turns.owed or turns.judged is not None or floor.frames.top.speeches:
             return "thinking"
         return "listening"
