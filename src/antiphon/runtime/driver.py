@@ -87,10 +87,11 @@ class Driver:
         self.port = port = Port(self, options, self._context, mark=mark, has_audio_output=audio_output is not None)
         """What those are given who work for it."""
         self.loop = port.loop
+        self._clock = port.clock
         self._conversation = Conversation(options, agent, port.epoch, mark)
         self._facts: deque[Fact] = deque()
         self._performing = False
-        self._now = self.began = self.loop.time()
+        self._now = self.began = self._clock()
         """When the call began."""
         self._observers: tuple[Observer, ...] = ()
         self._timer: asyncio.TimerHandle | None = None
@@ -120,7 +121,7 @@ class Driver:
 
     def start(self, agent: str) -> None:
         """Begin the conversation, and to listen for `agent`."""
-        self._now = max(self._now, self.loop.time())
+        self._now = max(self._now, self._clock())
         self._span("time", self._now)
         self._conversation.start(self._now)
         self.playout.start()
@@ -145,7 +146,7 @@ class Driver:
     def span(self, name: str, **data: object) -> None:
         """Tell observers of something that the core does not hear of."""
         if self._observers:
-            self._span(name, max(self._now, self.loop.time()), **data)
+            self._span(name, max(self._now, self._clock()), **data)
 
     def _span(self, name: str, at: float, **data: object) -> None:
         for observer in self._observers:
@@ -238,7 +239,7 @@ class Driver:
                 self._drop(observer, error, commands)
 
     def _receive(self, fact: Fact) -> None:
-        now = self._now = max(self._now, self.loop.time())
+        now = self._now = max(self._now, self._clock())
         for observer in self._observers:
             try:
                 observer.fact(now, fact)
@@ -276,7 +277,7 @@ class Driver:
 
     def _on_timer(self) -> None:
         self._timer = None
-        self._now = max(self._now, self.loop.time(), self._timer_due)  # the loop may fire one clock tick early
+        self._now = max(self._now, self._clock(), self._timer_due)  # the loop may fire one clock tick early
         if not self._performing:
             self._span("time", self._now)
             self._conversation.advance(self._now)

@@ -223,7 +223,7 @@ class Response:
             self._chunk(result, tools)
             return
         async with closing(result):
-            pulse, clock = self.pulse, self._all.port.loop.time
+            pulse, clock = self.pulse, self._all.port.clock
             async for chunk in result:
                 pulse.latest = clock()
                 segment = self.segment
@@ -328,7 +328,7 @@ class Response:
         self._came()
 
     def _came(self) -> None:
-        self.pulse.came(self._all.port.loop.time())
+        self.pulse.came(self._all.port.clock())
         if self.pulse.is_still:
             self._all.goes_on(self)
 
