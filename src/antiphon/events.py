@@ -343,7 +343,8 @@ class EventEmitter:
     """Callbacks by event name."""
 
     def __init__(self) -> None:
-        self._callbacks: dict[str, tuple[Callable[..., Any], ...]] = {}
+        self.callbacks: dict[str, tuple[Callable[..., Any], ...]] = {}
+        """By name: who listens. To be read only."""
         self._once: dict[str, list[Callable[..., Any]]] = {}
         self._awaited: dict[str, Callable[[], None]] = {}
 
@@ -359,7 +360,7 @@ class EventEmitter:
 
     def listened(self, name: str) -> bool:
         """True if somebody listens to `name`. Ask before you build an event."""
-        return name in self._callbacks
+        return name in self.callbacks
 
     @overload
     def on(self, name: str, callback: Callback) -> Callback: ...
@@ -378,7 +379,7 @@ class EventEmitter:
                 f"on({name!r}): expected a plain function, got the coroutine function {callback.__name__!r};"
                 " start a task inside a plain function: asyncio.create_task(...)"
             )
-        self._callbacks[name] = (*self._callbacks.get(name, ()), callback)
+        self.callbacks[name] = (*self.callbacks.get(name, ()), callback)
         prepare = self._awaited.pop(name, None)
         if prepare is not None:
             prepare()
@@ -399,26 +400,26 @@ class EventEmitter:
 
     def off(self, name: str, callback: Callable[..., Any]) -> None:
         """Stop calling `callback`. No effect if it is not registered."""
-        left = list(self._callbacks.get(name, ()))
+        left = list(self.callbacks.get(name, ()))
         if callback not in left:
             return
         left.remove(callback)
         if left:
-            self._callbacks[name] = tuple(left)
+            self.callbacks[name] = tuple(left)
         else:
-            del self._callbacks[name]
+            del self.callbacks[name]
         if callback in self._once.get(name, ()):
             self._once[name].remove(callback)
 
     def clear(self) -> None:
         """Forget everybody who listens: nothing will be emitted any more."""
-        self._callbacks.clear()
+        self.callbacks.clear()
         self._once.clear()
         self._awaited.clear()
 
     def emit(self, name: str, *arguments: Any) -> None:
         """Call everybody who listens to `name`."""
-        for callback in self._callbacks.get(name, ()):
+        for callback in self.callbacks.get(name, ()):
             if callback in self._once.get(name, ()):
                 self.off(name, callback)
             try:

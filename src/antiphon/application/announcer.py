@@ -51,6 +51,8 @@ class Announcer:
 
     def __init__(self, here: Surroundings, cast: Cast, handles: Handles, rest: Rest) -> None:
         self._here = here
+        self.listened = here.listened
+        """Whether anybody listens to events of this name."""
         self.cast = cast
         self.handles = handles
         self._rest = rest
@@ -68,10 +70,6 @@ class Announcer:
     def failed(self, error: BaseException, source: Any) -> None:
         """Something failed and the session goes on."""
         self._here.failed(error, source)
-
-    def listened(self, name: str) -> bool:
-        """Whether anybody listens to events of this name."""
-        return self._here.listened(name)
 
     def transcribed(self, text: str, final: bool, language: str) -> None:
         """The caller's words."""

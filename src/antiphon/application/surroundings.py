@@ -21,6 +21,8 @@ class Surroundings:
 
     def __init__(self, session: Session[Any]) -> None:
         self._session = weakref.ref(session)
+        self.listened: Callable[[object], bool] = session.callbacks.__contains__
+        """Whether anybody listens to events of this name."""
         self.driver: Driver | None = None
 
     @property
@@ -48,14 +50,8 @@ class Surroundings:
 
     def tell(self, name: str, event: Callable[[], object]) -> None:
         """Tell those who listen to events of this name, if anybody does."""
-        session = self._session()
-        if session is not None and session.listened(name):
+        if self.listened(name) and (session := self._session()) is not None:
             session.emit(name, event())
-
-    def listened(self, name: str) -> bool:
-        """Whether anybody listens to events of this name."""
-        session = self._session()
-        return session is not None and session.listened(name)
 
     def failed(self, error: BaseException, source: Any) -> None:
         """Something failed and the session goes on."""
