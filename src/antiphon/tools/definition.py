@@ -10,11 +10,11 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from antiphon.errors import ToolDefinitionError
+from antiphon.record import record
 from antiphon.tools.arguments import BadArguments, canonical_text, parse_arguments
 from antiphon.tools.docs import Documentation, read_documentation
 from antiphon.tools.options import ToolOptions
@@ -41,7 +41,7 @@ _CONFIRM_SCHEMA: dict[str, Any] = {
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class PreparedCall:
     """A model's call of a tool, checked and ready to run."""
 
@@ -51,10 +51,10 @@ class PreparedCall:
     """The arguments as JSON text, repaired where need be. For the history."""
     canonical: str
     """The checked arguments in one normal form: of two calls of a tool, equal text means the same call."""
-    identity: str = field(default="", kw_only=True)
-    """What of them makes the wish, as `identity=` says, in such a form; "" without it."""
     confirm_duplicate: bool = False
     """True if the model set `CONFIRM_DUPLICATE`."""
+    identity: str = ""
+    """What of them makes the wish, as `identity=` says, in such a form; "" without it."""
 
 
 class Code:

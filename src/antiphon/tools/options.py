@@ -73,6 +73,10 @@ class ToolOptions:
         """Raises `ToolDefinitionError` for what cannot be right."""
         _check(self)
 
+    def __hash__(self) -> int:
+        """Of what most tools differ in: every call looks up what follows from the options."""
+        return hash((self.effect, self.timeout, self.filler))
+
     def wish_of(self, arguments: Mapping[str, Any]) -> str:
         """A text that is equal for calls of one wish, as `identity` says; "" where it is not given."""
         chosen = self.identity
