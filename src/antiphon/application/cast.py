@@ -20,7 +20,6 @@ from antiphon.chat import AgentConfigUpdate, ChatContext
 from antiphon.core.facts import AgentTaskFinished, AgentTaskStarted, ContextChanged, Handoff
 from antiphon.core.notices import HandedOff, TaskBegan, TaskDropped
 from antiphon.errors import SessionClosed, UsageError
-from antiphon.llm import LLM
 from antiphon.options import NOT_GIVEN, NotGivenOr, is_given
 from antiphon.protocols import ModelKind
 from antiphon.realtime import RealtimeModel
@@ -278,8 +277,8 @@ class Cast:
 
     def first_chunk_timeout(self, agent_id: str) -> float:
         """Seconds that the agent's model may take for its first chunk."""
-        llm = self.agents[agent_id].llm
-        return llm.first_chunk_timeout if isinstance(llm, LLM) else 0.0
+        limit: float = getattr(self.agents[agent_id].llm, "first_chunk_timeout", 0.0)
+        return limit
 
     def one_call_at_a_time(self, agent_id: str) -> bool:
         """Whether only the first call of a response may run."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from antiphon.core.facts import Call
 from antiphon.core.history import Note
+from antiphon.record import record
 
 
 class Outcome(enum.Enum):
@@ -26,7 +27,7 @@ class Outcome(enum.Enum):
     """It may have happened."""
 
 
-@dataclass(slots=True, frozen=True)
+@record
 class Asked:
     """When a model was asked for a response."""
 

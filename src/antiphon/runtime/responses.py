@@ -19,7 +19,7 @@ from typing import Any
 from antiphon.audio import AudioFrame
 from antiphon.core.facts import GenerationFailed, StepGenerated, StreamContinued, StreamPaused, TextStarted
 from antiphon.errors import UsageError, pass_on
-from antiphon.llm import ChatChunk, FunctionToolCall
+from antiphon.llm import ChatChunk, FunctionToolCall, LLMStream
 from antiphon.options import ModelSettings
 from antiphon.runtime.feed import SoundFeed
 from antiphon.runtime.host import Agents
@@ -215,7 +215,7 @@ class Response:
 
     async def consume(self, result: Any, tools: Sequence[Any]) -> None:
         """Take what an `llm_node` gives: nothing, a text, a chunk, or an asynchronous iterable of these."""
-        if inspect.isawaitable(result):
+        if type(result) is not LLMStream and inspect.isawaitable(result):  # the built-in node gives an LLMStream
             result = await result
         if result is None:
             return

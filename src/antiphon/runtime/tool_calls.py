@@ -6,8 +6,7 @@ Above: `responses`, which gives what models write; `tool_runner`, which takes wh
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from antiphon.chat import ChatItem, FunctionCall
@@ -15,6 +14,7 @@ from antiphon.core.facts import Call, ToolCalled
 from antiphon.errors import UsageError, pass_on
 from antiphon.llm import FunctionToolCall
 from antiphon.options import ToolPolicy
+from antiphon.record import record
 from antiphon.runtime.host import Agents, Events
 from antiphon.tools.function import AnyFunctionTool, ToolError, is_function_tool, is_raw_function_tool
 from antiphon.tools.latency import latencies
@@ -43,7 +43,7 @@ INTERNAL_ERROR = "An internal error occurred"
 _NO_POLICY = ToolPolicy()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Prepared:
     """A call that may be run."""
 
@@ -145,7 +145,7 @@ def _kin(tool: AnyFunctionTool) -> tuple[object, object]:
 
     A method belongs to its object, or to the id that its object was given: two objects of one class have two tools.
     """
-    owner = getattr(tool.__wrapped__, "__self__", None)
+    owner, function = getattr(tool.__wrapped__, "__self__", None), tool.function
     given = getattr(owner, "given_id", None)
-    function = tool.function if isinstance(tool.function, Hashable) else id(tool.function)
-    return function, given if isinstance(given, str) else id(owner)
+    is_hashable = type(function).__hash__ is not None
+    return function if is_hashable else id(function), given if isinstance(given, str) else id(owner)
