@@ -6,6 +6,8 @@ from typing import Any
 
 from antiphon.core.commands import Adopt, CommitAudio, Decline, Generate, Play, Release, RunHook, RunTool, StopPlayout
 from antiphon.core.facts import (
+    AgentTaskFinished,
+    AgentTaskStarted,
     Call,
     CloseRequested,
     EndRequested,
@@ -250,13 +252,34 @@ def test_sound_without_words_is_a_turn_for_a_model_that_hears() -> None:
     assert d.lines == ["user: what time is it"]
 
 
-def test_a_close_does_not_wait_for_words() -> None:
+def test_a_close_waits_for_words_no_longer_than_its_grace() -> None:
     d = Hearing()
     d.begins(d.takes())
     d.adopted("It is noon.")
     d.heard_all("It is noon.")
     d.tell(CloseRequested(drain=False)).wait(1.0)
     assert d.closed and d.lines == ["assistant: It is noon."]
+
+
+def test_words_that_come_in_the_grace_of_a_close_are_in_the_history() -> None:
+    d = Hearing()
+    turn = d.takes()
+    d.begins(turn)
+    d.adopted("It is noon.")
+    d.heard_all("It is noon.")
+    d.tell(CloseRequested(drain=False)).wait(0.5)
+    assert not d.closed
+    d.tell(TurnTranscribed(turn, "what time is it"))
+    assert d.closed and d.lines == ["user: what time is it", "assistant: It is noon."]
+
+
+def test_a_turn_that_nobody_had_looked_at_when_the_call_ended_gets_its_words() -> None:
+    d = Hearing(hooks=False)
+    d.tell(HookReturned(d.last(RunHook).hook))
+    turn = d.takes()
+    d.tell(CloseRequested(drain=False), HookReturned(d.last(RunHook).hook), TurnTranscribed(turn, "what time is it"))
+    d.wait(1.0)
+    assert d.closed and d.lines == ["user: what time is it"]
 
 
 def test_an_answer_to_the_latest_turn_waits_also_while_an_earlier_one_is_owed() -> None:
@@ -277,6 +300,15 @@ def test_a_sound_too_short_to_interrupt_is_no_turn() -> None:
     d.tell(PlayoutStarted(d.last(Play).segment), UserSpeechStarted()).wait(0.2)
     d.tell(UserSpeechEnded()).wait(2.0)
     assert not d.all(CommitAudio) and not d.all(StopPlayout)
+
+
+def test_a_voice_that_is_noticed_late_over_what_is_protected_is_a_turn() -> None:
+    d = Dialogue(turns=TurnHandling(endpointing=Endpointing(0.5, 1.0)), **LISTENING)
+    d.say(interruptible=False)
+    d.voice("Once upon a time there was a king.")
+    d.tell(PlayoutStarted(d.last(Play).segment), UserSpeechStarted(voice=0.1)).wait(0.6)
+    d.tell(UserSpeechEnded(silence=0.2)).wait(2.0)
+    assert d.all(CommitAudio)
 
 
 def test_a_sound_that_interrupted_is_a_turn_however_short_it_proves_to_be() -> None:
@@ -303,6 +335,23 @@ def test_another_agent_answers_what_it_did_not_hear_once_its_words_are_known() -
     d.tell(TurnTranscribed(turn, "what time is it"))
     assert d.last(Generate).agent == "b"
     assert "user: what time is it" in d.lines
+
+
+def test_a_reply_to_results_does_not_answer_what_its_agent_has_not_heard() -> None:
+    d = Hearing()
+    d.begins(d.takes("book it"))
+    gen = d.last(Adopt).gen
+    d.tell(ToolCalled(gen, Call("c1", "ask", "{}", "{}"), policy_of()), StepGenerated(gen, ""))
+    d.tell(AgentTaskStarted(900, "task", run=d.last(RunTool).run))
+    turn = d.takes()
+    d.begins(turn, agent="task")
+    d.tell(AgentTaskFinished(900))
+    d.returns("four")
+    d.model("For four.")
+    d.heard_all("For four.")
+    asked = len(d.all(Generate))
+    d.tell(TurnTranscribed(turn, "and hurry"))
+    assert len(d.all(Generate)) > asked and d.context()[-1] == "user: and hurry"
 
 
 def test_a_turn_that_came_during_a_handoff_is_asked_about_at_once() -> None:

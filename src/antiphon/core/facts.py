@@ -45,6 +45,9 @@ class Call:
 class UserSpeechStarted:
     """The caller's voice began."""
 
+    voice: float = 0.0
+    """Seconds it has sounded already: what the detector needed to be sure."""
+
 
 @record
 class UserSpeechEnded:

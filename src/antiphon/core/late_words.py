@@ -32,6 +32,11 @@ class LateWords:
         """What was said in it is not known yet."""
         return turn.heard_as is not None and self._out.is_open(turn.heard_as)
 
+    @property
+    def are_to_come(self) -> bool:
+        """A turn in the history waits for them."""
+        return bool(self._places)
+
     def record(self, turn: Turn, heard_as: int, agent: str) -> None:
         """A turn enters the history: with its words, or its place for them."""
         turn.entered(turn_id(heard_as, self._history.mark), agent)

@@ -76,9 +76,9 @@ class Turns:
         if fact.text is None:
             self.late_words.expect(fact.turn)
 
-    def awaits_words(self, agent: str) -> bool:
-        """Another agent's model heard what is owed, and `agent` would answer it without its words."""
-        return any(not turn.text and turn.heard_by != agent and self.late_words.are_due(turn) for turn in self.owed)
+    def answerable_by(self, agent: str) -> list[Turn]:
+        """What is owed, but for what another agent's model heard and `agent` would answer without its words."""
+        return [turn for turn in self.owed if turn.text or turn.heard_by == agent or not self.late_words.are_due(turn)]
 
     def transcribed(self, heard_as: int, text: str) -> None:
         """The words of a turn are known, or that it had none."""
@@ -157,9 +157,9 @@ class Turns:
     # -- the answer
 
     def answered_by(self, speech: Speech) -> list[Turn]:
-        """The speech answers every turn that is owed. Returns these."""
+        """The speech answers every turn that is owed and that its agent can answer. Returns these."""
         self._carry(speech.frame.agent)
-        answered = self.owed
+        answered = self.answerable_by(speech.frame.agent)
         for turn in answered:
             turn.is_taken_up_by(speech)
         self._moved()
@@ -220,12 +220,12 @@ class Turns:
 
     # -- the end
 
-    def give_up(self) -> list[str]:
-        """The session ends: nobody will answer. Returns the words of those that are not in the history."""
-        words = [] if self.judged is None else [self.judged.text]
+    def give_up(self, agent: str) -> None:
+        """The session ends: nobody will answer. What was said is in the history all the same."""
         if self.judged is not None:
             self._out.withdraw(self.judged.hook)
-        words += [turn.text for turn in self.waiting if turn.text or turn.heard_as is None]
+            self.record(self.judged, agent)
+        for turn in self.waiting:
+            self.record(turn, agent)
         self._all = [turn for turn in self._all if turn.state not in (_WAITING, _TAKEN)]
         self._moved()
-        return words

@@ -151,13 +151,13 @@ class UserTurn:
 
     # -- facts
 
-    def speech_started(self, now: float, *, over_agent: bool = False) -> None:
-        """Voice, while the agent speaks or not: whatever was about to be committed goes on."""
+    def speech_started(self, now: float, voice: float = 0.0, *, over_agent: bool = False) -> None:
+        """Voice, for `voice` seconds already: whatever was about to be committed goes on."""
         if not self.has_floor:
             self.over_agent = over_agent
         if not self.speaking:
             self._taken = ""
-            self._spoke_at = now
+            self._spoke_at = now - voice
             self._learn_pause(now)
             if not self.has_floor:
                 self._began_at = now

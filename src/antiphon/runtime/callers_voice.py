@@ -21,12 +21,12 @@ class CallersVoice:
         self.utterances = 0
         """How often the caller began to speak."""
 
-    def noticed(self, *, speaking: bool, silence: float = 0.0) -> None:
-        """The caller speaks, or has been silent for `silence` seconds."""
+    def noticed(self, *, speaking: bool, voice: float = 0.0, silence: float = 0.0) -> None:
+        """The caller has spoken for `voice` seconds, or been silent for `silence` seconds."""
         if speaking is not self.is_heard:
             self.is_heard = speaking
             self.utterances += speaking
-            self._port.report(UserSpeechStarted() if speaking else UserSpeechEnded(silence))
+            self._port.report(UserSpeechStarted(voice) if speaking else UserSpeechEnded(silence))
 
     def model_noticed(self, *, speaking: bool, silence: float = 0.0) -> None:
         """A model that hears by itself says so."""

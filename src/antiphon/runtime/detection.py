@@ -64,8 +64,8 @@ class Detection:
             pass_on(error)
             return self._break(error)
 
-    def silence(self, event: SpeechEnded) -> float:
-        """Seconds that the caller has been silent by now."""
+    def since(self, event: VADEvent) -> float:
+        """Seconds that the caller has spoken by now, or been silent."""
         return max(0.0, self._pushed - event.at)
 
     def _noted(self, events: Sequence[VADEvent]) -> list[VADEvent]:

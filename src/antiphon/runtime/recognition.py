@@ -294,15 +294,14 @@ class Recognition:
             self._queue.close()
 
     def _heard_voice(self, event: VADEvent) -> None:
-        now = self._port.loop.time()
+        assert self._detection is not None  # it said so
+        now, since = self._port.loop.time(), self._detection.since(event)
         if isinstance(event, SpeechStarted):
             self._unanswered.voice_began(now)
-            self._voice.noticed(speaking=True)
+            self._voice.noticed(speaking=True, voice=since)
         else:
-            assert self._detection is not None  # it said so
-            silence = self._detection.silence(event)
-            self._unanswered.voice_ended(now - silence)
-            self._voice.noticed(speaking=False, silence=silence)
+            self._unanswered.voice_ended(now - since)
+            self._voice.noticed(speaking=False, silence=since)
 
     # -- words
 

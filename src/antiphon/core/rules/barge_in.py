@@ -12,10 +12,10 @@ from antiphon.core.stages import Bond, Kind
 # -- facts
 
 
-def voice_started(floor: Floor, _: f.UserSpeechStarted) -> None:
+def voice_started(floor: Floor, fact: f.UserSpeechStarted) -> None:
     """The caller's voice: the line falls silent until it is clear what it means."""
     turn, sounding = floor.turn, floor.line.sounding
-    turn.speech_started(floor.out.now, over_agent=sounding is not None)
+    turn.speech_started(floor.out.now, fact.voice, over_agent=sounding is not None)
     if sounding is not None and not floor.is_protected(sounding.speech):
         floor.line.suspect()
 

@@ -102,11 +102,9 @@ def _begin(floor: Floor) -> None:
             floor.out.rearm(run.id, max(left, 0.9 * grace))
         else:
             floor.runs.cancel(run)
-    words = floor.debts.turns.give_up()  # what the caller said and nobody will answer is in the history all the same
+    floor.debts.turns.give_up(floor.top.agent)
     if floor.turn.text:
-        words.append(floor.turn.take())
-    for text in words:
-        floor.history.say(text, floor.top.agent)
+        floor.history.say(floor.turn.take(), floor.top.agent)
     floor.out.promise(hook, f.HookReturned(hook), 0.9 * grace)
     floor.out.send(RunHook(hook, "on_exit", floor.top.agent))
 
@@ -124,7 +122,9 @@ def _writing(floor: Floor) -> list[Run]:
 
 
 def _is_quiet(floor: Floor) -> bool:
-    return not (floor.closing.awaits_hook or floor.line.segments or any(run.active for run in floor.runs))
+    if floor.closing.awaits_hook or floor.line.segments or floor.debts.turns.late_words.are_to_come:
+        return False
+    return not any(run.active for run in floor.runs)
 
 
 def _end(floor: Floor) -> None:

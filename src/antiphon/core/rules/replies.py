@@ -80,7 +80,9 @@ def answer(floor: Floor) -> bool:
         return False
     if turns.judged is not None or floor.is_turn_waiting or floor.caller_has_floor or floor.line.is_stopping:
         return False
-    if floor.top.is_handing_over or floor.shielding() is not None or turns.awaits_words(floor.top.agent):
+    if floor.top.is_handing_over or floor.shielding() is not None:
+        return False
+    if len(turns.answerable_by(floor.top.agent)) < len(turns.owed):
         return False
     response = floor.unasked.answer_to(turns.owed, floor.top.agent)
     if response is None and turns.answer_due is not None:

@@ -352,7 +352,7 @@ def _close_round(floor: Floor, speech: Speech, step: Step) -> None:
         floor.frames.hand_over(speech.frame, handoff)
         speech.took_leave()
     speech.round_answered(step, wants_reply=wants_reply)
-    if (speech.owes or floor.debts.turns.owed) and not speech.last_round:
+    if (speech.owes or floor.debts.turns.answerable_by(speech.frame.agent)) and not speech.last_round:
         floor.debts.answered_by(speech)
         floor.rounds.let_know(speech.frame.agent, calls)
         may_call = speech.rounds < floor.options.max_tool_steps and not speech.farewell and not only_updates

@@ -15,6 +15,9 @@ from antiphon.core.rules import ahead, barge_in, closing, handoff
 from antiphon.core.stages import Kind
 from antiphon.core.turn import Turn
 
+ROUNDING = 0.001
+"""Seconds that a duration may be off which was reckoned from two times."""
+
 # -- facts
 
 
@@ -135,7 +138,7 @@ def _spoken(floor: Floor) -> Turn:
 def is_no_turn(floor: Floor) -> bool:
     """What the caller said over the agent is a sign of listening, or a sound too short to mean anything."""
     turn, doubt = floor.turn, floor.line.doubt
-    too_short = not turn.text and turn.voiced_for < doubt.long_enough
+    too_short = not turn.text and turn.voiced_for < doubt.long_enough - ROUNDING
     return turn.over_agent and (too_short or floor.options.language.is_backchannel(turn.text))
 
 

@@ -189,10 +189,41 @@ class TurnsAreRecorded(Promise):
         self._said: set[str] = set()
         """Words that the caller, or the application in their place, used."""
         self._missing: Counter[str] = Counter()
+        self._words_due: dict[int, float] = {}
+        """By turn that a model heard: when its words must have come."""
+        self._wordless: set[int] = set()
+        """Turns that were committed before their words came."""
+        self._exit_at = 0.0
+        """When an agent was last asked to leave."""
 
     @on(f.Transcribed, f.UserTurnSubmitted, f.TurnTaken, f.TurnTranscribed)
     def heard(self, fact: f.Transcribed | f.UserTurnSubmitted | f.TurnTaken | f.TurnTranscribed) -> None:
         self._said.update((fact.text or "").split())
+        if isinstance(fact, f.TurnTaken):
+            self._awaited(fact.turn)
+        elif isinstance(fact, f.TurnTranscribed):
+            is_in_time = self.trace.now < self._words_due.pop(fact.turn, 0.0) - EPSILON
+            if fact.turn in self._wordless and is_in_time and fact.text.strip():
+                self._missing[fact.text] += 1
+            self._wordless.discard(fact.turn)
+
+    @on(do.CommitAudio)
+    def ended(self, command: do.CommitAudio) -> None:
+        self._awaited(command.turn)
+
+    def _awaited(self, turn: int) -> None:
+        self._words_due[turn] = self.trace.now + self.options.words_timeout
+
+    @on(do.RunHook)
+    def leaves(self, command: do.RunHook) -> None:
+        if command.kind == "on_exit":
+            self._exit_at = self.trace.now
+
+    def at_end(self) -> None:
+        now = self.trace.now
+        due = [turn for turn in self._wordless if now < self._words_due[turn] - EPSILON]
+        if due and now < self._exit_at + self.options.close_grace - EPSILON:
+            self.broken(f"the end does not wait for the words of {due}")
 
     @on(f.HookReturned, f.SpeechRequested)
     def put(self, fact: f.HookReturned | f.SpeechRequested) -> None:
@@ -202,6 +233,8 @@ class TurnsAreRecorded(Promise):
     def committed(self, notice: told.TurnCommitted | told.TurnVetoed) -> None:
         if notice.text.strip():
             self._missing[notice.text] += 1
+        elif self.trace.returned is not None and self.trace.returned.heard_as in self._words_due:
+            self._wordless.add(self.trace.returned.heard_as)
 
     @on(do.Record)
     def recorded(self, command: do.Record) -> None:

@@ -98,6 +98,8 @@ class SilenceIsBridgedWhenItIsDue(Promise):
         self._has_words = False
         self._is_owed = False
         """A committed turn waits for its answer."""
+        self._heard: dict[int, tuple[str, float]] = {}
+        """Turns without words that an agent's model heard: that agent, and until when the others wait for the words."""
         self._pending_since: float | None = None
         self._due: float | None = None
         """When a line must have been given to the voice; None: that is not certain."""
@@ -136,8 +138,15 @@ class SilenceIsBridgedWhenItIsDue(Promise):
             self._has_words, self._is_voiced = False, self.trace.is_speaking
 
     @on(told.TurnCommitted)
-    def committed(self, _: told.TurnCommitted) -> None:
-        self._is_owed = True
+    def committed(self, notice: told.TurnCommitted) -> None:
+        self._is_owed, hook = True, self.trace.returned
+        if hook is not None and hook.heard_as is not None and not notice.text:
+            self._heard[hook.heard_as] = hook.agent, self.trace.now + self.options.words_timeout
+
+    @on(f.TurnTranscribed)
+    def worded(self, fact: f.TurnTranscribed) -> None:
+        agent, _ = self._heard.pop(fact.turn, (self.trace.agent, 0.0))
+        self._is_owed = self._is_owed or agent != self.trace.agent
 
     @on(do.Generate, do.Adopt)
     def asked(self, command: do.Generate | do.Adopt) -> None:
@@ -269,6 +278,7 @@ class SilenceIsBridgedWhenItIsDue(Promise):
             or trace.leaving
             or trace.responses
             or self._is_owed
+            or any(agent != trace.agent and trace.now <= until for agent, until in self._heard.values())
             or self._has_words
             or (trace.silent_since is not None and trace.now <= trace.silent_since + bound + EPSILON)
             or any(not step.is_filler for step in trace.line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from antiphon.core import commands as do
 from antiphon.core import facts as f
@@ -149,37 +150,72 @@ class TheHookDecides(Promise):
                 self.broken(f"{notice}, and the application said {fact.text!r}")
 
 
+@dataclass(slots=True)
+class Owed:
+    """A turn of the caller that was committed."""
+
+    text: str
+    heard_as: int | None = None
+    """The id under which a model heard it."""
+    heard_by: str = ""
+    """The agent whose model that is."""
+    carriers: list[Speech] = field(default_factory=list)
+    """The speeches whose requests had it before them."""
+
+
 class TurnsAreAnswered(Promise):
     """A committed user turn is answered, or the application said not to; also over a hand-off (design 1).
 
-    It is owed until a speech with it in context was heard, or ended without being interrupted by the caller.
+    It is owed until a speech with it in context was heard, or ended without being interrupted by the caller. What an
+    agent's model heard no other agent has in context before its words are known.
     """
 
     def start(self) -> None:
-        self._owed: list[tuple[str, list[Speech]]] = []
-        """Texts, and the speeches whose requests had them before them."""
+        self._owed: list[Owed] = []
+        self._words_due: dict[int, float] = {}
+        """By turn that a model heard: when its words must have come."""
+
+    @on(f.TurnTaken, do.CommitAudio)
+    def heard(self, what: f.TurnTaken | do.CommitAudio) -> None:
+        self._words_due[what.turn] = self.trace.now + self.options.words_timeout
+
+    @on(f.TurnTranscribed)
+    def worded(self, fact: f.TurnTranscribed) -> None:
+        if self.trace.now >= self._words_due.pop(fact.turn, 0.0) - EPSILON:
+            return
+        for turn in self._owed:
+            if turn.heard_as == fact.turn:
+                turn.text = fact.text.strip()
 
     @on(told.TurnCommitted)
     def committed(self, notice: told.TurnCommitted) -> None:
-        self._owed.append((notice.text, []))
+        hook = self.trace.returned
+        turn = Owed(notice.text) if hook is None else Owed(notice.text, hook.heard_as, hook.agent)
+        self._owed.append(turn)
 
     @on(do.Generate, do.Adopt, do.Release)
     def asked(self, command: do.Generate | do.Adopt | do.Release) -> None:
         if not self._owed:
             return
-        knows = known_turns(self.trace, command)
-        for text, carriers in self._owed:
-            if knows is None or not text or text in knows:
-                carriers.append(self.trace.speech(command.speech))
+        knows, speech = known_turns(self.trace, command), self.trace.speech(command.speech)
+        for turn in self._owed:
+            if not self._is_strange_to(turn, command) and (knows is None or not turn.text or turn.text in knows):
+                turn.carriers.append(speech)
+
+    def _is_strange_to(self, turn: Owed, command: do.Generate | do.Adopt | do.Release) -> bool:
+        """Its words are not known yet, and who is asked did not hear it."""
+        if turn.text or turn.heard_as is None or isinstance(command, do.Release):
+            return False
+        return turn.heard_by != command.agent and self.trace.now < self._words_due.get(turn.heard_as, 0.0) - EPSILON
 
     @on(told.SpeechDone)
     def done(self, notice: told.SpeechDone) -> None:
         speech = self.trace.speech(notice.speech)
         if is_answer(speech):
-            self._owed = [(text, carriers) for text, carriers in self._owed if speech not in carriers]
+            self._owed = [turn for turn in self._owed if speech not in turn.carriers]
 
     def unfinished(self) -> Iterable[str]:
-        return [f"turn {text!r}" for text, _ in self._owed]
+        return [f"turn {turn.text!r}" for turn in self._owed]
 
 
 def known_turns(trace: Trace, command: do.Generate | do.Adopt | do.Release) -> set[str] | None:
