@@ -191,7 +191,7 @@ class RealtimeSession(Closable):
 
     @abstractmethod
     def clear_audio(self) -> None:
-        """Forget the sound since the last turn."""
+        """Forget the sound since the last turn: a voice that goes on begins anew."""
 
     # -- what it knows
 

@@ -38,7 +38,7 @@ from antiphon.testing import (
     run_virtual,
     transcript,
 )
-from antiphon.testing.realtime import Break, FakeRealtimeModel, FakeRealtimeSession, RealtimeTurn
+from antiphon.testing.realtime import Break, FakeRealtimeModel, FakeRealtimeSession, RealtimeRequest, RealtimeTurn
 
 LONG = "This is a rather long answer that goes on for quite a while, so that there is time enough to interrupt it."
 SELF_ANSWERING = RealtimeCapabilities(auto_tool_reply_generation=True)
@@ -806,6 +806,77 @@ def test_a_model_that_answers_unasked_knows_what_the_agent_said_without_it() -> 
             await call.says()
             assert model.requests[0].unasked
             assert model.requests[0].conversation == ["assistant: Cards or chess?", "user: (the second)"]
+
+    run_virtual(main())
+
+
+def test_a_model_that_answers_unasked_knows_what_was_typed_while_the_caller_spoke() -> None:
+    async def main() -> None:
+        model = FakeRealtimeModel(["Two notebooks.", ""], hears=["make it two"])
+        async with Call(model) as call:
+            await call.begin()
+            await call.microphone.speak(0.5)
+            call.session.submit_user_turn("a notebook")
+            await call.says()
+            assert model.requests[0].unasked
+            assert model.requests[0].conversation == ["user: a notebook", "user: (make it two)"]
+
+    run_virtual(main())
+
+
+def test_what_the_agent_said_stands_before_the_turn_that_answers_it() -> None:
+    async def main() -> None:
+        model = FakeRealtimeModel(["Chess it is."], hears=["the second"], capabilities=LISTENS_ONLY)
+        async with Call(model, tts=FakeTTS(), vad=FakeVAD()) as call:
+            await call.begin()
+            await call.session.say("Cards or chess?")
+            await call.says()
+            assert model.requests[0].conversation == ["assistant: Cards or chess?", "user: (the second)"]
+
+    run_virtual(main())
+
+
+def test_the_history_of_a_call_has_words_that_were_still_to_come_when_it_ended() -> None:
+    async def main() -> None:
+        async with Call(FakeRealtimeModel(["Hi."], hears=["hello"], delay=1.5)) as call:
+            await call.begin()
+            await call.says(then=1.3)
+            assert call.lines == []
+            await call.session.aclose()
+            assert call.lines == ["user: hello", "assistant: Hi."]
+
+    run_virtual(main())
+
+
+def test_a_voice_that_began_over_another_agent_silences_the_one_that_is_back() -> None:
+    class Host(Agent):
+        @function_tool
+        async def ask(self) -> str:
+            """Ask."""
+            await asyncio.sleep(1.0)
+            return await Question()
+
+    class Question(AgentTask[str]):
+        async def on_enter(self) -> None:
+            await asyncio.sleep(3.0)
+            self.complete("ten")
+
+    async def main() -> None:
+        caller = Caller()
+
+        def respond(request: RealtimeRequest) -> RealtimeTurn:
+            return Reply("", [("ask", {})]) if request.conversation == ["user: when is it"] else LONG
+
+        model = FakeRealtimeModel(respond, hears=caller)
+        async with SimulatedCall(model, caller=caller) as call:
+            await call.start(Host())
+            call.session.submit_user_turn("when is it")
+            await asyncio.sleep(0.9)
+            await caller.coughs(0.5)  # it goes on when the question is asked
+            await asyncio.sleep(3.0)
+            await caller.says("wait a moment please")
+            await call.settled()
+            assert 0.0 < call.timeline.crosstalk() < 0.2
 
     run_virtual(main())
 

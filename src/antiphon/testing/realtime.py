@@ -215,6 +215,7 @@ class FakeRealtimeSession(RealtimeSession):
 
     def clear_audio(self) -> None:
         self._heard = False
+        self._vad = FakeVAD(stop_delay=self._model.silence).stream()
         self._words.clear()
         if self._ear is not None:
             self._ear.forget()

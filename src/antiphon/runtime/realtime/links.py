@@ -86,6 +86,7 @@ class Realtime:
         self._turn_sound.clear()
         if self._current is not None:
             self._current.turns.forget_sound()
+            self._voice.model_noticed(speaking=False)
 
     # -- commands
 
@@ -115,8 +116,8 @@ class Realtime:
             return
         if isinstance(command.item, FunctionCallOutput):
             link.sync.output_known(command.item)
-        elif isinstance(command.item, ChatMessage) and command.item.role == "assistant":
-            link.sync.said(command.item)
+        elif isinstance(command.item, ChatMessage):
+            link.sync.recorded(command.item)
 
     def speech_done(self, speech: int) -> None:
         """A speech is over: calls of it that have no output by now get one soon."""

@@ -154,9 +154,9 @@ class Sync:
         if new:
             session.add_items(new)
 
-    def said(self, message: ChatMessage) -> None:
-        """The agent said this. A model that answers unasked must know it by then, though it was not its session's."""
-        if self._can.auto_reply and self._can.mutable_chat_context:
+    def recorded(self, message: ChatMessage) -> None:
+        """The history has this. The session knows it before the caller's next turn, which it may answer unasked."""
+        if self._can.mutable_chat_context:
             self._wire.tell(lambda session: self._add(session, [message]))
 
     # -- calls
