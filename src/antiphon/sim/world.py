@@ -234,6 +234,9 @@ class World:
         except asyncio.CancelledError:
             run.ends("cancelled")
             raise
+        except ToolError:  # the caller went on, and nothing was begun
+            run.ends("failed")
+            raise
 
     @property
     def is_asking(self) -> bool:
