@@ -142,7 +142,7 @@ class LiveKitCall:
     async def leave(self) -> None:
         """Leave the room and release everything. `on_end` is not called afterwards. Later calls do nothing."""
         self._ended = True
-        self._caller.close()
+        await self._caller.aclose()
         await self.input.aclose()
         await self.output.aclose()
         if self._connecting is not None:

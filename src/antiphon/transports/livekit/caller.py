@@ -17,6 +17,7 @@ from typing import Any
 
 from antiphon.transports.livekit.input import FRAME, LiveKitInput
 from antiphon.transports.livekit.output import LiveKitOutput
+from antiphon.transports.livekit.preconnect import PreConnect
 
 logger = logging.getLogger("antiphon")
 
@@ -47,6 +48,7 @@ class Caller:
         self._output = output
         self._on_gone = on_gone
         self._patience = patience
+        self._preconnect = PreConnect(room, input.sample_rate)
         self._identity: str | None = None
         self._ends_call = True
         self._reconnecting = False
@@ -84,11 +86,12 @@ class Caller:
             if persons:
                 self._take(min(persons, key=_joined))
 
-    def close(self) -> None:
+    async def aclose(self) -> None:
         """The call is over: nobody is listened to any more."""
         self._let_go()
         for timer in self._timers.values():
             timer.cancel()
+        await self._preconnect.aclose()
 
     def _is_eligible(self, participant: Any) -> bool:
         if self._identity is not None:
@@ -142,7 +145,9 @@ class Caller:
             stream = self._rtc.AudioStream(
                 track, sample_rate=self._input.sample_rate, num_channels=1, frame_size_ms=round(1000 * FRAME)
             )
-            self._reading = asyncio.create_task(self._read(stream), name="LiveKit: the caller's sound")
+            is_recorded = self._preconnect.is_announced(publication)
+            reading = self._read_recorded(stream, publication.sid, participant) if is_recorded else self._read(stream)
+            self._reading = asyncio.create_task(reading, name="LiveKit: the caller's sound")
 
     def _on_track_unsubscribed(self, track: Any, publication: Any, participant: Any) -> None:
         if publication.sid == self._track:
@@ -153,6 +158,17 @@ class Caller:
         if self._reading is not None:
             self._reading.cancel()
             self._reading = None
+
+    async def _read_recorded(self, stream: Any, track: str, participant: Any) -> None:
+        """What was said before the agent came is heard first; the stream keeps what comes meanwhile."""
+        try:
+            recorded = await self._preconnect.recorded(participant.identity, track)
+            if recorded:
+                await self._input.hear_recorded(recorded)
+        except asyncio.CancelledError:
+            await stream.aclose()
+            raise
+        await self._read(stream)
 
     async def _read(self, stream: Any) -> None:
         try:
