@@ -356,7 +356,8 @@ class AgentSession(Session[Userdata], Closable):
 
     def interrupt(self, *, force: bool = False) -> asyncio.Future[None]:
         def stop(driver: Driver) -> asyncio.Future[None]:
-            driver.report(InterruptRequested(None, force))
+            run = self._host.handles.own_run()
+            driver.report(InterruptRequested(None, force, None if run is None else run.id))
             done: asyncio.Future[None] = driver.loop.create_future()
             done.set_result(None)
             return done

@@ -195,6 +195,10 @@ class SpeechHandle:
         """A response is made for it."""
         self._steps += 1
 
+    def mark_protected(self) -> None:
+        """A tool of it must not be interrupted, nor what follows from that."""
+        self._allow_interruptions = False
+
     def mark_interrupted(self) -> None:
         """It was cut."""
         self._interrupted = True

@@ -143,7 +143,7 @@ def test_a_thread_may_stop_and_protect_speech() -> None:
             return f"{first.interrupted} {second.interrupted}"
 
     async def main() -> None:
-        async with AgentSession[Any](llm=FakeLLM([Reply(calls=[("work", {})])])) as session:
+        async with AgentSession[Any](llm=FakeLLM([Reply(calls=[("work", {})]), "Done."])) as session:
             await session.start(Threaded())
             session.submit_user_turn("a")
             await asyncio.sleep(10)

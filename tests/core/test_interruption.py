@@ -345,7 +345,6 @@ def test_one_reply_answers_both_also_if_the_call_returns_while_the_caller_still_
         d.returns("booked", run=run)
         d.tell(Transcribed("by the window", True), UserSpeechEnded()).wait(3.0)
         assert d.context() == ["user: go", "call work c1", "output booked", "user: by the window"]
-        assert d.last(Generate).unheard == ("c1",)
         d.model("Booked, by the window.")
         d.played()
         assert not [g for g in d.all(Generate) if g.delivery] and d.core.idle

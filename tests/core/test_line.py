@@ -206,8 +206,8 @@ def test_speech_asked_for_later_does_not_overtake_a_reply_that_is_being_made() -
 
 def test_the_agent_does_not_begin_while_the_caller_speaks() -> None:
     d = Dialogue()
-    d.tell(UserSpeechStarted())
     d.say()
+    d.tell(UserSpeechStarted())
     d.voice("Hello.")
     assert not d.all(Play)
     d.tell(UserSpeechEnded())

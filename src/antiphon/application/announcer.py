@@ -180,6 +180,7 @@ _REACTIONS: dict[type[notices.Notice], Reaction] = {
     notices.AgentStateChanged: Announcer.agent_state_changed,
     notices.UserStateChanged: Announcer.user_state_changed,
     notices.SpeechInterrupted: lambda announcer, notice: announcer.handles.interrupted(notice),
+    notices.SpeechProtected: lambda announcer, notice: announcer.handles.protected(notice),
     notices.StepEnded: lambda announcer, notice: announcer.handles.step_ended(notice),
     notices.SpeechDone: lambda announcer, notice: announcer.handles.speech_done(notice),
     notices.SpeechFailed: Announcer.speech_failed,

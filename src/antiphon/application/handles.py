@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from antiphon.application.surroundings import Surroundings
 from antiphon.audio import AudioFrame
 from antiphon.core.facts import SpeechRequested
-from antiphon.core.notices import SpeechDone, SpeechInterrupted, StepEnded
+from antiphon.core.notices import SpeechDone, SpeechInterrupted, SpeechProtected, StepEnded
 from antiphon.events import SpeechCreatedEvent
 from antiphon.options import ToolChoice
 from antiphon.running_tool import RunningTool
@@ -132,6 +132,12 @@ class Handles:
         self._interrupt(run.speech)
 
     # -- what becomes of them
+
+    def protected(self, notice: SpeechProtected) -> None:
+        """The caller cannot cut a speech any more."""
+        handle = self._handles.get(notice.speech)
+        if handle is not None:
+            handle.mark_protected()
 
     def interrupted(self, notice: SpeechInterrupted) -> None:
         """A speech was cut."""

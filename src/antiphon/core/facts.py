@@ -339,6 +339,8 @@ class InterruptRequested:
 
     speech: int | None = None
     force: bool = False
+    run: int | None = None
+    """The tool that asks, if one does: it goes on, and so does what it works for."""
 
 
 @record

@@ -18,7 +18,7 @@ from antiphon.core.rounds import Rounds
 from antiphon.core.runs import Runs
 from antiphon.core.shields import Shields
 from antiphon.core.speeches import Speeches
-from antiphon.core.stages import Gate
+from antiphon.core.stages import Gate, Stage
 from antiphon.core.state import Frame, Speech
 from antiphon.core.unasked import Unasked
 from antiphon.core.user_turn import UserTurn
@@ -76,9 +76,12 @@ class Floor:
 
     def is_protected(self, speech: Speech) -> bool:
         """What sounds of it is not cut: by an option, or because one of its tools must not be interrupted."""
-        if not self.options.turns.interruption.enabled:
-            return True
-        return not speech.interruptible or any(c.run is not None and c.run.protected for c in speech.open_calls())
+        return not (speech.interruptible and self.options.turns.interruption.enabled)
+
+    @staticmethod
+    def waits_for_turn(speech: Speech) -> bool:
+        """It comes behind the answer to what the caller was saying: they cannot have spoken over it."""
+        return speech.over_caller and speech.stage is Stage.WAITING and speech.interruptible and not speech.ends_call
 
     @property
     def accepts_turns(self) -> bool:
@@ -103,6 +106,13 @@ class Floor:
     def is_turn_waiting(self) -> bool:
         """The caller has finished a turn that nobody has looked at."""
         return self.turn.ready or bool(self.debts.turns.waiting)
+
+    @property
+    def hears_more(self) -> bool:
+        """The caller says, or has said, what nobody has decided on yet, and the agent in charge is to answer it."""
+        if not self.accepts_turns or self.top.is_handing_over:
+            return False
+        return self.caller_has_floor or self.is_turn_waiting or self.debts.turns.judged is not None
 
     @property
     def is_busy(self) -> bool:
@@ -133,7 +143,7 @@ class Floor:
     def shielding(self) -> Speech | None:
         """A speech of the top frame that must end, or come to its next response, before a turn is answered."""
         for speech in self.top.speeches:
-            if not speech.interrupted and self.is_shielded(speech):
+            if not (speech.interrupted or self.waits_for_turn(speech)) and self.is_shielded(speech):
                 return speech
         return None
 

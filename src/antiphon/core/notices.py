@@ -48,6 +48,13 @@ class SpeechInterrupted:
 
 
 @record
+class SpeechProtected:
+    """The caller cannot cut the speech any more: a tool of it must not be interrupted."""
+
+    speech: int
+
+
+@record
 class StepEnded:
     """One response of a speech is written, and its sound is over."""
 
@@ -219,6 +226,7 @@ Notice: TypeAlias = (
     | UserStateChanged
     | SpeechStarted
     | SpeechInterrupted
+    | SpeechProtected
     | StepEnded
     | SpeechDone
     | SpeechFailed

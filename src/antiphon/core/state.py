@@ -287,6 +287,8 @@ class Speech:
     opened: float = float("-inf")
     """When it was begun, if the core began it."""
     interruptible: bool = True
+    over_caller: bool = False
+    """It was asked for while the caller spoke, and is no part of an answer."""
     stage: Stage = Stage.WAITING
     interrupted: bool = False
     parent: Run | None = None

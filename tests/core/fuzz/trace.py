@@ -261,11 +261,7 @@ class Trace:
 
     def is_protected(self, speech: Speech) -> bool:
         """The caller may not cut what sounds of it."""
-        return (
-            not speech.interruptible
-            or not self.options.turns.interruption.enabled
-            or any(run.is_protected and run.is_attached and run.speech is speech for run in self.live_runs)
-        )
+        return not (speech.interruptible and self.options.turns.interruption.enabled)
 
     def is_shielded(self, speech: Speech, grace: float = 0.5) -> bool:
         """No turn of the caller interrupts it; `grace`: nor a moment after its tool came back from them."""
@@ -396,6 +392,7 @@ class Trace:
             case f.ToolReturned():
                 run.result, self.ended = fact, run
             case f.InterruptionsDisallowed():
+                run.speech.interruptible = run.speech.interruptible and not run.is_attached
                 run.is_spoken_over = run.is_spoken_over or run.is_released
                 run.is_protected = True
             case f.RunSuspended() | f.AgentTaskStarted():

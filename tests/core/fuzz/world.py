@@ -273,7 +273,7 @@ def draw_temper(rng: Random) -> Temper:
             )
         )  # fmt: skip
         setattr(temper, name, value)
-    temper.app_interrupts = rng.random() < 0.25
+    temper.app_interrupts = rng.random() < 0.4
     temper.honest = rng.random() < 0.5
     if temper.honest:
         temper.noise = temper.lag = 0.0
@@ -525,6 +525,8 @@ class World:
         late = self.chance(0.5)
         yield f.UserSpeechStarted()
         yield self.some(0.05, 0.4)
+        if self.chance(self.temper.app / 5):
+            yield Open(self._request())
         if not late:
             yield from self._words(text)
         yield self.some(0.0, 0.3)
@@ -627,6 +629,11 @@ class World:
 
     def _typed(self) -> Process:
         yield f.UserTurnSubmitted(self.text("u"))
+
+    def _types_soon(self) -> Process:
+        """To an agent that has just begun, while the one before may still speak."""
+        yield self.some(0.0, 1.0)
+        yield from self._typed()
 
     def _chopped(self) -> Process:
         """One sentence with pauses in it."""
@@ -848,6 +855,9 @@ class World:
             yield self.heavy()
         if self.chance(temper.talk):
             yield from self._talk(run=run, agent=None)
+        if temper.app_interrupts and self.chance(0.2):
+            yield f.InterruptRequested(None, force=self.chance(0.2), run=run)
+            yield self.heavy()
         if self.chance(temper.task) and not self.calm:
             yield from self._ask(run=run, parent=None)
         if self.chance(temper.ends):
@@ -948,11 +958,13 @@ class World:
             return f.AgentTaskStarted(task, agent, run, parent)
 
         task = yield Open(started)
+        if self.chance(0.3):
+            self.start(self._types_soon())
         asks_long = self.chance(0.3)  # as long as the caller has anything to say
         self.at(self.heavy() * 3 + 0.1 + asks_long * max(self.calm_at - self.now, 0.0), lambda _: self._finish(task))
         if run is not None:
             self._tools[run].tasks.append(task)
-            if self.temper.app_interrupts and self.chance(0.4):
+            if self.temper.app_interrupts and self.chance(0.7):
                 yield f.InterruptRequested(None, force=True)  # the agent of the task may want the same done again
         yield Finished(task)
         self.tasks[task].reported = True

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from antiphon.core import facts as f
 from antiphon.core.floor import Floor
-from antiphon.core.stages import Bond, Kind
+from antiphon.core.notices import SpeechProtected
+from antiphon.core.stages import Bond, Kind, Sound, Stage
+from antiphon.core.state import Speech
 
 # -- facts
 
@@ -45,19 +47,37 @@ def _means_to_interrupt(floor: Floor, text: str) -> bool:
 
 def requested(floor: Floor, fact: f.InterruptRequested) -> None:
     """The application interrupts a speech, or all that may be interrupted."""
+    served = _served_by(floor, fact.run)
     wanted = list(floor.speeches.unfinished.values()) if fact.speech is None else [floor.speeches.get(fact.speech)]
     for speech in wanted:
-        if speech is not None and not speech.interrupted and (fact.force or not floor.is_shielded(speech)):
+        if speech is None or speech.interrupted:
+            continue
+        if speech not in served and (fact.force or not floor.is_shielded(speech)):
             floor.debts.silenced(speech)
             floor.speeches.interrupt(speech, force=fact.force)
+        elif fact.speech is None and (fact.force or not floor.is_protected(speech)):
+            _hush(floor, speech)
+
+
+def _served_by(floor: Floor, run_id: int | None) -> list[Speech]:
+    """The speech that a tool works for, that of the tool which waits for this one, and so on."""
+    served: list[Speech] = []
+    run = floor.runs.get(run_id)
+    while run is not None and run.bond is Bond.ATTACHED and run.speech not in served:
+        served.append(run.speech)
+        run = run.speech.parent or floor.runs.get(run.speech.frame.run)
+    return served
 
 
 def disallowed(floor: Floor, fact: f.InterruptionsDisallowed) -> None:
-    """A tool must not be interrupted any more."""
+    """A tool must not be interrupted any more, nor the speech that it works for, the reply to its result included."""
     run = floor.runs.get(fact.run)
     if run is None:
         return
     run.protect()
+    if run.bond is Bond.ATTACHED:
+        run.speech.may_be_cut(False)
+        floor.out.send(SpeechProtected(run.speech.id))
     sounding = floor.line.sounding
     if sounding is not None and floor.is_protected(sounding.speech):
         floor.line.clear_doubt()
@@ -80,19 +100,31 @@ def tick(floor: Floor) -> None:
 
 
 def interrupt_top(floor: Floor, *, fillers: bool = True) -> None:
-    """The caller wants the word: what may be interrupted in the top frame is.
+    """The caller wants the word: what may be interrupted in the top frame is, and what sounds below it.
 
     `fillers=False`: a line that bridges the wait for this very turn to be over is no answer that it outdates.
     """
-    for speech in list(floor.top.speeches):
-        if not floor.is_shielded(speech) and (fillers or speech.kind is not Kind.FILLER):
+    for speech in list(floor.speeches.unfinished.values()):
+        if (speech.kind is Kind.FILLER and not fillers) or floor.waits_for_turn(speech):
+            continue
+        is_over = speech.frame is floor.top or speech.stage is Stage.SPEAKING  # below, work goes on that is not shown
+        if is_over and not floor.is_shielded(speech):
             floor.speeches.interrupt(speech)
+        elif not floor.is_protected(speech):
+            _hush(floor, speech)
     sounding = floor.line.sounding
     if not fillers and sounding is not None and sounding.speech.kind is Kind.FILLER:
         if not floor.turn.speaking:
             floor.line.clear_doubt()
-        return
-    if sounding is not None and sounding.speech.frame is not floor.top and not floor.is_protected(sounding.speech):
-        floor.line.stop(sounding)
-    if sounding is None or floor.line.sounding is None:
+    elif sounding is None:
         floor.line.clear_doubt()
+
+
+def _hush(floor: Floor, speech: Speech) -> None:
+    """What of it sounds, or waits to, is silenced. Its tools go on, and what follows them."""
+    for segment in list(speech.live):
+        if segment.sound is not Sound.OPEN:
+            floor.line.stop(segment)
+        if segment.sound is Sound.GONE:
+            floor.speeches.segment_gone(segment)
+    floor.speeches.finish_if_over(speech)

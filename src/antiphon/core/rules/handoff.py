@@ -50,7 +50,7 @@ def advance(floor: Floor) -> bool:
         return False
     if floor.closing.ends_speech or floor.debts.turns.judged is not None:
         return False
-    if any(speech.kind is not Kind.FILLER for speech in frame.speeches):
+    if any(speech.kind is not Kind.FILLER and not floor.waits_for_turn(speech) for speech in frame.speeches):
         return False
     hook = floor.out.new_id()
     frame.leaves(hook)

@@ -37,6 +37,7 @@ def requested(floor: Floor, fact: f.SpeechRequested) -> None:
             frame,
             Rank.FILLER if kind is Kind.FILLER else rank,
             interruptible=fact.interruptible,
+            over_caller=rank is Rank.ANNOUNCEMENT and floor.caller_has_floor,
             parent=parent,
             instructions=fact.instructions,
             tool_choice="none" if is_by_tool else fact.tool_choice,
@@ -110,21 +111,25 @@ def begin(floor: Floor) -> bool:
 
 def _may_begin(floor: Floor, speech: Speech) -> bool:
     """Text to say is synthesized at once; replies are made one after another, so that each knows the one before."""
-    if speech.kind in (Kind.SAY, Kind.FILLER):
+    if speech.kind is Kind.FILLER:
+        return True
+    if floor.waits_for_turn(speech) and (floor.hears_more or floor.debts.turns.owed):
+        return False
+    if speech.kind is Kind.SAY:
         return True
     if floor.line.is_stopping:  # How much was heard of what was cut is not known yet.
         return False
     if speech.rank is Rank.REPLY:
         return True
-    for before in speech.frame.speeches:
-        if before is speech:
-            return True
-        if before.kind not in (Kind.SAY, Kind.FILLER) and before.stage in (
-            Stage.WAITING,
-            Stage.GENERATING,
-            Stage.TOOLS,
-        ):
-            return False
+    before = True
+    for other in speech.frame.speeches:
+        if other is speech:
+            if not speech.over_caller:
+                return True
+            before = False  # the answer to the caller was asked for later, and is made first
+        elif other.kind not in (Kind.SAY, Kind.FILLER) and not floor.waits_for_turn(other):
+            if other.stage in (Stage.GENERATING, Stage.TOOLS) or (before and other.stage is Stage.WAITING):
+                return False
     return True
 
 

@@ -196,7 +196,8 @@ def _make_way(floor: Floor) -> bool:
     cut = [
         speech
         for speech in floor.top.speeches
-        if not speech.interrupted and not floor.is_shielded(speech) and speech.kind is not Kind.FILLER
+        if not (speech.interrupted or speech.kind is Kind.FILLER or floor.is_shielded(speech))
+        and not floor.waits_for_turn(speech)
     ]
     for speech in cut:
         floor.speeches.interrupt(speech)

@@ -145,6 +145,23 @@ class AnOrphanIsNotHeard(Promise):
         self._asked = None
 
 
+class AToolThatSilencesGoesOn(Promise):
+    """A tool that has everything silenced keeps its own call, and its speech goes on (facts)."""
+
+    def start(self) -> None:
+        self._asking: Run | None = None
+
+    @on(f.InterruptRequested)
+    def requested(self, fact: f.InterruptRequested) -> None:
+        run = self.trace.live_run(fact.run)
+        self._asking = run if run is not None and run.is_attached else None
+
+    def settled(self) -> None:
+        run, self._asking = self._asking, None
+        if run is not None and not run.is_cancelled and (run.is_released or run.speech.interrupted):
+            self.broken(f"{self.trace.fact} costs the tool its call")
+
+
 class HandOffsAreEntitled(Promise):
     """A returned agent takes over the frame its tool was called in; that of an orphan is ignored (tool loop 5)."""
 

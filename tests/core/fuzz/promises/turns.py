@@ -10,7 +10,7 @@ from antiphon.core import facts as f
 from antiphon.core import notices as told
 from tests.core.fuzz.listener import on
 from tests.core.fuzz.promises.promise import Promise, only_listens
-from tests.core.fuzz.trace import EPSILON, Speech, Trace, serials
+from tests.core.fuzz.trace import EPSILON, Speech, Step, Trace, serials
 
 
 class ATurnIsTakenWhenItIsOver(Promise):
@@ -88,6 +88,107 @@ class AListenerInterruptsNoTool(Promise):
         released, listens, self._released, self._listens = self._released, self._listens, False, False
         if released and listens and not isinstance(self.trace.fact, (f.InterruptRequested, f.AgentTaskFinished)):
             self.broken("a turn that only says that the caller listens takes a tool its call")
+
+
+class ATurnSilencesWhatWaits(Promise):
+    """What was to be said when the caller took a turn is not said after it: of no agent on the stack (tool loop 4, 5).
+
+    But for what is protected, bridges the wait, or was asked for while they spoke.
+    """
+
+    def start(self) -> None:
+        self._begun: set[int] = set()
+        """Generations whose text has begun."""
+        self._outdated: set[Step] = set()
+
+    @on(f.TextStarted)
+    def begun(self, fact: f.TextStarted) -> None:
+        self._begun.add(fact.gen)
+
+    @on(do.RunHook)
+    def taken(self, command: do.RunHook) -> None:
+        trace = self.trace
+        if command.kind != "on_user_turn_completed" or only_listens(command.text):
+            return
+        for step in trace.steps.values():
+            waits = (
+                step.gen in self._begun and not (step.is_held or step.is_over or step.is_filler) and step.played is None
+            )
+            if waits and not trace.is_protected(step.speech):
+                self._outdated.add(step)
+
+    @on(do.Play)
+    def played(self, command: do.Play) -> None:
+        step = self.trace.segments.get(command.segment)
+        if step in self._outdated:
+            self.broken(f"{command}, which waited when the caller took a turn")
+
+
+class WhatIsAskedForOverTheCallerIsSaid(Promise):
+    """What the application asks for while the caller speaks is not what they speak over: it comes behind (tool loop 5).
+
+    So does what a tool in the background asks for.
+    """
+
+    def start(self) -> None:
+        self._asked: set[Speech] = set()
+
+    @on(f.SpeechRequested)
+    def requested(self, fact: f.SpeechRequested) -> None:
+        run = self.trace.live_run(fact.run)
+        is_by_itself = fact.run is None or (run is not None and run.is_updated)
+        if self.trace.is_speaking and not self.trace.is_overruled and fact.interruptible and is_by_itself:
+            self._asked.add(self.trace.speech(fact.speech))
+
+    @on(told.SpeechInterrupted)
+    def interrupted(self, notice: told.SpeechInterrupted) -> None:
+        trace, speech = self.trace, self.trace.speech(notice.speech)
+        if speech not in self._asked or speech.steps or speech.is_goodbye or speech.is_filler or trace.is_closing:
+            return
+        if not isinstance(trace.fact, (f.InterruptRequested, f.AgentTaskFinished, f.SpeechRequested)):
+            self.broken(f"{notice}, which the caller cannot have spoken over")
+
+
+class OneReplyAnswersBoth(Promise):
+    """One reply answers what a protected tool came to, and what the caller said meanwhile (tool loop 5)."""
+
+    def start(self) -> None:
+        self._added: dict[Speech, set[str]] = {}
+        self._is_handing_over = False
+        """Another agent is to answer what the caller says now."""
+
+    @on(f.HandOffRequested, f.ToolReturned)
+    def requested(self, fact: f.HandOffRequested | f.ToolReturned) -> None:
+        self._is_handing_over |= isinstance(fact, f.HandOffRequested) or fact.handoff is not None
+
+    @on(do.RunHook)
+    def entered(self, command: do.RunHook) -> None:
+        self._is_handing_over &= command.previous is None
+
+    def _protecting(self) -> Speech | None:
+        trace = self.trace
+        return next(
+            (run.speech for run in trace.live_runs
+             if run.is_protected and run.is_attached and not run.waits and run.made.step.agent == trace.agent), None
+        )  # fmt: skip
+
+    @on(told.TurnCommitted)
+    def committed(self, notice: told.TurnCommitted) -> None:
+        speech = self._protecting()
+        if speech is not None and notice.text:
+            self._added.setdefault(speech, set()).add(notice.text)
+
+    @on(do.Generate)
+    def asked(self, command: do.Generate) -> None:
+        trace, speech = self.trace, self.trace.speech(command.speech)
+        missing = self._added.pop(speech, set()) - trace.turns_before(command)
+        if missing:
+            self.broken(f"{command} does not know {sorted(missing)}")
+        calls = speech.steps[-1].calls if speech.steps else []
+        is_protected = any(made.run is not None and made.run.is_protected for made in calls)
+        if is_protected and not speech.interruptible and trace.is_speaking and not trace.is_overruled:
+            if command.agent == trace.agent and not (trace.ends or self._is_handing_over):
+                self.broken(f"{command}, while the caller adds to it")
 
 
 class WordsBecomeTurns(Promise):
