@@ -84,16 +84,19 @@ async def billing(ctx: JobContext):
 - **The end.** The agent leaves as soon as the caller has hung up. A caller who is lost, or not back after a
   reconnection, has 30 s. With `close_on_disconnect=False` it stays.
 - **Front ends of LiveKit's** see what they expect: `lk.agent.state`, `lk.transcription` (text streams and packets),
-  and may type into `lk.chat`.
+  and may type into `lk.chat`. What a caller says before the agent is there (`preConnectBuffer` of the front end, which
+  LiveKit's client records) is heard first: no first word is lost.
 - **Load.** A worker reports how busy its process is, or its machine where that is more (`load_fnc=` measures
   otherwise), and takes nothing from `load_threshold` on. Why none come is told in the log.
 - **Stopping.** At SIGTERM or Ctrl-C it takes no more calls and waits for those that are on, `drain_timeout` or
   `--drain` seconds; what is left is ended. A second signal ends it at once.
 - **A server that is gone** costs no call as long as its rooms live. The worker comes back within seconds of its
   return: a dispatch that finds no worker is lost for good.
-- Not yet: several processes behind one command, health and metrics by HTTP, pre-connect audio of front ends
-  (`lk.agent.pre-connect-audio-buffer`), `lk.agent.session`, options of rooms in files written for LiveKit
-  (`RoomOptions`, `auto_subscribe`: only the caller's microphone is subscribed to).
+- **Processes, health, figures, deployment**: [going live](deploy.md). Options of LiveKit's servers mean there:
+  `port` and `host` are those of health and figures, `prometheus_port` is a further one, `job_memory_limit_mb` and
+  `job_memory_warn_mb` are a worker's, `initialize_process_timeout` is what a coroutine function `prewarm_fnc` has.
+- Not yet: `lk.agent.session`, options of rooms in files written for LiveKit (`RoomOptions`,
+  `auto_subscribe`: only the caller's microphone is subscribed to).
 """
 
 
@@ -123,9 +126,10 @@ def _options() -> list[str]:
         "AgentSession": SESSION_OPTIONS_WITHOUT_EFFECT,
         "session.start": START_OPTIONS_WITHOUT_EFFECT,
         "Agent, AgentTask": AGENT_OPTIONS_WITHOUT_EFFECT,
-        "AgentServer, rtc_session, WorkerOptions": SERVER_OPTIONS_WITHOUT_EFFECT,
     }
-    return [f"- {where}: {', '.join(f'`{name}`' for name in names)}" for where, names in groups.items()]
+    listed = [f"- {where}: {', '.join(f'`{name}`' for name in names)}" for where, names in groups.items()]
+    reasons = "; ".join(f"`{name}` ({why})" for name, why in SERVER_OPTIONS_WITHOUT_EFFECT.items())
+    return [*listed, f"- AgentServer, rtc_session, WorkerOptions: {reasons}"]
 
 
 def _module(module: str, names: list[Name]) -> str:

@@ -5,14 +5,16 @@ Below: `antiphon.server`, which runs one entrypoint for each call.
 
 from __future__ import annotations
 
+import asyncio
 import enum
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableSequence
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, MutableSequence, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, overload
 
-from antiphon.errors import UsageError
+from antiphon.errors import UsageError, pass_on
 from antiphon.protocols import ModelResolver, get_job_context
 from antiphon.server import entrypoint as native
 from antiphon.server import job as native_job
@@ -23,36 +25,43 @@ from antiphon.session import AgentSession
 from antiphon_livekit.notices import without_effect
 from antiphon_livekit.rooms import RemoteParticipant, Room, ServerAPI
 
-SERVER_OPTIONS = (
-    "api_key",
-    "api_secret",
-    "drain_timeout",
-    "load_fnc",
-    "load_threshold",
-    "max_retry",
-    "ws_url",
-)
-"""Options of `AgentServer` and `WorkerOptions` that say how calls are taken from a LiveKit server."""
+logger = logging.getLogger("antiphon.livekit")
 
-SERVER_OPTIONS_WITHOUT_EFFECT = (
-    "host",
-    "http_proxy",
-    "initialize_process_timeout",
-    "initialize_timeout",
-    "job_executor_type",
-    "job_memory_limit_mb",
-    "job_memory_warn_mb",
-    "log_level",
-    "multiprocessing_context",
-    "num_idle_processes",
-    "on_simulation_end",
-    "permissions",
-    "port",
-    "prometheus_port",
-    "session_end_timeout",
-    "shutdown_process_timeout",
-)
-"""Options of `AgentServer`, `rtc_session` and `WorkerOptions` that are accepted, told, and not used."""
+SERVER_OPTIONS: Mapping[str, str] = {
+    "api_key": "api_key",
+    "api_secret": "api_secret",
+    "drain_timeout": "drain_timeout",
+    "host": "health_host",
+    "http_proxy": "http_proxy",
+    "initialize_process_timeout": "setup_timeout",
+    "initialize_timeout": "setup_timeout",
+    "job_memory_limit_mb": "memory_limit",
+    "job_memory_warn_mb": "memory_warning",
+    "load_fnc": "load_fnc",
+    "load_threshold": "load_threshold",
+    "log_level": "log_level",
+    "max_retry": "max_retry",
+    "permissions": "permissions",
+    "port": "health_port",
+    "prometheus_port": "prometheus_port",
+    "shutdown_process_timeout": "shutdown_timeout",
+    "ws_url": "ws_url",
+}
+"""Options of `AgentServer` and `WorkerOptions`, and what they are called in `antiphon.AgentServer`."""
+
+OWN_OPTIONS = ("session_end_timeout",)
+"""Options that `AgentServer` here has, and `antiphon.AgentServer` has not."""
+
+SERVER_OPTIONS_WITHOUT_EFFECT: Mapping[str, str] = {
+    "job_executor_type": "a process holds many calls, side by side",
+    "multiprocessing_context": "workers are always started anew, which leaves nothing of the supervisor in them",
+    "num_idle_processes": "a process that holds calls has a place for the next one, which waits for no process",
+    "on_simulation_end": "there are no simulations of LiveKit's; see antiphon.sim",
+}
+"""Options of `AgentServer`, `rtc_session` and `WorkerOptions` that are accepted, told, and not used, and why."""
+
+SESSION_END_TIMEOUT = 300.0
+"""Seconds that `on_session_end` has, unless the file says otherwise."""
 
 
 class AutoSubscribe(enum.StrEnum):
@@ -72,17 +81,29 @@ class WorkerType(enum.Enum):
 
 
 class JobExecutorType(enum.Enum):
-    """Where jobs run. Without effect: they run in this process."""
+    """Where jobs run. Without effect: a process holds many."""
 
     PROCESS = "process"
     THREAD = "thread"
 
 
+@dataclass(frozen=True)
 class WorkerPermissions:
-    """Without effect."""
+    """What an agent may do in a room."""
 
-    def __init__(self, **options: Any) -> None:
-        self.__dict__.update(options)
+    can_publish: bool = True
+    can_subscribe: bool = True
+    can_publish_data: bool = True
+    can_update_metadata: bool = True
+    can_publish_sources: Sequence[Any] = ()
+    """Without effect: an agent publishes a microphone."""
+    hidden: bool = False
+
+    def native(self) -> native.Permissions:
+        """The same, as `antiphon.AgentServer` has it."""
+        return native.Permissions(
+            self.can_publish, self.can_subscribe, self.can_publish_data, self.can_update_metadata, self.hidden
+        )
 
 
 @dataclass(frozen=True)
@@ -181,10 +202,17 @@ class AgentServer(native.AgentServer):
 
     context_class = JobContext
 
-    def __init__(self, *, setup_fnc: Callable[[JobProcess], Any] | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        setup_fnc: Callable[[JobProcess], Any] | None = None,
+        session_end_timeout: float = SESSION_END_TIMEOUT,
+        **options: Any,
+    ) -> None:
         taken = {name: options.pop(name) for name in SERVER_OPTIONS if name in options}
-        super().__init__(setup_fnc=setup_fnc, **{name: value for name, value in taken.items() if value is not None})
+        super().__init__(setup_fnc=setup_fnc, **_translated(taken))
         self._on_session_end: Callable[..., Awaitable[Any]] | None = None
+        self._session_end_timeout = session_end_timeout
         unknown = without_effect("AgentServer", options, SERVER_OPTIONS_WITHOUT_EFFECT)
         if unknown:
             raise TypeError(f"AgentServer: unknown option {next(iter(unknown))!r}")
@@ -236,14 +264,36 @@ class AgentServer(native.AgentServer):
         self, room: NativeRoom, *, models: ModelResolver | None = None, job: native_job.Job | None = None
     ) -> AsyncIterator[native_job.JobContext]:
         """Run the entrypoint for one call; leaving ends the call."""
-        async with super().job(room, models=models, job=job) as context:
-            if (ended := self._on_session_end) is not None:
+        ended, held = self._on_session_end, None
+        try:
+            async with super().job(room, models=models, job=job) as context:
+                held = context
+                yield context
+        finally:
+            if ended is not None and held is not None:
+                await self._tell_end(ended, held)
 
-                async def end() -> None:
-                    await ended(context)
+    async def _tell_end(self, ended: Callable[..., Awaitable[Any]], context: native_job.JobContext) -> None:
+        """The session is closed, and the other callbacks have run: the application has its time for the last things."""
+        try:
+            async with asyncio.timeout(self._session_end_timeout):
+                await ended(context)
+        except TimeoutError:
+            logger.warning("on_session_end did not return within %g s", self._session_end_timeout)
+        except Exception as error:
+            pass_on(error)
+            logger.exception("on_session_end raised")
 
-                context.add_shutdown_callback(end)
-            yield context
+
+def _translated(taken: Mapping[str, Any]) -> dict[str, Any]:
+    """The options as `antiphon.AgentServer` has them; what is not given, or None, is left to it."""
+    found = {SERVER_OPTIONS[name]: value for name, value in taken.items() if value is not None}
+    if isinstance(found.get("permissions"), WorkerPermissions):
+        found["permissions"] = found["permissions"].native()
+    for name in ("memory_limit", "memory_warning"):
+        if not found.get(name):  # LiveKit's 0 is no limit
+            found.pop(name, None)
+    return found
 
 
 @dataclass(init=False)
@@ -267,7 +317,7 @@ class WorkerOptions:
         worker_type: Any = WorkerType.ROOM,
         **options: Any,
     ) -> None:
-        taken = {name: options.pop(name) for name in SERVER_OPTIONS if name in options}
+        taken = {name: options.pop(name) for name in (*SERVER_OPTIONS, *OWN_OPTIONS) if name in options}
         unknown = without_effect("WorkerOptions", options, SERVER_OPTIONS_WITHOUT_EFFECT)
         if unknown:
             raise TypeError(f"WorkerOptions: unknown option {next(iter(unknown))!r}")

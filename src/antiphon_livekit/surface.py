@@ -161,10 +161,11 @@ _JOBS = [
     *ours(
         "servers",
         "AgentServer WorkerOptions",
-        "options of processes and of their HTTP are told: calls run in one process",
+        "a process holds many calls; options that make no sense then are told (listed below)",
     ),
     *ours("servers", "WorkerType"),
-    *ours("servers", "WorkerPermissions JobExecutorType AutoSubscribe", "accepted and not used"),
+    *ours("servers", "WorkerPermissions", "can_publish_sources is not used"),
+    *ours("servers", "JobExecutorType AutoSubscribe", "accepted and not used"),
     *ours(
         "servers",
         "JobContext",

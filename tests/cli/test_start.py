@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import websockets
 
+from antiphon.cli.main import main
 from antiphon.testing import wait_until
 from tests.console.page import Page
 
@@ -272,3 +273,11 @@ def free_port() -> int:
 
     with socket.create_server(("127.0.0.1", 0)) as one:
         return int(one.getsockname()[1])
+
+
+def test_what_calls_need_is_fetched_ahead(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT)
+    with pytest.raises(SystemExit) as ended:
+        main(["download-files", str(tmp_path / "agent.py"), "--llm", "local"])
+    assert ended.value.code == 0
+    assert "SileroVAD is ready." in capsys.readouterr().out

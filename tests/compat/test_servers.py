@@ -15,6 +15,7 @@ from antiphon.errors import AgentFileError, UsageError
 from antiphon.protocols import DtmfReceived
 from antiphon.server.agent_file import load_agent_file
 from antiphon.server.entrypoint import AgentServer as NativeServer
+from antiphon.server.entrypoint import Permissions
 from antiphon.server.room import Room as NativeRoom
 from antiphon.testing import FakeLLM, run_virtual
 from antiphon_livekit.agents import Agent
@@ -24,6 +25,7 @@ from antiphon_livekit.servers import (
     JobContext,
     JobProcess,
     WorkerOptions,
+    WorkerPermissions,
     collecting,
     get_job_context,
     run_app,
@@ -288,3 +290,27 @@ def test_a_file_that_installs_by_itself_is_a_program(
         exec(compile(path.read_text(), str(path), "exec"), {"__name__": "__main__"})
     assert left.value.code == 0
     assert "Caller  Hello" in capfd.readouterr().out
+
+
+def test_options_of_processes_and_their_http_are_those_of_the_supervisor_and_its_workers() -> None:
+    server = WorkerOptions(
+        _nothing,
+        host="0.0.0.0",
+        port=9000,
+        prometheus_port=9001,
+        job_memory_limit_mb=800,
+        job_memory_warn_mb=0,
+        initialize_process_timeout=7.0,
+        shutdown_process_timeout=8.0,
+        http_proxy="http://proxy:3128",
+        log_level="DEBUG",
+        permissions=WorkerPermissions(hidden=True),
+    ).server()
+    assert (server.health_host, server.health_port, server.prometheus_port) == ("0.0.0.0", 9000, 9001)
+    assert (server.memory_limit, server.memory_warning) == (800, None)
+    assert (server.setup_timeout, server.shutdown_timeout) == (7.0, 8.0)
+    assert (server.http_proxy, server.log_level) == ("http://proxy:3128", "DEBUG")
+    assert server.permissions == Permissions(hidden=True)
+
+
+async def _nothing(context: Any) -> None: ...

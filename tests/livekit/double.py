@@ -107,6 +107,7 @@ class Double:
     async def start(self) -> None:
         app = web.Application()
         app.router.add_get("/agent", self._agent)
+        app.router.add_post("/twirp/livekit.{service}/{method}", self._twirp)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True)
@@ -274,6 +275,33 @@ class Double:
         if room in self.rooms and (person := self.rooms[room].people.get(identity)):
             self.leave(room, identity)
             person.told("deleted", identity)
+
+    # -- its other services, as far as workers use them
+
+    async def _twirp(self, request: web.Request) -> web.Response:
+        body = await request.read()
+        match request.match_info["method"]:
+            case "ListParticipants":
+                room = self.rooms.get(api.ListParticipantsRequest.FromString(body).room)
+                people = () if room is None else room.people.values()
+                found = [models.ParticipantInfo(identity=one.identity, kind=one.kind) for one in people]  # type: ignore[arg-type]
+                answer: Any = api.ListParticipantsResponse(participants=found)
+            case "RemoveParticipant":
+                asked = api.RoomParticipantIdentity.FromString(body)
+                person = self.rooms[asked.room].people.get(asked.identity) if asked.room in self.rooms else None
+                if person is None:
+                    error = {"code": "not_found", "msg": "participant does not exist"}
+                    return web.json_response(error, status=404)
+                self.leave(asked.room, asked.identity)
+                person.told("deleted", person.identity)
+                answer = api.RemoveParticipantResponse()
+            case "CreateDispatch":
+                wanted = api.CreateAgentDispatchRequest.FromString(body)
+                dispatch = await self.create_dispatch(wanted.agent_name, wanted.room, wanted.metadata)
+                answer = api.AgentDispatch(id=dispatch, agent_name=wanted.agent_name, room=wanted.room)
+            case _:
+                return web.json_response({"code": "bad_route", "msg": "no such method"}, status=404)
+        return web.Response(body=answer.SerializeToString(), content_type="application/protobuf")
 
     # -- the socket of a worker
 

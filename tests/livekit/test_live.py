@@ -34,9 +34,13 @@ server = AgentServer(load_fnc=lambda: 0.0)
 
 @server.rtc_session(agent_name={name!r})
 async def entrypoint(ctx: JobContext):
-    print("call", flush=True)
+    print("call", ctx.job.metadata, flush=True)
     await AgentSession().start(Greeter(), room=ctx.room)
 """
+
+
+def children(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 @contextlib.asynccontextmanager
@@ -154,6 +158,39 @@ def test_of_two_workers_one_takes_the_calls_of_the_other_that_was_killed(
             caller = await RoomCaller(livekit_server, room := new_room()).join()
             await side.dispatch(name, room)
             await wait_until(lambda: [text for _, text in words(caller) if text == "Hello there!"])
+            await caller.leave()
+        await side.server.aclose()
+
+    asyncio.run(check())
+
+
+@pytest.mark.timeout(150)
+@pytest.mark.parametrize("name", ["", "named"])
+@needs_server[0]
+@needs_server[1]
+def test_a_caller_whose_worker_was_killed_gets_another_agent(
+    name: str, livekit_server: Address, tmp_path: Path
+) -> None:
+    async def check() -> None:
+        agent, room = name and new_room("agent"), new_room()
+        file = tmp_path / "agent.py"
+        file.write_text(AGENT_FILE.format(name=agent))
+        side = RealSide(livekit_server)
+        async with process(livekit_server, file, "--workers", "1") as supervisor:
+            caller = await RoomCaller(livekit_server, room).join()
+            if agent:
+                await side.dispatch(agent, room, "what is known")
+            await wait_until(lambda: [text for _, text in words(caller) if text == "Hello there!"], timeout=30.0)
+            await asyncio.sleep(2.0)  # the supervisor hears once a second which jobs there are
+            for pid in children(supervisor.pid):
+                os.kill(pid, signal.SIGKILL)
+            await wait_until(
+                lambda: len([text for _, text in words(caller) if text == "Hello there!"]) == 2, timeout=60.0
+            )
+            kind = caller.rtc.ParticipantKind.PARTICIPANT_KIND_AGENT
+            assert len([one for one in caller.room.remote_participants.values() if one.kind == kind]) == 1
+            await caller.say(voice(1.0))
+            await wait_until(lambda: [text for _, text in words(caller) if text == "Of course."], timeout=20.0)
             await caller.leave()
         await side.server.aclose()
 

@@ -11,15 +11,17 @@ import pytest
 
 from antiphon.agent import Agent
 from antiphon.errors import AntiphonError
-from antiphon.server.entrypoint import AgentServer
+from antiphon.server.entrypoint import AgentServer, Permissions
 from antiphon.server.job import JobContext
 from antiphon.server.livekit import link as link_module
 from antiphon.server.livekit import worker as worker_module
+from antiphon.server.livekit.again import LostJob, ask_again
 from antiphon.server.livekit.server import LiveKitServer
 from antiphon.server.request import JobRequest
 from antiphon.session import AgentSession
 from antiphon.testing import FakeLLM, wait_until
 from tests.livekit.caller import new_room
+from tests.livekit.double import Person
 from tests.livekit.sides import Check, DoubleSide, Side, opened, working
 
 pytestmark = pytest.mark.timeout(60)
@@ -328,3 +330,39 @@ def test_a_server_that_is_not_to_be_had_is_given_up(monkeypatch: pytest.MonkeyPa
         await worker.aclose()
 
     asyncio.run(check())
+
+
+def test_for_a_call_whose_process_died_another_agent_is_asked_for() -> None:
+    async def check(side: DoubleSide) -> None:
+        office, room = Office("desk"), new_room()
+        await side.visit(room)
+        side.double.join(room, Person("agent-dead", kind=4))
+        async with working(side, office.server):
+            await ask_again(side.server, [LostJob("AJ_1", room, "desk", "the metadata", "agent-dead")])
+            await wait_until(lambda: office.jobs)
+            assert office.jobs[0].job.metadata == "the metadata"
+            assert "agent-dead" not in side.double.rooms[room].people
+
+    on_double(check)
+
+
+def test_nobody_is_asked_for_where_nobody_waits_any_more() -> None:
+    async def check(side: DoubleSide) -> None:
+        room = new_room()
+        side.double.join(room, Person("agent-dead", kind=4))
+        dispatched = len(side.double.dispatches)
+        lost = [LostJob("AJ_1", room, "desk", "", "agent-dead"), LostJob("AJ_2", new_room(), "desk", "", "agent-2")]
+        await ask_again(side.server, lost)
+        assert len(side.double.dispatches) == dispatched
+
+    on_double(check)
+
+
+def test_what_agents_may_do_in_a_room_is_told_at_registration() -> None:
+    async def check(side: DoubleSide) -> None:
+        office = Office(permissions=Permissions(can_publish_data=False, hidden=True))
+        async with working(side, office.server):
+            allowed = side.double.workers[0].register.allowed_permissions
+            assert (allowed.can_publish, allowed.can_publish_data, allowed.hidden) == (True, False, True)
+
+    on_double(check)

@@ -117,3 +117,33 @@ def test_a_place_that_becomes_free_while_draining_is_given_to_nobody() -> None:
         assert now() == pytest.approx(1.0)
 
     run_virtual(calls())
+
+
+def test_a_client_has_so_many_places_and_others_have_the_rest() -> None:
+    async def main() -> None:
+        refused: list[str] = []
+        admission = Admission(max_calls=3, max_silent=1, max_per_client=1, refused=refused.append)
+        async with admission.place("one"):
+            with pytest.raises(NotAdmitted) as told:
+                async with admission.place("one"):
+                    pass
+            assert told.value.reason is Reason.CLIENT
+            async with admission.place("other"):
+                pass
+        async with admission.place("one"):
+            pass
+        assert refused == ["client"]
+
+    run_virtual(main())
+
+
+def test_it_tells_when_a_place_is_taken_and_when_it_is_free() -> None:
+    async def main() -> None:
+        admission = Admission(max_calls=1, max_silent=1)
+        told: list[bool] = []
+        admission.on_change(lambda: told.append(admission.is_open))
+        async with admission.place():
+            pass
+        assert told == [False, True]
+
+    run_virtual(main())

@@ -13,7 +13,7 @@ from antiphon.chat import ChatContext
 from antiphon.errors import UsageError
 from antiphon.protocols import get_job_context
 from antiphon.server.entrypoint import AgentServer, loading
-from antiphon.server.job import JobContext
+from antiphon.server.job import JobContext, JobProcess
 from antiphon.server.room import Room
 from antiphon.session import AgentSession
 from antiphon.testing import FakeLLM, run_virtual
@@ -379,3 +379,14 @@ def test_the_next_call_is_a_new_one() -> None:
             assert [m.text_content for m in session.history.messages()] == ["Welcome."]
 
     run_virtual(call())
+
+
+def test_a_preparation_that_takes_too_long_is_told() -> None:
+    async def forever(proc: JobProcess) -> None:
+        await asyncio.Event().wait()
+
+    async def main() -> None:
+        with pytest.raises(UsageError, match=r"forever\(\) did not return within 5.0 s"):
+            await AgentServer(setup_fnc=forever, setup_timeout=5.0).set_up()
+
+    run_virtual(main())

@@ -17,7 +17,7 @@ import socket
 import ssl
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +29,7 @@ from antiphon.server.admission import Admission
 from antiphon.server.entrypoint import AgentServer
 from antiphon.server.figures import Figures
 from antiphon.server.job import Job
+from antiphon.server.livekit.again import LostJob, ask_again
 from antiphon.server.livekit.hold import HeldCall
 from antiphon.server.livekit.server import STATE, LiveKitServer
 from antiphon.server.livekit.worker import Worker
@@ -261,6 +262,8 @@ class _Working:
                 self._server, self._livekit, models=self._models.voice, admission=self._admission, meter=self._meter
             )
             taking.append(asyncio.create_task(self._worker.run(), name="LiveKit: worker"))
+            if self._supervised is not None and self._supervised.lost:
+                taking.append(asyncio.create_task(self._ask_again(self._worker, self._livekit), name="LiveKit: again"))
         if self._page is not None:
             taking.append(asyncio.create_task(self._page.run(), name="page server"))
         self._tell_where()
@@ -275,6 +278,11 @@ class _Working:
             await asyncio.wait(taking)
             if self._worker is not None:
                 await self._worker.aclose()
+
+    async def _ask_again(self, worker: Worker, livekit: LiveKitServer) -> None:
+        assert self._supervised is not None
+        await worker.until_ready()
+        await ask_again(livekit, [LostJob(**job) for job in self._supervised.lost])
 
     async def _drain(self) -> None:
         limit = 0.0 if self._supervised is not None and self._supervised.is_orphan else self._limit
@@ -325,6 +333,7 @@ class _Working:
             memory=memory(),
             where=self._where(),
             figures=self._figures.snapshot(),
+            jobs=() if self._worker is None else tuple(map(asdict, self._worker.jobs)),
             wishes=Wishes(
                 host=server.health_host,
                 port=server.health_port,

@@ -88,10 +88,11 @@ def _parser(program: str, *, with_file: bool) -> argparse.ArgumentParser:
     call = commands.add_parser("call", help="call an agent with recorded or typed turns")
     start = commands.add_parser("start", help="take calls, from pages and from a LiveKit server, in production")
     connect = commands.add_parser("connect", help="join one LiveKit room, and stay until the call is over")
+    files = commands.add_parser("download-files", help="fetch and prepare the models ahead of the first call")
     _add_sound(console)
-    for command in (console, dev, call, start, connect):
+    for command in (console, dev, call, start, connect, files):
         if with_file:
-            command.add_argument("file", type=Path, help="the agent file")
+            command.add_argument("file", type=Path, help="the agent file", nargs="?" if command is files else None)
             command.add_argument("--livekit", action="store_true", help="the file is written for LiveKit Agents")
         _add_models(command)
     _add_place(dev)
@@ -226,6 +227,7 @@ async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
         "call": _call,
         "start": _start,
         "connect": _connect,
+        "download-files": _download_files,
         "demo": _demo,
     }
     with told_by_signals() as stopping:
@@ -294,6 +296,7 @@ async def _console(options: argparse.Namespace, server: AgentServer | None) -> N
 
 async def _dev(options: argparse.Namespace, server: AgentServer | None) -> None:
     from antiphon.calls.models import ModelChoice
+    from antiphon.cli.develop import rooms_served
     from antiphon.cli.screen import Screen
     from antiphon.console.access import Limits
     from antiphon.console.calls import Models
@@ -322,17 +325,18 @@ async def _dev(options: argparse.Namespace, server: AgentServer | None) -> None:
         if not options.file.is_file():  # a file that breaks is waited for, a name that is wrong is not
             raise AgentFileError(f"no such agent file: {options.file}. Give the path of a Python file.")
         await file.load()
-    await serve(
-        file,
-        place,
-        models=Models(voice, text),
-        prewarm=voice.prewarm,
-        opened=screen.address,
-        notice=screen.notice,
-        limits=Limits(max_calls=options.max_calls),
-        folder=options.calls,
-        reload=not options.no_reload,
-    )
+    async with rooms_served(file, models=voice, notice=screen.notice):
+        await serve(
+            file,
+            place,
+            models=Models(voice, text),
+            prewarm=voice.prewarm,
+            opened=screen.address,
+            notice=screen.notice,
+            limits=Limits(max_calls=options.max_calls),
+            folder=options.calls,
+            reload=not options.no_reload,
+        )
 
 
 async def _call(options: argparse.Namespace, server: AgentServer | None) -> None:
@@ -366,6 +370,15 @@ async def _connect(options: argparse.Namespace, server: AgentServer | None) -> N
     server = server or _load(options.file, livekit=options.livekit)
     models = ModelChoice(named=_named(options), strict=options.strict_models, notice=screen.notice)
     await connect(server, options.room, models=models, screen=screen)
+
+
+async def _download_files(options: argparse.Namespace, server: AgentServer | None) -> None:
+    from antiphon.cli.files import download_files
+    from antiphon.cli.screen import Screen
+
+    if server is None and options.file is not None:
+        _load(options.file, livekit=options.livekit)
+    await download_files(_named(options), screen=Screen())
 
 
 async def _demo(options: argparse.Namespace, _: AgentServer | None = None) -> None:

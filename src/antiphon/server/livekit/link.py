@@ -73,6 +73,8 @@ class Link:
         self._worker = worker
         self._max_retry = max_retry
         self._proxy = proxy
+        self.registered = asyncio.Event()
+        """Set by the first registration, for good."""
         self._outgoing: asyncio.Queue[bytes] | None = None
         self._heard_at = 0.0
 
@@ -133,6 +135,7 @@ class Link:
             version = first.register.server_info.version
             logger.info("registered as %s with LiveKit %s at %s", self.worker_id, version, self._server.url)
             self._outgoing = asyncio.Queue()
+            self.registered.set()
             if again and (running := self._worker.running()):
                 self.send(migrate_job=agent.MigrateJobRequest(job_ids=running))
             self.send(update_worker=self._worker.status())

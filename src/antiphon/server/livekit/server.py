@@ -82,6 +82,33 @@ class LiveKitServer:
             if error.code != api.TwirpErrorCode.NOT_FOUND:
                 raise
 
+    async def somebody_waits(self, room: str) -> bool:
+        """Whether a person or a telephone is in a room."""
+        api = _api()
+        try:
+            found = await self.api.room.list_participants(api.ListParticipantsRequest(room=room))
+        except api.TwirpError as error:
+            if error.code != api.TwirpErrorCode.NOT_FOUND:
+                raise
+            return False
+        return any(one.kind in (api.ParticipantInfo.STANDARD, api.ParticipantInfo.SIP) for one in found.participants)
+
+    async def remove(self, room: str, identity: str) -> None:
+        """Remove a participant. No effect if there is none of that identity."""
+        api = _api()
+        try:
+            await self.api.room.remove_participant(api.RoomParticipantIdentity(room=room, identity=identity))
+        except api.TwirpError as error:
+            if error.code != api.TwirpErrorCode.NOT_FOUND:
+                raise
+
+    async def dispatch(self, agent_name: str, room: str, metadata: str = "") -> None:
+        """Ask for an agent in a room."""
+        api = _api()
+        await self.api.agent_dispatch.create_dispatch(
+            api.CreateAgentDispatchRequest(agent_name=agent_name, room=room, metadata=metadata)
+        )
+
     async def aclose(self) -> None:
         """Close the client."""
         if "api" in vars(self):

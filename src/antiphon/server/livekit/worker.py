@@ -21,6 +21,7 @@ from antiphon.protocols import ModelResolver
 from antiphon.server.admission import Admission, Reason
 from antiphon.server.entrypoint import AgentServer, Entrypoint, Permissions
 from antiphon.server.job import Job
+from antiphon.server.livekit.again import LostJob
 from antiphon.server.livekit.hold import HeldCall
 from antiphon.server.livekit.link import Link
 from antiphon.server.livekit.server import AGENT_NAME, STATE, LiveKitServer
@@ -75,6 +76,7 @@ class Worker:
         self._accepted: dict[str, asyncio.Future[Any]] = {}
         """By job id: jobs that were taken, and wait for their assignment."""
         self._held: dict[str, HeldCall] = {}
+        self._jobs: dict[str, LostJob] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._linked: list[asyncio.Task[None]] = []
         """What keeps the sockets up: it goes on while the calls come to their end."""
@@ -94,6 +96,16 @@ class Worker:
     def is_ready(self) -> bool:
         """Whether it is registered with the server, for all its entrypoints."""
         return all(link.is_registered for link in self.links)
+
+    async def until_ready(self) -> None:
+        """Wait until it is registered with the server, for all its entrypoints."""
+        for link in self.links:
+            await link.registered.wait()
+
+    @property
+    def jobs(self) -> Sequence[LostJob]:
+        """The jobs that are held, as they would be asked for again if this process died."""
+        return list(self._jobs.values())
 
     @property
     def calls(self) -> Sequence[HeldCall]:
@@ -258,6 +270,8 @@ class Worker:
         if participant is not None:
             held.room.listen_to(participant.identity)
         self._held[job.id] = held
+        identity = job.state.participant_identity
+        self._jobs[job.id] = LostJob(job.id, name, link.agent_name, job.metadata, identity)
         link.send(update_job=agent.UpdateJobStatus(job_id=job.id, status=agent.JS_RUNNING))
         self.tell_status()
         try:
@@ -266,7 +280,7 @@ class Worker:
             pass_on(error)
             logger.error("%s failed: %s", job.id, error)
         finally:
-            del self._held[job.id]
+            del self._held[job.id], self._jobs[job.id]
             self.tell_status()
 
     def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import enum
+import json
 import logging
 import os
 import signal
@@ -18,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from antiphon.server.supervisor.status import Status
-from antiphon.server.supervisor.supervised import VARIABLE
+from antiphon.server.supervisor.supervised import LOST, VARIABLE
 
 logger = logging.getLogger("antiphon")
 
@@ -70,6 +71,7 @@ class Child:
         changed: Callable[[], None],
         command: Sequence[str] | None = None,
         environment: Mapping[str, str] | None = None,
+        lost: Sequence[Mapping[str, str]] = (),
     ) -> None:
         self.number = number
         self.status = Status()
@@ -86,7 +88,7 @@ class Child:
         told = f"{theirs.fileno()},{'-' if listening is None else listening.fileno()}"
         self._process = subprocess.Popen(
             command or [sys.executable, *sys.orig_argv[1:]],
-            env={**os.environ, **(environment or {}), VARIABLE: told},
+            env={**os.environ, **(environment or {}), VARIABLE: told, LOST: json.dumps(lost)},
             pass_fds=passed,
             stdin=subprocess.DEVNULL,
             start_new_session=True,  # what is typed at the supervisor's terminal is for the supervisor

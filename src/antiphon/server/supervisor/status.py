@@ -40,6 +40,8 @@ class Status:
     where: tuple[str, ...] = ()
     """Where calls come in."""
     figures: dict[str, float] = field(default_factory=dict)
+    jobs: tuple[dict[str, str], ...] = ()
+    """What would be asked for again if the worker died. It means something to workers only."""
     wishes: Wishes = Wishes()
 
     def to_line(self) -> bytes:
@@ -48,4 +50,6 @@ class Status:
     @classmethod
     def from_line(cls, line: bytes) -> Status:
         told: dict[str, Any] = json.loads(line)
-        return cls(**{**told, "where": tuple(told["where"]), "wishes": Wishes(**told["wishes"])})
+        return cls(
+            **{**told, "where": tuple(told["where"]), "jobs": tuple(told["jobs"]), "wishes": Wishes(**told["wishes"])}
+        )

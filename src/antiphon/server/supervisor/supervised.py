@@ -11,13 +11,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import faulthandler
+import json
 import os
 import select
 import signal
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from antiphon.server.process import end_at_once
@@ -25,6 +26,8 @@ from antiphon.server.supervisor.status import Status
 
 VARIABLE = "ANTIPHON_SUPERVISOR"
 """The numbers of the tie and of the listening socket (or "-"), for a process that was started as a worker."""
+LOST = "ANTIPHON_LOST_JOBS"
+"""What the worker before this one held when it died, as JSON."""
 BEAT = 1.0
 """Seconds between two reports."""
 LOOK = 0.25
@@ -45,6 +48,8 @@ class Supervised:
         self._tie.setblocking(False)
         self._stall = 0.0
         self._unsent = b""
+        self.lost: Sequence[Mapping[str, str]] = json.loads(os.environ.pop(LOST, "[]"))
+        """The jobs of the worker that died, in whose place this one was started."""
 
     @classmethod
     def from_environment(cls) -> Supervised | None:
@@ -63,6 +68,9 @@ class Supervised:
         """Say how it is. What the supervisor does not take in time is left out."""
         if not self._unsent:
             self._unsent = status.to_line()
+        self._send()
+
+    def _send(self) -> None:
         with contextlib.suppress(OSError):
             self._unsent = self._unsent[self._tie.send(self._unsent) :]
 
@@ -76,6 +84,8 @@ class Supervised:
                 self.tell(status(self._stall))
                 self._stall = 0.0
             await asyncio.sleep(LOOK)
+            if self._unsent:
+                self._send()
             self._stall = max(self._stall, time.monotonic() - began - LOOK)
 
     def _watch(self) -> None:

@@ -115,7 +115,7 @@ class Supervisor:
 
     # -- slots
 
-    def _start(self) -> Child:
+    def _start(self, *, lost: Sequence[Mapping[str, str]] = ()) -> Child:
         self._numbers += 1
         child = Child(
             self._numbers,
@@ -124,6 +124,7 @@ class Supervisor:
             changed=self._changed,
             command=self._command,
             environment=self._environment,
+            lost=lost,
         )
         self._all.add(child)
         return child
@@ -154,7 +155,7 @@ class Supervisor:
                 f"in {delay:g} s: it is the {tries}th time in a row" if delay else "at once",
             )
             await asyncio.sleep(delay)
-            child = self._children[slot] = self._start()
+            child = self._children[slot] = self._start(lost=child.status.jobs)
 
     async def _succeed(self, slot: int, child: Child, unfit: Unfit) -> Child:
         """Replace a worker that still works. Returns who holds the slot from now on: itself if no other one can."""
