@@ -22,6 +22,7 @@ LAYERS: dict[int, frozenset[str]] = {
             "events",
             "options",
             "errors",
+            "overflow",
             "record",
             "metrics",
             "exports",

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     )
     from antiphon.errors import (
         AntiphonError,
+        ContextOverflow,
         MissingKey,
         ProviderConnectionError,
         ProviderError,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
         AgentStateChangedEvent,
         CloseEvent,
         CloseReason,
+        ContextTrimmedEvent,
         ConversationItemAddedEvent,
         ErrorEvent,
         FunctionToolsExecutedEvent,
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
     from antiphon.llm import LLM, ChatChunk, ChoiceDelta, FunctionToolCall, LLMStream
     from antiphon.options import (
         NOT_GIVEN,
+        ContextBudget,
         Endpointing,
         Fillers,
         Interruption,
@@ -141,6 +144,7 @@ _HOME = {
     ),
     "errors": (
         "AntiphonError",
+        "ContextOverflow",
         "MissingKey",
         "ProviderConnectionError",
         "ProviderError",
@@ -159,6 +163,7 @@ _HOME = {
         "CloseEvent",
         "CloseReason",
         "ConversationItemAddedEvent",
+        "ContextTrimmedEvent",
         "ErrorEvent",
         "FunctionToolsExecutedEvent",
         "MaxToolStepsReachedEvent",
@@ -174,6 +179,7 @@ _HOME = {
     "llm": ("LLM", "ChatChunk", "ChoiceDelta", "FunctionToolCall", "LLMStream"),
     "options": (
         "NOT_GIVEN",
+        "ContextBudget",
         "Endpointing",
         "Fillers",
         "Interruption",
@@ -248,6 +254,9 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "ChoiceDelta",
     "CloseEvent",
     "CloseReason",
+    "ContextBudget",
+    "ContextOverflow",
+    "ContextTrimmedEvent",
     "ConversationItemAddedEvent",
     "EndCallTool",
     "Endpointing",

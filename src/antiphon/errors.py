@@ -14,7 +14,8 @@ AntiphonError
     ├── ProviderTimeout     it did not answer in time
     ├── ProviderConnectionError  it could not be reached, or the connection broke
     └── ProviderStatusError it answered with an error status
-        └── ToolRefused     it refused the request for the sake of one tool
+        ├── ToolRefused     it refused the request for the sake of one tool
+        └── ContextOverflow it refused the request because it is longer than the model can read
 ```
 
 Every message names the thing, says what was expected and what was found, and ends with the remedy.
@@ -132,6 +133,24 @@ class ToolRefused(ProviderStatusError):
             retryable=False,
         )
         self.tool = tool
+
+
+class ContextOverflow(ProviderStatusError):
+    """The request is longer than the model can read. `limit` and `size` in tokens, as far as the service told them."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int,
+        limit: int | None = None,
+        size: int | None = None,
+        body: object = None,
+        provider: str = "",
+    ) -> None:
+        super().__init__(message, status=status, body=body, provider=provider, retryable=False)
+        self.limit = limit
+        self.size = size
 
 
 def missing_package(what: str, package: str, extra: str) -> UsageError:

@@ -230,6 +230,27 @@ class TurnMetricsEvent(_Event):
     type: Literal["turn_metrics"] = "turn_metrics"
 
 
+TrimReason: TypeAlias = Literal["budget", "overflow", "summary"]
+
+
+@dataclass(slots=True, kw_only=True)
+class ContextTrimmedEvent(_Event):
+    """From here on the requests of an agent carry less of the talk (`ContextBudget`). The history stays whole."""
+
+    agent_id: str
+    reason: TrimReason
+    """"budget": there was more than the budget allows. "overflow": the model refused a request that was too long.
+    "summary": a summary stands in the place of what it was made of."""
+    left_out: int
+    """Items of the agent's context that are not carried as they were."""
+    tokens_before: int
+    """Of the talk, estimated."""
+    tokens_after: int
+    summary: str
+    """What the model reads of what was left out, beside calls of tools. Empty: only that it was."""
+    type: Literal["context_trimmed"] = "context_trimmed"
+
+
 @record
 class NewId:
     """In a journal: the application took a number for something that it opens."""
@@ -330,6 +351,7 @@ AgentEvent: TypeAlias = (
     | ToolEndedEvent
     | ToolResultEvent
     | TurnMetricsEvent
+    | ContextTrimmedEvent
     | JournalEvent
     | ToolsetReadyEvent
     | ErrorEvent

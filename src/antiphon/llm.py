@@ -141,6 +141,8 @@ class LLM(Model, ABC):
     model: str = ""
     parallel_tool_calls: NotGivenOr[bool] = NOT_GIVEN
     """The model's own default, held by the session: False means that only the first call of a step runs."""
+    reads_all: bool = False
+    """It takes a request of any length, and needs the whole talk: no `ContextBudget` counts for it."""
 
     def chat(
         self,

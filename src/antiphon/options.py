@@ -165,6 +165,24 @@ class SilenceBudget:
 
 
 @dataclass(slots=True, frozen=True)
+class ContextBudget:
+    """How much of the talk the requests of a session carry.
+
+    What is over it leaves the requests in steps, the oldest first, so that between two steps a provider's cache of
+    prefixes holds. Instructions, system messages and tools do not count; the history of the session stays whole.
+    """
+
+    max_tokens: int = 32_000
+    """Of the talk in one request, estimated; when it is more, less than half is kept. Less for a model that takes less:
+    what an endpoint refuses as too long is trimmed, and asked again."""
+    keep_turns: int = 8
+    """The caller's last turns stay word for word, as long as they fit."""
+    summarise: Any = True
+    """What left is summarised for the model: by the agent's own (True) while nothing else is asked of it, by the `LLM`
+    given here, or not (False)."""
+
+
+@dataclass(slots=True, frozen=True)
 class SessionOptions:
     """What the conversation core needs to know of a session. Seconds."""
 

@@ -31,6 +31,7 @@ from antiphon.events import AgentState, CloseEvent, CloseReason, UnheardOutcome,
 from antiphon.language import ENGLISH, Language, language_pack
 from antiphon.options import (
     NOT_GIVEN,
+    ContextBudget,
     Fillers,
     NotGivenOr,
     SessionOptions,
@@ -75,12 +76,13 @@ class AgentSession(Session[Userdata], Closable):
     caller who says nothing, and to whom nothing is said, counts as away. `preemptive_generation`: the model is asked
     before the caller's turn is over, when it is likely to be. `language`: a `Language`, or the code of one
     ("de"): which words are no turn, and what the session says itself. `unheard_line` is said when the caller spoke and
-    no words came of it.
+    no words came of it. `context_budget`: how much of the talk requests carry; None: all of it, however long.
 
     Events (`session.on(name, callback)`): agent_state_changed, user_state_changed, user_input_transcribed,
     agent_output_transcribed, conversation_item_added, speech_created, function_tools_executed,
     max_tool_steps_reached, tool_execution_updated, tool_dropped, tool_adopted, tool_ended, tool_result,
-    agent_false_interruption, user_turn_exceeded, turn_metrics, error, close. Their objects are in `antiphon.events`.
+    agent_false_interruption, user_turn_exceeded, turn_metrics, context_trimmed, error, close. Their objects are in
+    `antiphon.events`.
     """
 
     def __init__(
@@ -107,6 +109,7 @@ class AgentSession(Session[Userdata], Closable):
         unheard_line: NotGivenOr[str] = NOT_GIVEN,
         max_result_chars: int = 20_000,
         max_tools: int | None = None,
+        context_budget: NotGivenOr[ContextBudget | Mapping[str, Any] | None] = NOT_GIVEN,
         write_grace: float = 30.0,
         close_grace: float = 1.0,
     ) -> None:
@@ -115,8 +118,7 @@ class AgentSession(Session[Userdata], Closable):
         from antiphon.application.host import SessionHost
 
         super().__init__()
-        if isinstance(turn_detection, TurnDetector):
-            turn_detector = turn_detection
+        turn_detector = turn_detection if isinstance(turn_detection, TurnDetector) else turn_detector
         pack = self._language = language_pack(language)
         self._options = SessionOptions(
             turns=session_options.turns_of(turn_handling, turn_detection, preemptive_generation),
@@ -139,10 +141,10 @@ class AgentSession(Session[Userdata], Closable):
             parallel_tool_calls=parallel_tool_calls,
             max_result_chars=max_result_chars,
             max_tools=max_tools,
+            context_budget=session_options.context_budget(context_budget),
         )
         self._driver: Driver | None = None
         self._closer: asyncio.Task[None] | None = None
-        self._close_error: BaseException | None = None
 
     # -- beginning
 
@@ -475,7 +477,7 @@ class AgentSession(Session[Userdata], Closable):
         self._host.end()
         await driver.aclose(CANCELLED_TASKS_GRACE)
         await self._host.tables.toolsets.close_all(self._options.close_grace)
-        self.emit("close", _close_event(closed, self._close_error))
+        self.emit("close", _close_event(closed))
         self.clear()
 
     # -- helpers
@@ -507,7 +509,7 @@ def _given_or(value: NotGivenOr[T], default: Any) -> Any:
     return value if is_given(value) else default
 
 
-def _close_event(closed: Close, error: BaseException | None) -> CloseEvent:
+def _close_event(closed: Close) -> CloseEvent:
     try:
         reason = CloseReason(closed.reason)
     except ValueError:
@@ -516,4 +518,4 @@ def _close_event(closed: Close, error: BaseException | None) -> CloseEvent:
         UnheardOutcome(one.call.name, one.call.call_id, one.call.arguments, one.outcome, one.output)
         for one in closed.unheard
     ]
-    return CloseEvent(reason=reason, error=error, unheard=unheard)
+    return CloseEvent(reason=reason, unheard=unheard)

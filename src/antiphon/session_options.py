@@ -11,7 +11,9 @@ from typing import Any, TypeVar, cast
 
 from antiphon.agent import Agent
 from antiphon.errors import UsageError
+from antiphon.llm import LLM
 from antiphon.options import (
+    ContextBudget,
     Endpointing,
     Fillers,
     Interruption,
@@ -120,6 +122,23 @@ def _value_object(kind: type[T], value: Any, where: str) -> T:
     if unknown:
         raise TypeError(f"{where}: unknown option {unknown[0]!r}; expected {', '.join(names)}")
     return kind(**value)
+
+
+def context_budget(given: NotGivenOr[ContextBudget | Mapping[str, Any] | None]) -> ContextBudget | None:
+    """How much of the talk requests carry; None: all of it. Raises `UsageError` for a budget that is none."""
+    if not is_given(given):
+        return ContextBudget()
+    if given is None:
+        return None
+    budget = _value_object(ContextBudget, given, "context_budget")
+    if not budget.max_tokens > 0 or not budget.keep_turns > 0:
+        raise UsageError(
+            "context_budget: expected max_tokens and keep_turns above 0, or None for no limit, got"
+            f" {budget.max_tokens!r} and {budget.keep_turns!r}"
+        )
+    if not isinstance(budget.summarise, (bool, LLM)):
+        raise UsageError(f"context_budget: expected summarise=True, False or an LLM, got {budget.summarise!r}")
+    return budget
 
 
 def silence_budget(max_silence: NotGivenOr[float | None], fillers: Fillers | Mapping[str, Any]) -> SilenceBudget | None:

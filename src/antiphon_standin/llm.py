@@ -45,6 +45,7 @@ class StandInLLM(LLM):
     """
 
     model = "stand-in (not a language model)"
+    reads_all = True
 
     def __init__(self, *, now: Callable[[], dt.datetime] | None = None) -> None:
         self._now = now or dt.datetime.now

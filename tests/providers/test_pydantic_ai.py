@@ -15,6 +15,7 @@ from pydantic_ai.models.test import TestModel
 
 from antiphon.chat import ChatContext, FunctionCall, FunctionCallOutput, ImageContent
 from antiphon.errors import (
+    ContextOverflow,
     MissingKey,
     ProviderConnectionError,
     ProviderError,
@@ -176,6 +177,21 @@ def test_an_error_status_is_told(status: int, retryable: bool) -> None:
     with pytest.raises(ProviderStatusError) as raised:
         ask(Recorder(error=ModelHTTPError(status, "m", {"message": "no"})).model)
     assert (raised.value.status, raised.value.retryable) == (status, retryable)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "prompt is too long: 208310 tokens > 200000 maximum",
+        "The input token count (208310) exceeds the maximum number of tokens allowed (200000).",
+        "This model's maximum context length is 200000 tokens. However, you requested 208310 tokens",
+    ],
+)
+def test_a_request_that_is_longer_than_a_vendors_model_can_read_is_an_overflow(said: str) -> None:
+    error = ModelHTTPError(400, "m", {"error": {"type": "invalid_request_error", "message": said}})
+    with pytest.raises(ContextOverflow) as caught:
+        ask(Recorder(error=error).model)
+    assert (caught.value.limit, caught.value.size) == (200_000, 208_310)
 
 
 def test_what_breaks_in_the_middle_is_a_broken_connection() -> None:

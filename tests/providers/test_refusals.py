@@ -11,7 +11,7 @@ from antiphon.adapters.fallback.llm import FallbackLLM
 from antiphon.errors import ProviderStatusError, ToolRefused
 from antiphon.llm import LLM as AnyLLM
 from antiphon.providers.openai import LLM
-from antiphon.providers.refusals import naming_refused_tools, refused_tool
+from antiphon.providers.refusals import naming_refusals, refused_tool
 from antiphon.testing import FakeLLM, run_virtual, transcript
 
 pytest.importorskip("openai", reason="needs the openai package: pip install 'antiphon[openai]'")
@@ -52,7 +52,7 @@ def test_a_failure_of_another_kind_stays_what_it_is() -> None:
     @function_tool
     async def book(day: str) -> None: ...
 
-    with pytest.raises(ProviderStatusError) as caught, naming_refused_tools([book]):
+    with pytest.raises(ProviderStatusError) as caught, naming_refusals([book]):
         raise ProviderStatusError("function 'book' broke", status=500)
     assert not isinstance(caught.value, ToolRefused)
 
@@ -144,5 +144,53 @@ def test_behind_a_fallback_the_first_model_is_asked_again() -> None:
             lines, _ = await conversation(FallbackLLM([first, FakeLLM([])]), "Hello?")
         assert offered(double) == [["book", "look_up"], ["look_up"]]
         assert lines[-1] == "assistant: Hello."
+
+    run_virtual(main(), timeout=60)
+
+
+# -- requests that are longer than the model can read
+
+OVERFLOWS = [
+    status(
+        400,
+        {
+            "error": {
+                "message": "This model's maximum context length is 300 tokens. However, you requested 420 tokens.",
+                "code": "context_length_exceeded",
+                "param": "messages",
+            }
+        },
+    ),
+    status(
+        400,
+        {
+            "error": {
+                "code": 400,
+                "message": "the request exceeds the available context size, try increasing it",
+                "type": "exceed_context_size_error",
+                "n_prompt_tokens": 420,
+                "n_ctx": 300,
+            }
+        },
+    ),
+    sse(b'data: {"error": {"message": "request (420 tokens) exceeds the available context size (300 tokens)"}}\n\n'),
+]
+"""OpenAI and vLLM; llama.cpp; and inside of an answer that began well."""
+
+
+@pytest.mark.parametrize("overflow", OVERFLOWS)
+@pytest.mark.parametrize("behind_fallback", [False, True])
+def test_a_request_that_is_too_long_is_asked_again_with_less(overflow: Any, behind_fallback: bool) -> None:
+    async def main() -> None:
+        answers = (text("First. " * 100), text("Second."), overflow, text("Third."))
+        async with HTTPDouble(*answers) as double:
+            llm: AnyLLM = LLM(base_url=double.url, max_retries=2)
+            lines, errors = await conversation(FallbackLLM([llm, FakeLLM([])]) if behind_fallback else llm, *"ABC")
+        assert lines[-1] == "assistant: Third."
+        assert not errors
+        *_, refused, asked = [request.json["messages"] for request in double.requests]
+        assert len(double.requests) == 4
+        assert len(asked) < len(refused)
+        assert asked[-1] == refused[-1] == {"role": "user", "content": "C"}
 
     run_virtual(main(), timeout=60)

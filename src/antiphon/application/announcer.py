@@ -24,6 +24,7 @@ from antiphon.events import (
     AgentOutputTranscribedEvent,
     AgentState,
     AgentStateChangedEvent,
+    ContextTrimmedEvent,
     FunctionToolsExecutedEvent,
     MaxToolStepsReachedEvent,
     ToolAdoptedEvent,
@@ -33,6 +34,7 @@ from antiphon.events import (
     ToolDroppedEvent,
     ToolEndedEvent,
     ToolExecutionUpdatedEvent,
+    TrimReason,
     TurnMetricsEvent,
     UserInputTranscribedEvent,
     UserState,
@@ -84,6 +86,20 @@ class Announcer:
         self._here.tell(
             "agent_output_transcribed",
             lambda: AgentOutputTranscribedEvent(transcript=text, is_final=final, segment_id=segment_id),
+        )
+
+    def trimmed(self, agent: str, why: TrimReason, left_out: int, before: int, after: int, summary: str) -> None:
+        """Requests of the agent carry less of the talk than before."""
+        self._here.tell(
+            "context_trimmed",
+            lambda: ContextTrimmedEvent(
+                agent_id=agent,
+                reason=why,
+                left_out=left_out,
+                tokens_before=before,
+                tokens_after=after,
+                summary=summary,
+            ),
         )
 
     # -- what the core tells

@@ -20,7 +20,7 @@ from antiphon.chat import AgentConfigUpdate, ChatContext
 from antiphon.core.facts import AgentTaskFinished, AgentTaskStarted, ContextChanged, Handoff
 from antiphon.core.notices import HandedOff, TaskBegan, TaskDropped
 from antiphon.errors import SessionClosed, UsageError
-from antiphon.options import NOT_GIVEN, NotGivenOr, is_given
+from antiphon.options import NOT_GIVEN, ContextBudget, NotGivenOr, is_given
 from antiphon.protocols import ModelKind
 from antiphon.realtime import RealtimeModel
 from antiphon.runtime.run import Run
@@ -101,7 +101,13 @@ class Cast:
     """The agents of one session."""
 
     def __init__(
-        self, here: Surroundings, agents: dict[str, Agent], models: Models, tables: ToolTables, rest: Rest
+        self,
+        here: Surroundings,
+        agents: dict[str, Agent],
+        models: Models,
+        tables: ToolTables,
+        rest: Rest,
+        context_budget: ContextBudget | None,
     ) -> None:
         self.here = here
         self.agents = agents
@@ -109,6 +115,8 @@ class Cast:
         self.models = models
         self.tables = tables
         self.rest = rest
+        self.context_budget = context_budget
+        """How much of the talk requests carry. None: all of it."""
         self._frames: list[tuple[str, int | None]] = []
         """Ids of the agents on top of one another, each with the number of its loan, if it was lent the floor."""
         self._loans: dict[int, tuple[str, asyncio.Future[Any]]] = {}
@@ -279,6 +287,10 @@ class Cast:
         """Seconds that the agent's model may take for its first chunk."""
         limit: float = getattr(self.agents[agent_id].llm, "first_chunk_timeout", 0.0)
         return limit
+
+    def llm_of(self, agent_id: str) -> Any:
+        """The model that is asked for the agent; None: there is none."""
+        return self.agents[agent_id].llm
 
     def one_call_at_a_time(self, agent_id: str) -> bool:
         """Whether only the first call of a response may run."""

@@ -19,7 +19,7 @@ from antiphon.application.speeches import Speeches
 from antiphon.application.surroundings import Surroundings
 from antiphon.application.tool_tables import ToolTables
 from antiphon.application.transcript import Transcript
-from antiphon.options import NotGivenOr, SessionOptions
+from antiphon.options import ContextBudget, NotGivenOr, SessionOptions
 from antiphon.protocols import ModelKind
 from antiphon.runtime.driver import Driver
 from antiphon.runtime.host import Host
@@ -43,6 +43,7 @@ class SessionHost:
         parallel_tool_calls: NotGivenOr[bool],
         max_result_chars: int,
         max_tools: int | None,
+        context_budget: ContextBudget | None,
     ) -> None:
         here, agents = Surroundings(session), dict[str, Agent]()
         self._here = here
@@ -52,7 +53,7 @@ class SessionHost:
         self.tables = ToolTables(
             here, agents, self.handles, shared=tools, max_tools=max_tools, max_result_chars=max_result_chars
         )
-        self.cast = Cast(here, agents, self.models, self.tables, self.rest)
+        self.cast = Cast(here, agents, self.models, self.tables, self.rest, context_budget)
         self.transcript = Transcript(here, self.cast, self.rest)
         self.speeches = Speeches(here, self.cast, self.handles, self.transcript)
         self.announcer = Announcer(here, self.cast, self.handles, self.rest)

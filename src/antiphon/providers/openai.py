@@ -22,11 +22,11 @@ from antiphon import llm, stt, tts
 from antiphon.adapters.stream import StreamAdapter, StreamOptions
 from antiphon.audio import AudioFrame
 from antiphon.chat import ChatContext, FunctionCall, new_id
-from antiphon.errors import ProviderError, ToolRefused
+from antiphon.errors import ProviderError
 from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice, is_given
 from antiphon.providers.openai_client import OpenAIEndpoint
 from antiphon.providers.openai_format import ToolCallAssembler, wire_messages, wire_response_format, wire_tools
-from antiphon.providers.refusals import naming_refused_tools, refused_tool
+from antiphon.providers.refusals import naming_refusals, refusal
 from antiphon.providers.websocket import WholeSamples
 from antiphon.visible import well_formed
 
@@ -96,7 +96,7 @@ class LLM(OpenAIEndpoint, llm.LLM):
         options = {name: body.pop(name) for name in _REQUEST_OPTIONS if name in body}
         for attempt in range(self._max_retries + 1):
             given = False
-            with naming_refused_tools(request.tools), self.translated_errors():
+            with naming_refusals(request.tools), self.translated_errors():
                 # The SDK copies and checks every field of every message that it is given as such, which for a long
                 # history takes longer than all the rest; the body goes as it is.
                 answer = await client.chat.completions.create(
@@ -109,18 +109,12 @@ class LLM(OpenAIEndpoint, llm.LLM):
                         yield chunk
                 return
             except ProviderError as error:
-                if not given:
-                    self._name_refused_tool(error, request)
+                # Some endpoints begin to answer before they look at the request, and refuse it inside of the answer.
+                if not given and (refused := refusal(error, request.tools, status=400)) is not None:
+                    raise refused from error
                 if given or not error.retryable or attempt == self._max_retries:
                     raise
             await asyncio.sleep(_RETRY_DELAY * 2**attempt)
-
-    @staticmethod
-    def _name_refused_tool(error: ProviderError, request: llm.ChatRequest) -> None:
-        """Some endpoints begin to answer before they look at the tools, and refuse them inside of the answer."""
-        tool = refused_tool(error.message, [tool.id for tool in request.tools])
-        if tool is not None:
-            raise ToolRefused(error.message, tool=tool, status=400, provider=error.provider) from error
 
     def _body(self, request: llm.ChatRequest) -> dict[str, Any]:
         extra = {**self.extra_kwargs, **request.extra_kwargs}

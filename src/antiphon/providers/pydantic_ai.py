@@ -25,7 +25,7 @@ from antiphon.errors import (
 )
 from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice, is_given
 from antiphon.providers.openai_format import is_json, own_call_id, wire_messages, wire_response_format, wire_tools
-from antiphon.providers.refusals import naming_refused_tools
+from antiphon.providers.refusals import naming_refusals
 from antiphon.tools.wellformed import inlined_size
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class LLM(llm.LLM):
         messages = _messages(wire_messages(request.chat_ctx))
         parameters = self._parameters(request)
         response = _Response(request)
-        with naming_refused_tools(request.tools), self._translated_errors():
+        with naming_refusals(request.tools), self._translated_errors():
             async with model_request_stream(
                 model, messages, model_settings=self._request_settings(request), model_request_parameters=parameters
             ) as stream:

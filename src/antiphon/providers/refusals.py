@@ -1,7 +1,7 @@
-"""Which tool an endpoint refuses a request for: vendors say so in a 400, each in its own words.
+"""What an endpoint refuses a request for, if asking for less would help: vendors say so each in their own words.
 
 Above: the language models of this package. A request with one bad schema is refused as a whole; whoever knows which
-tool it was asks again without it.
+tool it was asks again without it. One that is too long is asked again with less in it (`antiphon.overflow`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from antiphon.errors import ProviderStatusError, ToolRefused
+from antiphon.errors import ContextOverflow, ProviderError, ProviderStatusError, ToolRefused
+from antiphon.overflow import overflow_of
 from antiphon.tools.function import Tool
 
 _STATUSES: Final = frozenset({400, 404, 422})
@@ -45,17 +46,24 @@ def refused_tool(text: str, names: Sequence[str]) -> str | None:
     return names[int(place[1])] if place is not None and int(place[1]) < len(names) else None
 
 
+def refusal(error: ProviderError, tools: Iterable[Tool], *, status: int) -> ToolRefused | ContextOverflow | None:
+    """What an error of the request with these tools says that can be helped; None if nothing."""
+    if (overflow := overflow_of(error)) is not None:
+        return overflow
+    body = getattr(error, "body", None)
+    tool = refused_tool(f"{error.message}\n{body}", [tool.id for tool in tools]) if status in _STATUSES else None
+    if tool is None:
+        return None
+    return ToolRefused(error.message, tool=tool, status=status, body=body, provider=error.provider)
+
+
 @contextmanager
-def naming_refused_tools(tools: Iterable[Tool]) -> Iterator[None]:
-    """An error of the request with these tools becomes a `ToolRefused` if it complains about one of them."""
+def naming_refusals(tools: Iterable[Tool]) -> Iterator[None]:
+    """An error of the request with these tools becomes one that says what to leave out, if it can be known."""
     try:
         yield
     except ProviderStatusError as error:
-        if error.status not in _STATUSES:
+        refused = refusal(error, tools, status=error.status)
+        if refused is None or refused is error:
             raise
-        tool = refused_tool(f"{error.message}\n{error.body}", [tool.id for tool in tools])
-        if tool is None:
-            raise
-        raise ToolRefused(
-            error.message, tool=tool, status=error.status, body=error.body, provider=error.provider
-        ) from error
+        raise refused from error

@@ -44,6 +44,7 @@ from antiphon.core.notices import HookOverdue, SpeechDone, SpeechInterrupted, Wo
 from antiphon.errors import pass_on
 from antiphon.options import SessionOptions
 from antiphon.runtime.callers_voice import CallersVoice
+from antiphon.runtime.context_window import ContextWindow
 from antiphon.runtime.generation import Generation
 from antiphon.runtime.hooks import Hooks
 from antiphon.runtime.host import Host
@@ -103,7 +104,8 @@ class Driver:
         self._responses = Responses(port, agents, self.playout, self._calls)
         voice = CallersVoice(port, has_detector=vad is not None)
         self.realtime = Realtime(port, agents, tools, events, voice, self._calls)
-        self._requests = Requests(agents, tools, events, self.playout.written)
+        window = ContextWindow(port, agents, tools, events)
+        self._requests = Requests(agents, tools, events, window, self.playout.written)
         self._generation = Generation(
             agents, speeches, self._requests, self._responses, self._calls, self.playout, self.realtime
         )

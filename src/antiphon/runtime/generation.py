@@ -13,7 +13,6 @@ from typing import Any
 
 from antiphon.chat import ChatContext
 from antiphon.core.commands import Adopt, Discard, Generate, Release, Speak
-from antiphon.errors import ToolRefused
 from antiphon.runtime.host import Agents, Speeches
 from antiphon.runtime.playout import Playout
 from antiphon.runtime.realtime import Realtime
@@ -87,11 +86,15 @@ class Generation:
             try:
                 settings = self._requests.settings(command)
                 await response.consume(self._agents.agent(command.agent).llm_node(request, tools, settings), tools)
-                return
-            except ToolRefused as error:
-                if response.has_begun or not self._requests.leave_out(error, tools):
+                break
+            except Exception as error:
+                if response.has_begun or not self._requests.ask_for_less(command, error, request, tools):
                     raise
             request = self._requests.context_again(command)  # the node may have changed the other one
+        window = self._requests.window
+        window.answered(command.agent, request.items, tools, response.usage)
+        if not response.makes_calls:
+            window.rests(command.agent)
 
     def speak(self, command: Speak) -> None:
         """Say a text without a model; closes with `StepGenerated`."""

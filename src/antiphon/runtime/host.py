@@ -17,7 +17,8 @@ from antiphon.chat import ChatContext, ChatItem, ChatMessage
 from antiphon.core.commands import Adopt, Generate, Record, Speak
 from antiphon.core.facts import Handoff
 from antiphon.core.notices import Notice
-from antiphon.options import ModelSettings
+from antiphon.events import TrimReason
+from antiphon.options import ContextBudget, ModelSettings
 from antiphon.realtime import RealtimeModel
 from antiphon.runtime.run import Run
 from antiphon.stt import STT
@@ -88,6 +89,13 @@ class Agents(Protocol):
     def first_chunk_timeout(self, agent_id: str) -> float:
         """Seconds that the agent's model may take for its first chunk."""
 
+    def llm_of(self, agent_id: str) -> Any:
+        """The model that is asked for the agent; None: there is none."""
+
+    @property
+    def context_budget(self) -> ContextBudget | None:
+        """How much of the talk requests carry. None: all of it."""
+
 
 class Tools(Protocol):
     """What agents may call."""
@@ -148,6 +156,9 @@ class Events(Protocol):
 
     def spoken(self, segment: int, text: str, final: bool) -> None:
         """What was heard of a segment so far, for captions."""
+
+    def trimmed(self, agent: str, why: TrimReason, left_out: int, before: int, after: int, summary: str) -> None:
+        """Requests of the agent carry less of the talk than before: see `ContextTrimmedEvent`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -302,6 +302,8 @@ class Meter(Observer):
         match name, data:
             case "first_byte", {"segment": int(segment)}:
                 self._first_byte(segment, at - self._began)
+            case "context_trimmed", {"gen": int(gen)}:
+                self._update(gen, context_trimmed=True)
             case "usage", {"gen": int(gen), "prompt": prompt, "completion": completion, "cached": cached}:
                 self._update(gen, prompt_tokens=prompt, completion_tokens=completion, cached_tokens=cached)
 

@@ -20,7 +20,8 @@ class Observer(Protocol):
 
     Spans are what the core does not hear of. Names and data: "time" (the core is told the time alone), "number" (the
     core gives a number), "first_byte" (`segment`: there is sound of it), "usage" (`gen`; the tokens that it cost:
-    `prompt`, `completion`, `cached`). More may come.
+    `prompt`, `completion`, `cached`), "context_trimmed" (`gen`: it is asked with less of the talk than those before).
+    More may come.
     """
 
     def fact(self, at: float, fact: Fact) -> None:

@@ -21,6 +21,8 @@ from antiphon.chat import (
 from antiphon.core.commands import Generate
 from antiphon.errors import ToolRefused
 from antiphon.options import ModelSettings
+from antiphon.overflow import overflow_of
+from antiphon.runtime.context_window import ContextWindow
 from antiphon.runtime.host import Agents, Events, Tools
 from antiphon.runtime.instructions import instructions_told
 from antiphon.runtime.refused_tools import RefusedTools
@@ -36,8 +38,17 @@ _NO_TOOLS = ModelSettings(tool_choice="none")
 class Requests:
     """Makes the requests of a session."""
 
-    def __init__(self, agents: Agents, tools: Tools, events: Events, written: Callable[[str], str | None]) -> None:
+    def __init__(
+        self,
+        agents: Agents,
+        tools: Tools,
+        events: Events,
+        window: ContextWindow,
+        written: Callable[[str], str | None],
+    ) -> None:
         self._agents = agents
+        self.window = window
+        """How much of the talk a request carries."""
         self._written = written
         """By message id: how the model wrote what is not in the history yet, where other words are spoken."""
         self._tools = tools
@@ -68,8 +79,8 @@ class Requests:
     # -- requests
 
     def context(self, command: Generate) -> ChatContext:
-        """Instructions, the agent's context, what is still open, and notes for this response only."""
-        items = self._agents.agent(command.agent).request_items()
+        """Instructions, what fits of the agent's context, what is still open, and notes for this response only."""
+        items = self.window.carried(command)
         items += self._as_written(command.open)
         if self._for_turn or self._for_speech:
             _insert_before_turn(items, self._items_for(command))
@@ -112,9 +123,12 @@ class Requests:
         """What the model may call in a response that it began unasked."""
         return list(self._tools.tools_of(agent, on_enter=False).flatten())
 
-    def leave_out(self, error: ToolRefused, tools: list[Any]) -> bool:
-        """From here on no model is offered the tool. False if asking again would change nothing."""
-        return self._refused.leave_out(error, tools)
+    def ask_for_less(self, command: Generate, error: Exception, request: ChatContext, tools: list[Any]) -> bool:
+        """Leave out what a request was refused for, from here on. False if asking again would change nothing."""
+        if isinstance(error, ToolRefused):
+            return self._refused.leave_out(error, tools)
+        overflow = overflow_of(error)
+        return overflow is not None and self.window.overflowed(command, overflow, request.items, tools)
 
     def settings(self, command: Generate) -> ModelSettings:
         """How the model may choose among its tools."""

@@ -19,7 +19,7 @@ from typing import Any
 from antiphon.audio import AudioFrame
 from antiphon.core.facts import GenerationFailed, StepGenerated, StreamContinued, StreamPaused, TextStarted
 from antiphon.errors import UsageError, pass_on
-from antiphon.llm import ChatChunk, FunctionToolCall, LLMStream
+from antiphon.llm import ChatChunk, CompletionUsage, FunctionToolCall, LLMStream
 from antiphon.options import ModelSettings
 from antiphon.runtime.feed import SoundFeed
 from antiphon.runtime.host import Agents
@@ -126,6 +126,7 @@ class Response:
         "speech",
         "stopped",
         "tools",
+        "usage",
     )
 
     def __init__(
@@ -156,6 +157,8 @@ class Response:
         self._started = False
         """`TextStarted` was reported."""
         self._calls = 0
+        self.usage: CompletionUsage | None = None
+        """What its model said that it cost."""
         self._task: asyncio.Task[None] | None = None
         self.stopped = False
         self.pulse = Pulse()
@@ -171,6 +174,11 @@ class Response:
     def has_begun(self) -> bool:
         """The core has heard of a first word or call."""
         return self._started or self._calls > 0
+
+    @property
+    def makes_calls(self) -> bool:
+        """It holds a call so far."""
+        return self._calls > 0
 
     @property
     def written(self) -> str:
@@ -252,7 +260,7 @@ class Response:
                         known_as = self._all.calls.new_id(call.call_id, self.agent)
                         self._call(call if known_as == call.call_id else replace(call, call_id=known_as), tools)
             if chunk.usage is not None:
-                used = chunk.usage
+                used = self.usage = chunk.usage
                 self._all.port.span(
                     "usage",
                     gen=self.gen,

@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from antiphon.chat import NOTE_ID, REPLY_INSTRUCTIONS_ID, ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
+from antiphon.chat import (
+    NOTE_ID,
+    REPLY_INSTRUCTIONS_ID,
+    SUMMARY_ID,
+    ChatItem,
+    ChatMessage,
+    FunctionCall,
+    FunctionCallOutput,
+)
 
 
 @dataclass(slots=True, frozen=True)
@@ -25,7 +33,7 @@ class Prefixes:
     """Compares each request of an agent with the one before it.
 
     What was cut is shown as it was heard, or not at all if nothing was; a turn that was answered ahead may have gone
-    on. All else stays as it was shown first.
+    on. All else stays as it was shown first, until the talk is trimmed: then another beginning stands in its place.
     """
 
     def __init__(self) -> None:
@@ -39,6 +47,8 @@ class Prefixes:
         shown = list(_shown(items))
         before, self._latest[agent] = self._latest.get(agent, []), shown
         known = {item.id: item for item in shown}
+        if any(item.id.startswith(SUMMARY_ID) and all(item.id != one.id for one in before) for item in shown):
+            return
         if before and before[-1].role == "user" and before[-1].id not in known:
             before = before[:-1]
         gone = {one.id for one in before if one.role == "assistant" and (one.id not in known or known[one.id].cut)}

@@ -8,11 +8,13 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from antiphon.adapters.fallback import FallbackLLM, FallbackSTT, FallbackTTS
+from antiphon.errors import ContextOverflow
 from antiphon.events import CloseEvent, CloseReason
+from antiphon.options import ContextBudget
 from antiphon.realtime import RealtimeCapabilities
 from antiphon.server.room import Room
 from antiphon.sim.caller import RandomCaller
@@ -51,6 +53,8 @@ INSTANT = 0.005
 """Seconds of silence that nobody hears."""
 LIMIT = 1800.0
 """Seconds of a call after which something must have gone wrong."""
+SHORT_MEMORY = 0.2
+"""How often the model can read so little that the talk is trimmed."""
 MAX_SILENCE = 1.5
 """The silence budget, which is the session's default."""
 
@@ -130,6 +134,7 @@ class _Call:
         self._world = World(random.Random(rng.random()))
         self._caller = Caller(words_per_second=rng.uniform(2.5, 4.0))
         self._has_voice = True
+        self._window, self._budget = _limits(random.Random(f"{seed} window"))
         self._call, self._faults = self._three_models() if self._kind == "three models" else self._realtime()
         self._log = CallerLog()
         self._voice = RandomCaller(
@@ -207,6 +212,7 @@ class _Call:
             turn_handling={"endpointing": {"mode": rng.choice(["fixed", "dynamic"])}},
             turn_detector=FakeTurnDetector(lambda _: rng.random()) if rng.random() < 0.3 else None,
             vad=vad,
+            context_budget=self._budget,
         )
         return call, Faults(rng, world, stt=stt, vad=vad, has_substitutes=substitutes)
 
@@ -241,11 +247,11 @@ class _Call:
 
     def _llm(self, substitutes: bool) -> FakeLLM | FallbackLLM:
         rng, answer = self._rng, self._world.answer
-        pace = rng.uniform(20, 200)
-        llm = FakeLLM(answer, ttft=rng.choice([0.1, 0.3, 0.3, 0.8]), tokens_per_second=pace)
+        pace, window = rng.uniform(20, 200), self._window
+        llm = FakeLLM(answer, ttft=rng.choice([0.1, 0.3, 0.3, 0.8]), tokens_per_second=pace, context_window=window)
         if not substitutes:
             return llm
-        return FallbackLLM([llm, FakeLLM(answer, ttft=0.2, tokens_per_second=pace)])
+        return FallbackLLM([llm, FakeLLM(answer, ttft=0.2, tokens_per_second=pace, context_window=window)])
 
     def _tts(self, substitutes: bool) -> FakeTTS | FallbackTTS:
         voice: dict[str, Any] = {
@@ -306,8 +312,16 @@ class _Call:
             self._closed = now()
 
     def _on_error(self, event: Any) -> None:
-        if event.source in ("core", "runtime", "session"):
+        if event.source in ("core", "runtime", "session") or isinstance(event.error, ContextOverflow):
             self._errors.append(event.error)
+
+
+def _limits(rng: random.Random) -> tuple[int | None, ContextBudget]:
+    """How much the model can read, if it is little; and how much of the talk requests carry."""
+    if rng.random() > SHORT_MEMORY:
+        return None, ContextBudget()
+    budget = ContextBudget(max_tokens=rng.choice([150, 400, 32_000]), keep_turns=rng.choice([1, 3]))
+    return rng.choice([700, 900]), replace(budget, summarise=rng.random() < 0.7)
 
 
 def _whole(line: Timeline) -> Timeline:

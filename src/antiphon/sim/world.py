@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from antiphon.agent import Agent
-from antiphon.chat import ChatContext, ChatMessage, FunctionCall, FunctionCallOutput
+from antiphon.chat import SUMMARY_ID, ChatContext, ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.errors import ProviderError
 from antiphon.llm import ChatRequest
 from antiphon.options import NOT_GIVEN
@@ -43,6 +43,9 @@ DIGITS = 4
 
 DICTATION = "in exactly these words and nothing else: "
 """What comes before a text that a model is to speak because nobody else can."""
+
+NOTE_TAKING = "You keep the notes"
+"""How a request begins for a summary of what was said."""
 
 _TURN = re.compile(r"\bt\d+\b")
 _RESULT = re.compile(r"\br\d+\b")
@@ -144,6 +147,8 @@ class World:
     def answer(self, request: ChatRequest) -> Turn:
         """What the model says to a request: it tells what is new, knows what it told, and calls tools now and then."""
         view = _View(request)
+        if view.instructions.startswith(NOTE_TAKING):
+            return Reply(f"They talked for a while, about {len(self.runs)} things.")
         if view.instructions.startswith("agent "):  # tasks have contexts that begin anew
             self.prefixes.asked(view.instructions, request.chat_ctx.items)
         asked = Asked(len(self.asked), now(), view.instructions, frozenset(view.turns))
@@ -187,7 +192,7 @@ class World:
         if kind in ("confirm_code", "decline_code"):
             return kind, {}
         mine = [run for run in self.runs if run.agent == view.instructions and run.kind == kind]
-        again = [run for run in mine if run.arguments not in view.called]
+        again = [run for run in mine if run.arguments not in view.called and not view.is_trimmed]
         if again and self.rng.random() < 0.5:  # what it called and cannot see, it calls again
             return kind, {"n": self.rng.choice(again).arguments}
         self._calls += 1
@@ -297,9 +302,15 @@ class _View:
         self.called: set[int] = set()
         self.delivery = self.to_caller = self.ends = False
         self.instructions = ""
+        self.is_trimmed = False
         results: list[str] = []
         told: set[str] = set()
+        is_left_out = False
+        """The call is one of a part of the talk that is left out: what came of it was told then."""
         for item in request.chat_ctx.items:
+            if isinstance(item, ChatMessage):
+                self.is_trimmed = self.is_trimmed or item.id.startswith(SUMMARY_ID)
+                is_left_out = item.id.startswith(SUMMARY_ID) and "those that follow" in (item.text_content or "")
             match item:
                 case ChatMessage(role="user"):
                     self.turns += turns_in(item.text_content or "")
@@ -310,6 +321,9 @@ class _View:
                     self.called.add(_argument(item.arguments))
                 case FunctionCallOutput():
                     results += results_in(item.output)
+                    lines = item.output.splitlines()
+                    known = [line for line in lines if is_left_out or line.endswith("(the user was told)")]
+                    told.update(results_in(" ".join(known)))
                     self.to_caller, self.ends = False, item.name == "end_call"
                 case ChatMessage(role="system"):
                     text = item.text_content or ""

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from antiphon.audio import AudioFrame
 from antiphon.chat import ChatMessage, FunctionCallOutput
-from antiphon.errors import ProviderError, UsageError
+from antiphon.errors import ContextOverflow, ProviderError, UsageError
 from antiphon.llm import LLM, ChatChunk, ChatRequest, ChoiceDelta, CompletionUsage, FunctionToolCall
 from antiphon.options import is_given
 from antiphon.stt import STT, SpeechEvent, STTStream
@@ -78,6 +78,8 @@ class FakeLLM(LLM):
     raises `ScriptExhausted`; one whose calls and outputs are not paired raises AssertionError. Both are also reported
     to the loop, so that `run_virtual` fails even if the session took them for a failure of the model.
 
+    `context_window`: a request of more tokens is refused, as endpoints do (`ContextOverflow`). A word counts as one.
+
     Calls get the ids "call_1", "call_2", ... in the order in which they are made.
     """
 
@@ -90,6 +92,7 @@ class FakeLLM(LLM):
         ttft: float = 0.1,
         tokens_per_second: float = 100.0,
         check_pairing: bool = True,
+        context_window: int | None = None,
     ) -> None:
         if tokens_per_second <= 0:
             raise UsageError(f"FakeLLM: expected tokens_per_second above 0, got {tokens_per_second}")
@@ -102,6 +105,7 @@ class FakeLLM(LLM):
         self._ttft = ttft
         self._tokens_per_second = tokens_per_second
         self._check_pairing = check_pairing
+        self._context_window = context_window
         self._calls = 0
         self._turns = 0
 
@@ -131,6 +135,7 @@ class FakeLLM(LLM):
         try:
             if self._check_pairing:
                 check_pairs(request.chat_ctx)
+            self._refuse_if_too_long(_prompt_tokens(request))
             turn = self._turn(request)
         except AssertionError as error:
             _report(f"FakeLLM, request {number}", error)
@@ -143,6 +148,16 @@ class FakeLLM(LLM):
             self.stopped += 1
             raise
         yield ChatChunk(id=f"response_{number}", usage=_usage(request, turn))
+
+    def _refuse_if_too_long(self, tokens: int) -> None:
+        if self._context_window is not None and tokens > self._context_window:
+            raise ContextOverflow(
+                f"This model's maximum context length is {self._context_window} tokens. However, your messages resulted"
+                f" in {tokens} tokens.",
+                status=400,
+                limit=self._context_window,
+                size=tokens,
+            )
 
     def _turn(self, request: ChatRequest) -> Turn:
         if callable(self._script):
@@ -202,11 +217,14 @@ def _shown(request: ChatRequest) -> str:
     return f"tools: {tools}{choice}; the request:\n{lines}"
 
 
+def _prompt_tokens(request: ChatRequest) -> int:
+    specs = [getattr(tool, "spec", tool.id) for tool in request.tools]
+    return sum(len(line.split()) for line in [*transcript(request.chat_ctx), *map(str, specs)])
+
+
 def _usage(request: ChatRequest, turn: Turn) -> CompletionUsage:
-    prompt = sum(len(line.split()) for line in transcript(request.chat_ctx))
-    return CompletionUsage(
-        prompt_tokens=prompt, completion_tokens=len((turn if isinstance(turn, str) else turn.text).split())
-    )
+    said = turn if isinstance(turn, str) else turn.text
+    return CompletionUsage(_prompt_tokens(request), len(said.split()))
 
 
 def _report(what: str, error: BaseException) -> None:

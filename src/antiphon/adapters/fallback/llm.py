@@ -14,6 +14,7 @@ from antiphon.adapters.fallback.attempt import Attempt, Retired
 from antiphon.adapters.fallback.roster import AllProvidersFailed, Backoff, Member, OnAvailabilityChanged, Roster
 from antiphon.errors import ProviderTimeout, ToolRefused, UsageError
 from antiphon.llm import LLM, ChatChunk, ChatRequest
+from antiphon.overflow import overflow_of
 
 
 class FallbackLLM(LLM):
@@ -22,7 +23,7 @@ class FallbackLLM(LLM):
     A model that raises, or gives neither text nor a call within `attempt_timeout`, is followed by the next one, which
     gets the same request; what the failed one may give later is not taken. Raises `AllProvidersFailed` when none is
     left, and the model's own error when it fails within its response. Misuse (`UsageError`) is not retried, nor is a
-    request with a tool that a model refuses (`ToolRefused`): who asked leaves the tool out.
+    request that a model refuses for a tool or its length (`ToolRefused`, `ContextOverflow`): who asked asks for less.
 
     Args:
         llms: The models. The first one's defaults (`model`, `parallel_tool_calls`) are shown to the session.
@@ -74,6 +75,8 @@ class FallbackLLM(LLM):
             except (UsageError, ToolRefused):
                 raise  # the session asks again, without the tool
             except Exception as error:
+                if not response.began and (overflow := overflow_of(error)) is not None:
+                    raise overflow from error  # it asks again, with less
                 response.retire()
                 self._roster.failed(member, error)
                 if response.began:

@@ -1,0 +1,267 @@
+"""What of an agent's talk its requests carry: the last turns as they are, and before them what must not be forgotten.
+
+Above: `context_window`, which says how much fits. Below: history items. The agent's context itself stays whole. Where
+what is carried begins moves in steps, so that from one request to the next the beginning is the same.
+
+What stands before the first turn that is carried: system messages; a message that says what is left out, with a summary
+if there is one; and calls with their outputs, as they were: of tools that write all of them, of those that only read
+none. A result keeps its role, which is what tells a model that it is data, so a summary is made of speech alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from antiphon.chat import SUMMARY_ID, ChatItem, ChatMessage, FunctionCall, FunctionCallOutput, new_id
+from antiphon.options import Effect
+from antiphon.text.tokens import tokens_of
+from antiphon.visible import shortened
+
+_KEPT = 0.4
+"""Of the room for talk, what a step leaves. The rest is what the prefix of the requests stays the same for."""
+_MOST_KEPT = 0.6
+"""The same where the turns to be kept are long."""
+_FRAME = 4
+"""Tokens that an item takes beside its text."""
+_IMAGE = 800
+_SHARE_OF_CALLS = 0.15
+"""Of what a request may carry, for calls of tools that do not say what they do; for those that write, twice as much
+before their outputs are cut."""
+_OUTPUTS_KEPT = (600, 150)
+"""Characters of a result whose turn is left out; fewer where there are many."""
+_OUTPUTS_CARRIED = (8_000, 2_500, 800, 250)
+"""Characters of the results in what is carried, where even the caller's last turn is too long."""
+
+_LEFT_OUT = "(Not said by the user: the beginning of this conversation is left out here, because it is long.{})"
+_NO_NOTES = " What the user said then you do not see; if you need it, ask them again."
+_CALLS = " Of the calls you see those that follow; what they returned the user was told then."
+_GOES_ON = "(Not said by the user: here the conversation goes on.)"
+"""Behind such calls: what comes of those after it is still to be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Notes of what was said up to an item, it included."""
+
+    text: str
+    upto: ChatItem
+    covers: frozenset[str]
+    """Ids of the messages that it was made of."""
+
+
+class Carried:
+    """Of one agent."""
+
+    def __init__(self) -> None:
+        self._carry_all()
+
+    def _carry_all(self) -> None:
+        self.summary: Summary | None = None
+        self.unheard: Collection[str] = ()
+        """Ids of calls whose results the caller has not heard, as far as is known."""
+        self._start: ChatItem | None = None
+        """The first item that is carried as it is. None: all are."""
+        self._at = 0
+        """Where it was last seen."""
+        self._before: list[ChatItem] = []
+        """What stands in the place of those before it."""
+        self._longest: int | None = None
+        """Characters of each result; None: as long as they are."""
+        self._counted = 0
+        """Items of the context whose tokens are in `_tokens`."""
+        self._last: ChatItem | None = None
+        self._tokens = 0
+
+    def begins_at(self, context: Sequence[ChatItem]) -> int:
+        """The place of the first item that is carried as it is. A context that was given anew is carried whole."""
+        if self._start is None:
+            return 0
+        if self._at >= len(context) or context[self._at] is not self._start:
+            self._counted = 0
+            at = next((at for at, item in enumerate(context) if item is self._start), None)
+            if at is None:
+                self._carry_all()
+                return 0
+            self._at = at
+        return self._at
+
+    def tokens(self, context: Sequence[ChatItem]) -> int:
+        """About how many tokens are carried."""
+        at = self.begins_at(context)
+        if not at < self._counted <= len(context) or context[self._counted - 1] is not self._last:
+            self._counted, self._tokens = at, sum(map(item_tokens, self._before))
+        if self._counted < len(context):
+            self._tokens += sum(item_tokens(self._shown(item)) for item in context[self._counted :])
+            self._counted, self._last = len(context), context[-1]
+        return self._tokens
+
+    def items(self, context: Sequence[ChatItem]) -> Sequence[ChatItem]:
+        """What is carried."""
+        at = self.begins_at(context)
+        if self._start is None and self._longest is None:
+            return context
+        return [*self._before, *map(self._shown, context[at:])]
+
+    def _shown(self, item: ChatItem) -> ChatItem:
+        return item if self._longest is None else _with_output_of(item, self._longest)
+
+    # -- steps
+
+    def cut(self, context: Sequence[ChatItem], room: int, keep_turns: int, effect: Callable[[str], Effect]) -> bool:
+        """Carry less than half of what there is room for, in tokens. `effect`: what a tool does to the world.
+
+        False if there is nothing that may leave: what is carried is the same as before.
+        """
+        has_changed = False
+        for _ in range(2):  # once to know how much is taken by what is kept of those that leave
+            left = max(room // 2, room - sum(map(item_tokens, self._before)))
+            at = boundary(context, left, keep_turns, self.unheard)
+            if at > self.begins_at(context):
+                self._longest, has_changed = None, True
+                self._begin(context, at, room, effect)
+        for longest in _OUTPUTS_CARRIED:
+            if self.tokens(context) <= (0.8 * room if has_changed else room):
+                break
+            if self._longest is None or longest < self._longest:
+                self._longest, self._counted, has_changed = longest, 0, True
+        return has_changed
+
+    def note(self, summary: Summary, context: Sequence[ChatItem], room: int, effect: Callable[[str], Effect]) -> None:
+        """Have the summary stand for what it was made of."""
+        upto = next((at for at, item in enumerate(context) if item is summary.upto), None)
+        if upto is None:
+            return
+        self.summary = summary
+        self._begin(context, max(self.begins_at(context), upto + 1), room, effect)
+
+    def _begin(self, context: Sequence[ChatItem], at: int, room: int, effect: Callable[[str], Effect]) -> None:
+        if 0 < at < len(context):
+            self._start, self._at, self._counted = context[at], at, 0
+            self._before = _kept(context[:at], self.summary, room, effect)
+
+    # -- what a summary is to be made of
+
+    def unnoted(self, context: Sequence[ChatItem], until: int) -> list[ChatMessage]:
+        """What was said before the place `until` and is in no summary yet."""
+        upto = None if self.summary is None else self.summary.upto
+        since = next((at + 1 for at, item in enumerate(context[:until]) if item is upto), 0)
+        return [item for item in context[since:until] if isinstance(item, ChatMessage) and not _is_system(item)]
+
+
+def boundary(context: Sequence[ChatItem], room: int, keep_turns: int, unheard: Collection[str]) -> int:
+    """The place from which on less than half of what there is room for is carried (`_KEPT`).
+
+    It is the beginning of a turn of the caller; of `keep_turns` at least, as long as these are not too long
+    (`_MOST_KEPT`). What the agent has not answered yet is carried in any case, and so are calls whose results the
+    caller has not heard.
+    """
+    chosen = latest = _latest(context, unheard)
+    turns, tokens = 1, sum(map(item_tokens, context[latest:]))
+    for at in range(latest - 1, -1, -1):
+        tokens += item_tokens(context[at])
+        if tokens > _MOST_KEPT * room or (tokens > _KEPT * room and turns >= keep_turns):
+            break
+        if _is_said_by_user(context[at]) and not (at and _is_said_by_user(context[at - 1])):
+            chosen = at
+            turns += 1
+    return chosen
+
+
+def _latest(context: Sequence[ChatItem], unheard: Collection[str]) -> int:
+    """The place from which on something is still to be answered or told."""
+    at = _unanswered(context, len(context))
+    calls = (item for item in context[at:] if isinstance(item, FunctionCall))
+    # A call that an `AgentTask` came between was made for the turn before the talk of that task.
+    responses = {call.group_id for call in calls if call.group_id is not None}
+    for place, item in enumerate(context[:at]):
+        if isinstance(item, FunctionCall) and (item.group_id in responses or item.call_id in unheard):
+            return _unanswered(context, place + 1)
+    return at
+
+
+def _unanswered(context: Sequence[ChatItem], end: int) -> int:
+    """The place behind the last answer of the agent, a message without calls, that something stands behind."""
+    for at in range(end - 2, -1, -1):
+        item, behind = context[at], context[at + 1]
+        if isinstance(item, ChatMessage) and item.role == "assistant" and not isinstance(behind, FunctionCall):
+            return at + 1
+    return 0
+
+
+def _kept(
+    left_out: Sequence[ChatItem], summary: Summary | None, room: int, effect: Callable[[str], Effect]
+) -> list[ChatItem]:
+    """What is carried of items that are not."""
+    calls: dict[str, tuple[FunctionCall, FunctionCallOutput]] = {}
+    for before, item in pairwise(left_out):
+        if isinstance(before, FunctionCall) and isinstance(item, FunctionCallOutput) and before.call_id == item.call_id:
+            # Of one that ran in the background, the last that came of it.
+            wish = item.call_id.partition("/")[0]
+            calls.pop(wish, None)
+            calls[wish] = before, item
+    effects = {call.name: effect(call.name) for call, _ in calls.values()}
+    for characters in _OUTPUTS_KEPT:
+        writes = {wish: _brief(*pair, characters) for wish, pair in calls.items() if effects[pair[0].name] == "writes"}
+        if sum(map(_pair_tokens, writes.values())) <= 2 * _SHARE_OF_CALLS * room:
+            break
+    left = _SHARE_OF_CALLS * room
+    others: dict[str, tuple[FunctionCall, FunctionCallOutput]] = {}
+    for wish, pair in reversed(calls.items()):
+        if effects[pair[0].name] == "unsaid":
+            others[wish] = _brief(*pair, _OUTPUTS_KEPT[0])
+            left -= _pair_tokens(others[wish])
+            if left < 0:
+                del others[wish]
+                break
+    pairs: list[ChatItem] = [item for wish in calls for item in writes.get(wish) or others.get(wish) or ()]
+    text = _LEFT_OUT.format((_NO_NOTES if summary is None else "") + (_CALLS if pairs else ""))
+    if summary is not None:
+        text = f"{text} Notes of it:\n{summary.text}"
+    note = ChatMessage(role="user", content=text, id=new_id(SUMMARY_ID), created_at=left_out[0].created_at)
+    if pairs:
+        pairs.append(ChatMessage(role="user", content=_GOES_ON, created_at=left_out[-1].created_at))
+    return [*filter(_is_system, left_out), note, *pairs]
+
+
+def _brief(call: FunctionCall, output: FunctionCallOutput, characters: int) -> tuple[FunctionCall, FunctionCallOutput]:
+    said = _with_output_of(output, characters)
+    assert isinstance(said, FunctionCallOutput)
+    return call, said
+
+
+def _pair_tokens(pair: tuple[FunctionCall, FunctionCallOutput]) -> int:
+    return item_tokens(pair[0]) + item_tokens(pair[1])
+
+
+def _with_output_of(item: ChatItem, characters: int) -> ChatItem:
+    """A result with so many characters at the most, and no pictures. Made once: it stands in many requests."""
+    if not isinstance(item, FunctionCallOutput) or not (item.images or len(item.output) > characters):
+        return item
+    return item.wired(f"cut {characters}", lambda o: replace(o, output=shortened(o.output, characters), images=[]))
+
+
+def item_tokens(item: ChatItem) -> int:
+    """About how many tokens an item takes in a request."""
+    return (item.wire and item.wire.get("tokens")) or item.wired("tokens", _tokens)
+
+
+def _tokens(item: ChatItem) -> int:
+    match item:
+        case ChatMessage():
+            return _FRAME + tokens_of(item.text_content or "") + _IMAGE * len(item.images)
+        case FunctionCall():
+            return 2 * _FRAME + tokens_of(item.name) + tokens_of(item.arguments, is_data=True)
+        case FunctionCallOutput():
+            return 2 * _FRAME + tokens_of(item.output, is_data=True) + _IMAGE * len(item.images)
+        case _:
+            return _FRAME
+
+
+def _is_system(item: ChatItem) -> bool:
+    return isinstance(item, ChatMessage) and item.role in ("system", "developer")
+
+
+def _is_said_by_user(item: ChatItem) -> bool:
+    return isinstance(item, ChatMessage) and item.role == "user"

@@ -1,0 +1,240 @@
+"""How much of the talk fits into the requests of a session: the budget, and what models turn out to take.
+
+Above: `requests`, which asks what to carry, and `generation`, which tells what came of it. Below: what each agent's
+requests carry (`carried`), and the model that writes summaries (`summaries`).
+
+Too much talk is cut before a request is made, at once. A summary is written before that is needed, while nothing else
+is asked of its model; where there is none yet, the talk is cut without, and the summary takes its place when it comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from antiphon.chat import ChatItem, ChatMessage
+from antiphon.core.commands import Generate
+from antiphon.errors import ContextOverflow, pass_on
+from antiphon.events import TrimReason
+from antiphon.llm import LLM, CompletionUsage
+from antiphon.options import ContextBudget, Effect
+from antiphon.runtime.carried import Carried, Summary, boundary, item_tokens
+from antiphon.runtime.host import Agents, Events, Tools
+from antiphon.runtime.port import Port
+from antiphon.runtime.summaries import summarised
+from antiphon.text.tokens import tokens_of
+from antiphon.tools.function import FunctionTool, RawFunctionTool
+from antiphon.tools.proxy import find_tool
+
+logger = logging.getLogger("antiphon")
+
+SUMMARY_FROM = 0.85
+"""Of the room, after which a summary is begun."""
+SUMMARY_TIMEOUT = 30.0
+SUMMARY_TRIES = 3
+"""How often a summary fails, or gives way to a reply, before the talk is cut without one."""
+ANSWER = 1_000
+"""Tokens of a model's window that are left for its answer, or a tenth of the window if that is less."""
+COUNTED_FROM = 0.2
+"""Of the room, from which on it matters how a model counts."""
+
+
+class _Model:
+    """What is known of how a model counts."""
+
+    def __init__(self, room: float) -> None:
+        self.room = room
+        """Tokens of talk that a request may carry, as the model counts."""
+        self.scale = 1.0
+        """Tokens as it counts, for one of our estimate."""
+
+    @property
+    def estimated_room(self) -> int:
+        """The same as we count."""
+        return max(1, int(self.room / self.scale))
+
+    def counted(self, tokens: int, estimate: int) -> None:
+        """It told how long a request was."""
+        if tokens > 0 and estimate > 0:
+            self.scale = min(4.0, max(0.5, tokens / estimate))
+
+
+class ContextWindow:
+    """Of one session."""
+
+    def __init__(self, port: Port, agents: Agents, tools: Tools, events: Events) -> None:
+        self._port = port
+        self._agents = agents
+        self._tools = tools
+        self._events = events
+        self._carried: dict[str, Carried] = {}
+        """By agent."""
+        self._models: WeakKeyDictionary[Any, _Model] = WeakKeyDictionary()
+        """By model: agents are made anew in a call, their models are not."""
+        self._summary: asyncio.Task[None] | None = None
+        self._writer: LLM | None = None
+        """The model that writes it."""
+        self._tries = 0
+        """Of the summary that is due."""
+
+    # -- what a request carries
+
+    def carried(self, command: Generate) -> list[ChatItem]:
+        """A new list: instructions, and what fits of the agent's context."""
+        agent = self._agents.agent(command.agent)
+        items = agent.request_items()
+        budget = self._budget_of(command.agent)
+        if budget is None:
+            return items
+        self._give_way(command.agent)
+        context = agent.context_items()
+        carried = self._of(command.agent)
+        carried.unheard = command.unheard
+        room = self._model(command.agent, budget).estimated_room - sum(map(item_tokens, command.open))
+        if carried.tokens(context) > room:
+            self._cut(command, carried, room, budget, "budget")
+        return [*items[: len(items) - len(context)], *carried.items(context)]
+
+    def _budget_of(self, agent: str) -> ContextBudget | None:
+        """None: its requests carry all."""
+        return None if getattr(self._agents.llm_of(agent), "reads_all", False) else self._agents.context_budget
+
+    def _of(self, agent: str) -> Carried:
+        if agent not in self._carried:
+            self._carried[agent] = Carried()
+        return self._carried[agent]
+
+    def _model(self, agent: str, budget: ContextBudget) -> _Model:
+        return self._models.setdefault(self._agents.llm_of(agent) or self, _Model(budget.max_tokens))
+
+    def _cut(self, command: Generate, carried: Carried, room: int, budget: ContextBudget, why: TrimReason) -> None:
+        context = self._agents.agent(command.agent).context_items()
+        before = carried.tokens(context)
+        if carried.summary is None and (known := self._summary_of_another(context)) is not None:
+            carried.note(known, context, room, partial(self._effect, command.agent))
+        if carried.cut(context, room, budget.keep_turns, partial(self._effect, command.agent)):
+            self._tries = 0
+            self._port.span("context_trimmed", gen=command.gen)
+            self._tell(command.agent, carried, before, why)
+
+    def _summary_of_another(self, context: Sequence[ChatItem]) -> Summary | None:
+        """That of an agent whose talk this one was given."""
+        known = {item.id for item in context}
+        for other in reversed(self._carried.values()):
+            if (summary := other.summary) is not None and summary.covers <= known:
+                upto = next(item for item in reversed(context) if item.id in summary.covers)
+                return Summary(summary.text, upto, summary.covers)
+        return None
+
+    def _tell(self, agent: str, carried: Carried, before: int, why: TrimReason) -> None:
+        context = self._agents.agent(agent).context_items()
+        summary = "" if carried.summary is None else carried.summary.text
+        self._events.trimmed(agent, why, carried.begins_at(context), before, carried.tokens(context), summary)
+
+    def _effect(self, agent: str, tool: str) -> Effect:
+        known = find_tool(self._tools.tools_of(agent, on_enter=False).flatten(), tool)
+        return "unsaid" if known is None else known.options.effect
+
+    # -- what comes of requests
+
+    def overflowed(
+        self, command: Generate, error: ContextOverflow, request: Sequence[ChatItem], tools: Sequence[Any]
+    ) -> bool:
+        """A model takes less than that. False if there is nothing more to leave out."""
+        budget = self._budget_of(command.agent)
+        if budget is None:
+            return False
+        context, carried = self._agents.agent(command.agent).context_items(), self._of(command.agent)
+        model = self._model(command.agent, budget)
+        asked, talk = _tokens(request, tools), carried.tokens(context)
+        if error.size is not None:
+            model.counted(error.size, asked)
+        room = 0.7 * talk * model.scale
+        if error.limit is not None:
+            rest = (asked - talk) * model.scale
+            room = min(room, error.limit - min(ANSWER, error.limit / 10) - rest)
+        model.room = max(room, 0.2 * talk * model.scale)
+        logger.warning("agent %r: the request was too long; it is asked again with less of the talk", command.agent)
+        self._cut(command, carried, model.estimated_room, budget, "overflow")
+        return carried.tokens(context) < 0.9 * talk
+
+    def answered(
+        self, agent: str, request: Sequence[ChatItem], tools: Sequence[Any], usage: CompletionUsage | None
+    ) -> None:
+        """A request was answered: how long it was, as the model counts."""
+        if usage is None or (budget := self._budget_of(agent)) is None:
+            return
+        cached, model = usage.prompt_cached_tokens, self._model(agent, budget)
+        tokens = usage.prompt_tokens + (cached if cached > usage.prompt_tokens else 0)  # some count it apart
+        if tokens > COUNTED_FROM * model.room:
+            model.counted(tokens, _tokens(request, tools))
+
+    # -- summaries
+
+    def rests(self, agent: str) -> None:
+        """The agent's model has written a reply: for a while nothing is asked of it. Begin a summary if it is due."""
+        budget, context = self._budget_of(agent), self._agents.agent(agent).context_items()
+        if budget is None or self._summary is not None or self._tries >= SUMMARY_TRIES:
+            return
+        carried, room = self._of(agent), self._model(agent, budget).estimated_room
+        until = carried.begins_at(context)
+        if carried.tokens(context) > SUMMARY_FROM * room:
+            until = max(until, boundary(context, room, budget.keep_turns, carried.unheard))
+        talk = carried.unnoted(context, until)
+        writer = self._agents.llm_of(agent) if budget.summarise is True else budget.summarise
+        if talk and isinstance(writer, LLM):
+            known = carried.summary
+            covers = frozenset(item.id for item in talk) | (known.covers if known else frozenset())
+            summary = Summary(known.text if known else "", context[until - 1], covers)
+            self._tries += 1
+            self._writer = writer
+            self._summary = self._port.spawn(self._summarise(agent, writer, summary, talk), f"summary for {agent}")
+
+    async def _summarise(self, agent: str, writer: LLM, summary: Summary, talk: Sequence[ChatMessage]) -> None:
+        try:
+            async with asyncio.timeout(SUMMARY_TIMEOUT):
+                text = await summarised(writer, summary.text, talk)
+        except BaseException as error:
+            pass_on(error)
+            logger.warning("agent %r: no summary of what was said: %s: %s", agent, type(error).__name__, error)
+        else:
+            self._tries = 0
+            self._note(agent, replace(summary, text=text))
+        finally:
+            if self._summary is asyncio.current_task():
+                self._summary = None
+
+    def _note(self, agent: str, summary: Summary) -> None:
+        budget = self._budget_of(agent)
+        if budget is not None:
+            carried, context = self._of(agent), self._agents.agent(agent).context_items()
+            before, room = carried.tokens(context), self._model(agent, budget).estimated_room
+            carried.note(summary, context, room, partial(self._effect, agent))
+            self._tell(agent, carried, before, "summary")
+
+    def _give_way(self, agent: str) -> None:
+        """A reply is asked for: nothing else is asked of the same model."""
+        if self._summary is not None and self._writer is self._agents.llm_of(agent):
+            self._summary.cancel()
+            self._summary = None
+
+
+def _tokens(request: Sequence[ChatItem], tools: Sequence[Any]) -> int:
+    """Of a whole request."""
+    return sum(map(item_tokens, request)) + sum(map(_tool_tokens, tools))
+
+
+def _tool_tokens(tool: Any) -> int:
+    if not isinstance(tool, (FunctionTool, RawFunctionTool)):
+        return 0
+    kept: dict[str, Any] = tool.wire
+    if "tokens" not in kept:
+        spec = tool.spec
+        kept["tokens"] = tokens_of(f"{spec.name} {spec.description}") + tokens_of(str(spec.parameters), is_data=True)
+    tokens: int = kept["tokens"]
+    return tokens
