@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from antiphon.core.commands import Generate, Play, PredictEndOfTurn, RunHook, StopPlayout
+from antiphon.core.commands import Generate, Play, PredictEndOfTurn, RunHook, Speak, StopPlayout
 from antiphon.core.facts import (
     EndOfTurnPredicted,
     Transcribed,
@@ -11,9 +11,11 @@ from antiphon.core.facts import (
     UserTurnCleared,
     UserTurnCommitRequested,
 )
-from antiphon.core.notices import TurnExceeded, UserStateChanged
+from antiphon.core.listening import A_BREATH
+from antiphon.core.notices import TurnExceeded, UserStateChanged, WordsLost
+from antiphon.language.english import ENGLISH
 from antiphon.options import Endpointing, ToolPolicy, TurnHandling, UserTurnLimit
-from tests.core.dialogue import Dialogue
+from tests.core.dialogue import SILENCE, UNFINISHED, Dialogue
 
 
 def committed(d: Dialogue) -> list[str]:
@@ -157,7 +159,7 @@ def test_a_backchannel_over_the_agent_is_no_turn() -> None:
     d.types("tell me a story")
     d.model("Once upon a time.")
     d.tell(UserSpeechStarted()).wait(0.3)
-    d.tell(Transcribed("uh-huh", True), UserSpeechEnded()).wait(1.0)
+    d.tell(Transcribed("uh-huh", True), UserSpeechEnded()).wait(SILENCE + A_BREATH)
     assert committed(d) == ["tell me a story"]
     assert d.core.deadline is not None  # the story plays on
     d.played()
@@ -177,6 +179,98 @@ def test_endpointing_options_are_honoured() -> None:
     assert committed(d) == []
     d.wait(0.02)
     assert committed(d) == ["hi"]
+
+
+# -- words that are taken before their last form has come
+
+
+def stalled(d: Dialogue) -> Dialogue:
+    """A turn is taken whose words never became final."""
+    d.tell(UserSpeechStarted()).wait(0.5)
+    d.tell(Transcribed("for four", True), Transcribed("at seven", False), UserSpeechEnded()).wait(2.01)
+    assert committed(d) == ["for four at seven"]
+    return d
+
+
+def test_words_that_are_taken_and_come_again_one_by_one_are_not_a_turn_again() -> None:
+    d = stalled(Dialogue())
+    d.tell(Transcribed("at", False), Transcribed("at seven", False), Transcribed("at seven", True)).wait(3.0)
+    assert committed(d) == ["for four at seven"]
+
+
+def test_words_that_are_taken_are_not_those_of_the_next_voice() -> None:
+    d = stalled(Dialogue())
+    d.tell(UserSpeechStarted()).wait(0.5)
+    d.tell(Transcribed("at seven please", True), UserSpeechEnded()).wait(0.31)
+    assert committed(d) == ["for four at seven", "please"]
+
+
+def test_words_that_are_taken_and_become_final_in_parts_are_not_a_turn_again() -> None:
+    d = stalled(Dialogue())
+    d.tell(Transcribed("at", True), UserSpeechStarted()).wait(0.5)
+    d.tell(Transcribed("seven please", True), UserSpeechEnded()).wait(0.31)
+    assert committed(d) == ["for four at seven", "please"]
+
+
+def test_marks_and_capitals_make_no_other_words() -> None:
+    d = stalled(Dialogue())
+    d.tell(Transcribed("At seven. Please.", True)).wait(0.5)
+    assert committed(d) == ["for four at seven", "Please."]
+
+
+def test_words_that_the_application_cleared_do_not_come_back() -> None:
+    d = Dialogue()
+    d.tell(UserSpeechStarted()).wait(0.5)
+    d.tell(Transcribed("never mind", False), UserTurnCleared(), UserSpeechEnded()).wait(0.1)
+    d.tell(Transcribed("never mind", True)).wait(3.0)
+    assert committed(d) == []
+
+
+# -- speech that the recogniser does not understand
+
+
+def unheard(d: Dialogue) -> int:
+    """How often the caller was asked to say it again."""
+    return sum(speak.text == ENGLISH.unheard_line for speak in d.all(Speak))
+
+
+def test_an_empty_transcript_after_speech_is_a_turn_that_was_not_understood() -> None:
+    d = Dialogue()
+    d.tell(UserSpeechStarted()).wait(2.0)
+    d.tell(UserSpeechEnded(), Transcribed("", True)).wait(UNFINISHED - 0.01)
+    assert not unheard(d)
+    d.wait(0.02)
+    assert unheard(d) == 1 and not d.all(WordsLost)
+
+
+def test_words_that_the_recogniser_takes_back_were_not_understood() -> None:
+    d = Dialogue()
+    d.tell(UserSpeechStarted()).wait(0.3)
+    d.tell(Transcribed("book", False), UserSpeechEnded(), Transcribed("", True)).wait(UNFINISHED + 0.01)
+    assert unheard(d) == 1
+
+
+def test_an_empty_transcript_after_a_cough_leaves_no_trace() -> None:
+    d = Dialogue()
+    for _ in range(4):
+        d.tell(UserSpeechStarted()).wait(0.3)
+        d.tell(UserSpeechEnded(), Transcribed("", True)).wait(3.0)
+    assert not unheard(d) and d.core.idle and d.core.deadline is None
+
+
+def test_words_that_come_behind_an_empty_transcript_are_a_turn() -> None:
+    d = Dialogue()
+    d.tell(UserSpeechStarted()).wait(2.0)
+    d.tell(UserSpeechEnded(), Transcribed("", True)).wait(0.2)
+    d.tell(Transcribed("hello", True)).wait(3.0)
+    assert committed(d) == ["hello"] and not unheard(d)
+
+
+def test_push_to_talk_without_words_is_a_turn_that_was_not_understood() -> None:
+    d = Dialogue(turns=TurnHandling(detection="manual"))
+    d.tell(UserSpeechStarted()).wait(2.0)
+    d.tell(UserSpeechEnded(), UserTurnCommitRequested(), Transcribed("", True)).wait(3.0)
+    assert unheard(d) == 1
 
 
 # -- endpointing that learns

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import random
+from typing import Any
 
 import pytest
 
 from antiphon import Agent
-from antiphon.testing import FakeTTS, now, run_virtual
+from antiphon.core.listening import A_BREATH
+from antiphon.testing import FakeTTS, SimulatedCall, Utterance, now, run_virtual
 from antiphon.testing.caller import RATE
-from tests.situations.calls import FRAME, LONG, REACTION, calling, hush, model, reaction, said
+from tests.situations.calls import FRAME, LONG, PACE, REACTION, calling, hush, model, reaction, said
 from tests.situations.figures import measured
 
 
@@ -33,6 +35,51 @@ def test_uh_huh_over_the_agent_pauses_it_at_most_once_and_loses_nothing(sound: s
         measured(row, "sound lost", whole.duration - sum(part.duration for part in parts), at_most=0.0)
 
     run_virtual(main())
+
+
+QUESTION = "I have a table for four on Friday at seven. Shall I book it for you?"
+CHECK = "I have the number five five five one two three. Is that number right?"
+
+
+async def consenting(word: str, lead: float, over: str, **options: Any) -> tuple[SimulatedCall, Utterance]:
+    """The caller says a word, begun so many seconds before the agent has said this."""
+    async with calling(model(["It is booked."]), **options) as call:
+        await call.start(Agent())
+        call.session.say(over)
+        await asyncio.sleep(0.2)
+        await asyncio.sleep(call.speaker.sounds[0].start + len(over) * PACE - lead - now())
+        uttered = await call.caller.says(word)
+        await call.settled(quiet=1.0)
+    return call, uttered
+
+
+@pytest.mark.parametrize("lead", [0.05, 0.15, 0.3, 0.6, 0.9, 1.2])
+@pytest.mark.parametrize("word", ["okay", "yeah", "sure", "right", "mm hmm"])
+def test_consent_over_the_end_of_a_question_is_the_answer_to_it(word: str, lead: float) -> None:
+    call, uttered = run_virtual(consenting(word, lead, QUESTION))
+    assert said(call.session) == [QUESTION, word, "It is booked."]
+    assert call.timeline.agent[-1].start - uttered.end < 0.5 + lead + REACTION + 0.1
+
+
+def test_consent_over_the_end_of_a_question_that_may_not_be_interrupted_is_the_answer_to_it() -> None:
+    options = {"turn_handling": {"interruption": {"enabled": False}}}
+    for lead in (0.15, 0.6, 1.2):
+        call, _ = run_virtual(consenting("okay", lead, QUESTION, **options))
+        assert said(call.session) == [QUESTION, "okay", "It is booked."]
+
+
+@pytest.mark.parametrize("lead", [1.6, 2.2, 3.0])
+def test_before_the_last_of_a_read_back_was_heard_a_sign_of_listening_does_nothing(lead: float) -> None:
+    call, _ = run_virtual(consenting("okay", lead, CHECK))
+    assert said(call.session) == [CHECK]
+
+
+def test_no_silence_follows_a_sign_of_listening() -> None:
+    """At uniform instants over a statement: the agent goes on for a breath, or answers."""
+    for lead in (0.1, 0.5, 1.0, 1.4, 1.8, 2.5, 4.0):
+        call, uttered = run_virtual(consenting("okay", lead, LONG))
+        is_answered = said(call.session) == [LONG, "okay", "It is booked."]
+        assert is_answered or call.timeline.agent[-1].end - uttered.end > A_BREATH
 
 
 @pytest.mark.parametrize(("duration", "at"), [(0.15, 2.2), (0.3, 2.0), (0.3, 2.4067), (0.6, 1.5), (1.2, 3.011)])

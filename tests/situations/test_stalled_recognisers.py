@@ -88,6 +88,41 @@ def test_a_recogniser_that_never_answers_is_told_and_the_next_turn_is_understood
     run_virtual(main())
 
 
+@pytest.mark.parametrize("interims", [True, False])
+def test_a_final_transcript_without_words_is_a_turn_that_was_not_understood(interims: bool) -> None:
+    async def main() -> None:
+        caller = Caller()
+        stt = CallerSTT(caller, faults=[Fault(0.0, "mishears", 4.0)], interims=interims)
+        async with calling(model(["For how many?"]), caller=caller, stt=stt) as call:
+            errors = Errors(call)
+            await call.start(Agent())
+            asked = await caller.says("please book a table for me")
+            await call.settled(quiet=3.0)
+            begins = call.timeline.agent_begins(asked.end)
+            assert said(call.session) == [UNHEARD] and not errors
+            assert begins is not None and begins - asked.end < 1.7
+            await caller.says("please book a table for me")
+            await call.settled()
+            assert said(call.session)[1:] == ["please book a table for me", "For how many?"]
+
+    run_virtual(main())
+
+
+def test_words_that_a_recogniser_never_ended_do_not_hide_the_same_words_said_again() -> None:
+    async def main() -> None:
+        caller = Caller()
+        stt = CallerSTT(caller, faults=[Fault(0.4, "stalls", FOR_EVER)], lag=0.0)
+        async with calling(model(["Shall I book it?", "It is booked."]), caller=caller, stt=stt) as call:
+            await call.start(Agent())
+            await caller.says("yes please")
+            await call.settled(quiet=3.0)
+            await caller.says("yes")
+            await call.settled()
+            assert said(call.session) == ["yes", "Shall I book it?", "yes", "It is booked."]
+
+    run_virtual(main())
+
+
 def test_a_caller_who_goes_on_at_once_is_heard_by_the_next_recogniser() -> None:
     async def main() -> None:
         caller = Caller()

@@ -91,7 +91,7 @@ def follow(floor: Floor) -> bool:
         fired |= turns.commit(floor)
     if floor.dead_voice.since is not None:
         fired |= playing.try_voice(floor)
-    if turn.lost:
+    if turn.lost or turn.unheard:
         fired |= turns.apologise(floor)
     if floor.unasked.responses:
         fired |= model_initiated.judge(floor)
@@ -175,6 +175,8 @@ class Conversation:
             timers.append(floor.dead_voice.deadline(self._out.now))
         if not floor.turn.is_blank:
             timers.append(floor.turn.deadline)
+        if floor.is_turn_waiting:
+            timers.append(floor.listening.deadline(self._out.now))
         if floor.debts.turns.owed:
             timers.append(floor.debts.turns.answer_due)
         if self._silence is not None:

@@ -13,6 +13,7 @@ from antiphon.core.frames import Frames
 from antiphon.core.history import History
 from antiphon.core.ledger import Ledger
 from antiphon.core.line import Line
+from antiphon.core.listening import Listening
 from antiphon.core.promises import Outbox
 from antiphon.core.rounds import Rounds
 from antiphon.core.runs import Runs
@@ -20,6 +21,7 @@ from antiphon.core.shields import Shields
 from antiphon.core.speeches import Speeches
 from antiphon.core.stages import Gate, Stage
 from antiphon.core.state import Frame, Speech
+from antiphon.core.turn import Turn
 from antiphon.core.unasked import Unasked
 from antiphon.core.user_turn import UserTurn
 from antiphon.options import SessionOptions
@@ -38,6 +40,7 @@ class Floor:
         self.debts = Debts(self.out, self.history, options, self.ledger)
         self.rounds = Rounds(self.out, self.history, self.runs, self.debts)
         self.turn = UserTurn(options)
+        self.listening = Listening()
         self.unasked = Unasked(self.out)
         self.frames = Frames(agent)
         self.shields = Shields(self.out, self.debts.turns)
@@ -96,11 +99,14 @@ class Floor:
             return False
         if turn.speaking:
             return True
-        return (
-            turn.has_floor
-            and self.accepts_turns
-            and not (turn.over_agent and self.options.language.is_backchannel(turn.text))
-        )
+        return turn.has_floor and self.accepts_turns and not self.is_said_in_passing(turn)
+
+    def is_said_in_passing(self, turn: UserTurn | Turn) -> bool:
+        """It was said over the agent, and does not cut it: a sign of listening, or fewer words than that takes."""
+        words = len(turn.text.split()) if turn.over_agent else 0
+        if not words or (turn is self.turn and self.turn.overruled):
+            return False
+        return words < self.options.turns.interruption.min_words or self.options.language.is_backchannel(turn.text)
 
     @property
     def is_turn_waiting(self) -> bool:

@@ -50,8 +50,8 @@ class Line:
 
     @property
     def sounding(self) -> Segment | None:
-        """The segment that sounds, or would if the line were not paused."""
-        first = self.segments[0] if self.segments else None
+        """The segment that sounds, or would if the line were not paused. What is being silenced does not."""
+        first = next((segment for segment in self.segments if segment.sound is not Sound.STOPPING), None)
         return first if first is not None and first.sound is Sound.PLAYING else None
 
     @property

@@ -10,8 +10,11 @@ not be committed yet waits without a timer. Sound without words (a cough) leaves
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from antiphon.core.endpointing import Pauses, delay
 from antiphon.options import SessionOptions
+from antiphon.text import word_spans
 
 LOST_FOR_WORDS = 0.8
 """Seconds of voice that were meant for the agent, even if the recogniser gives no words for them."""
@@ -25,6 +28,7 @@ class UserTurn:
         "_began_at",
         "_ended_at",
         "_finals",
+        "_had_words",
         "_interim",
         "_model_hears",
         "_options",
@@ -36,6 +40,7 @@ class UserTurn:
         "_sound_is_a_turn",
         "_spoke_at",
         "_taken",
+        "_told_nothing",
         "_transcript_timeout",
         "_transcripts_due",
         "_voiced",
@@ -83,8 +88,12 @@ class UserTurn:
         """The version that a detector was asked about."""
         self._finals: list[str] = []
         self._interim = ""
-        self._taken = ""
-        """Words of the turn before that were not final: they come once more, with what follows them."""
+        self._taken: list[str] = []
+        """Words of turns before that were not final: they come once more, perhaps singly, with what follows them."""
+        self._had_words = False
+        """Some were understood, if not for good."""
+        self._told_nothing = False
+        """The recogniser is done with the caller's voice, and understood nothing."""
         self._silent_since: float | None = None
         self._spoke_at = 0.0
         self._worded_at = 0.0
@@ -128,8 +137,19 @@ class UserTurn:
     @property
     def awaits_words(self) -> bool:
         """The caller said something that was meant for the agent, and its words have not come yet."""
-        is_lost = self._transcripts_due > 0 and not self.speaking and self.voiced_for >= LOST_FOR_WORDS
-        return is_lost and self._over_at is not None
+        return not self.speaking and self._is_misheard and self._is_for_us and self._over_at is not None
+
+    @property
+    def _is_misheard(self) -> bool:
+        """The caller said something that was meant for the agent, and nobody knows what, so far."""
+        if self._finals or self._interim or not (self._transcripts_due or self._told_nothing):
+            return False
+        return self._had_words or self.voiced_for >= LOST_FOR_WORDS
+
+    @property
+    def _is_for_us(self) -> bool:
+        """It has words, or was not said over the agent, which may hear itself."""
+        return self._had_words or not self.over_agent
 
     @property
     def is_likely_over(self) -> bool:
@@ -156,7 +176,6 @@ class UserTurn:
         if not self.has_floor:
             self.over_agent = over_agent
         if not self.speaking:
-            self._taken = ""
             self._spoke_at = now - voice
             self._learn_pause(now)
             if not self.has_floor:
@@ -182,19 +201,22 @@ class UserTurn:
         """Words. An interim text replaces the interim text before it. `over_agent`: the agent speaks."""
         if not self.has_floor and not self._voiced:
             self.over_agent = over_agent
-        text = self._untaken(text)
+        is_nothing = not text.strip()
+        text = self._untaken(text, final=final)
         before = self.text
         if self._began_at is None:
             self._began_at = now
         if final:
-            self._interim = self._taken = ""
+            self._interim = ""
             # Words that come while the caller speaks may be those of the stretch before: these are still to come.
             self._transcripts_due = max(0, self._transcripts_due - 1) if self.speaking else 0
             if text:
                 self._finals.append(text)
+            self._told_nothing = is_nothing and not (self._finals or self._transcripts_due)
         else:
             self._interim = text
             if text:
+                self._had_words = True
                 self._transcripts_due = max(1, self._transcripts_due)
         if self.text != before:
             self.version += 1
@@ -206,14 +228,17 @@ class UserTurn:
         if text and not self._voiced:  # no voice detector tells where silence is: it begins after the latest words
             self._silent_since = now
 
-    def _untaken(self, text: str) -> str:
-        """The words without those that the turn before took already."""
+    def _untaken(self, text: str, *, final: bool) -> str:
+        """The words without those that a turn before took already."""
         if not self._taken:
             return text.strip()
-        words, taken = text.split(), self._taken.split()
-        if words[: len(taken)] != taken:  # the last form of what was taken never came: these are new words
-            self._taken, taken = "", []
-        return " ".join(words[len(taken) :])
+        spans = word_spans(text)
+        known = min(len(spans), len(self._taken))
+        if _bare(text[a:b] for a, b in spans[:known]) != _bare(self._taken[:known]):
+            known, self._taken = 0, []  # the last form of what was taken never came: these are new words
+        elif final:
+            self._taken = self._taken[known:] if known else []
+        return text[spans[known][0] :].strip() if known < len(spans) else ""
 
     def is_news(self) -> bool:
         """Whether the words have changed since this was asked."""
@@ -291,6 +316,8 @@ class UserTurn:
             return self._silent_since + self._transcript_timeout if self.text else None
         if self._transcripts_due:
             return self._silent_since + self._transcript_timeout
+        if self._told_nothing:  # more may come of a caller who was not understood
+            return self._silent_since + self._options.endpointing.max_delay
         if not self._finals and not (self._sound_is_a_turn and self._voiced):
             return None
         over = self._silent_since + delay(self._options.endpointing, self._probability, self._pauses)
@@ -320,9 +347,14 @@ class UserTurn:
             self._transcripts_due = 0
             self.ready = True
         else:
-            lost, over_agent = self.awaits_words, self.over_agent
-            self.clear()
-            self.lost, self.unheard = lost, lost and not over_agent
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """It was noise, or speech that the recogniser did not understand."""
+        is_misheard, is_owed = self._is_misheard, self._transcripts_due > 0
+        unheard = is_misheard and self._is_for_us
+        self.clear()
+        self.lost, self.unheard = is_misheard and is_owed, unheard
 
     def commit(self, now: float) -> None:
         """The application says that the turn is over. It is, as soon as its last words are settled."""
@@ -336,11 +368,12 @@ class UserTurn:
     def _end(self) -> None:
         self._over_by = None
         self.ready = bool(self.text) or (self._sound_is_a_turn and self._voiced)
+        if not (self.ready or self.speaking):
+            self._give_up()
 
     def take(self) -> str:
         """The text of the turn that is ready. A new turn begins."""
         text = self.text
-        self._taken = f"{self._taken} {self._interim}".strip() if self._interim else ""
         self._ended_at = self._silent_since
         if self._pauses is not None:
             self._pauses.ended()
@@ -349,10 +382,11 @@ class UserTurn:
 
     def clear(self) -> None:
         """Forget what was said. A caller who is speaking goes on speaking."""
+        self._taken += [self._interim[a:b] for a, b in word_spans(self._interim)]
         self.version += 1
         self.ready = False
         self.over_agent = False
-        self.unheard = False
+        self.unheard = self._had_words = self._told_nothing = False
         self.voiced_for = 0.0
         self._began_at = self._over_by = None
         self._finals = []
@@ -361,3 +395,8 @@ class UserTurn:
         self._transcripts_due = int(self.speaking and not self._sound_is_a_turn)
         self._voiced = self.speaking
         self._silent_since = None
+
+
+def _bare(words: Iterable[str]) -> list[str]:
+    """The words without what a recogniser adds when it is sure of them: marks, capitals."""
+    return ["".join(letter for letter in word if letter.isalnum()).casefold() for word in words]

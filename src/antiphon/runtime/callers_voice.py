@@ -5,17 +5,20 @@ Above: `recognition` and the links to models that hear. Below: the core, which h
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from antiphon.core.facts import UserSpeechEnded, UserSpeechStarted
 from antiphon.runtime.port import Port
 
 
 class CallersVoice:
-    """`has_detector`: one of our own knows sooner than a model."""
+    """`begins` is called before it is told that they speak; `has_detector`: ours knows sooner than a model."""
 
-    __slots__ = ("_has_detector", "_port", "is_heard", "utterances")
+    __slots__ = ("_begins", "_has_detector", "_port", "is_heard", "utterances")
 
-    def __init__(self, port: Port, *, has_detector: bool) -> None:
+    def __init__(self, port: Port, begins: Callable[[], None], *, has_detector: bool) -> None:
         self._port = port
+        self._begins = begins
         self._has_detector = has_detector
         self.is_heard = False
         self.utterances = 0
@@ -26,6 +29,8 @@ class CallersVoice:
         if speaking is not self.is_heard:
             self.is_heard = speaking
             self.utterances += speaking
+            if speaking:
+                self._begins()
             self._port.report(UserSpeechStarted(voice) if speaking else UserSpeechEnded(silence))
 
     def model_noticed(self, *, speaking: bool, silence: float = 0.0) -> None:

@@ -102,7 +102,7 @@ class Driver:
         self.playout = Playout(port, agents, events, audio_output)
         self._calls = ToolCalls(agents, events, silence_is_bridged=options.silence is not None)
         self._responses = Responses(port, agents, self.playout, self._calls)
-        voice = CallersVoice(port, has_detector=vad is not None)
+        voice = CallersVoice(port, self.playout.tell_progress, has_detector=vad is not None)
         self.realtime = Realtime(port, agents, tools, events, voice, self._calls)
         window = ContextWindow(port, agents, tools, events)
         self._requests = Requests(agents, tools, events, window, self.playout.written)

@@ -391,11 +391,19 @@ class Playout:
             first.sound.drop_before(position - round(KEPT * first.sound.rate))
             if self.captions.are_read and first.told.has_progressed(position):
                 first.caption.show(first.ledger.heard(position), first.spoken)
-            if first.told.progresses(position, PROGRESS_PERIOD * first.sound.rate):
-                self._port.report(PlayoutProgressed(first.id, first.ledger.heard(position)))
+            self._tell(first, position, PROGRESS_PERIOD * first.sound.rate)
             if self._is_starved(first, position) and first.told.starves():
                 self._port.report(PlayoutStarved(first.id))
         self._finish_played()
+
+    def tell_progress(self) -> None:
+        """The core is to know how much was heard by now."""
+        if self._queue:
+            self._tell(self._queue[0], self._queue[0].sound.position(self.played), 1)
+
+    def _tell(self, segment: Voiced, position: int, samples: float) -> None:
+        if segment.told.progresses(position, samples):
+            self._port.report(PlayoutProgressed(segment.id, segment.ledger.heard(position)))
 
     def _watch_voice(self, segment: Voiced) -> None:
         """It owes sound: all of its text is there."""

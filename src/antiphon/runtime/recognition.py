@@ -205,6 +205,7 @@ class Recognition:
             self._reopening = None
         if self._listening is not None:
             self._listening.cancel()
+        self._settle_words()
         self._stream = self._queue = None
         if "stt_node" in self._agents.agent(agent).overridden:
             self._queue = FrameQueue()
@@ -388,11 +389,15 @@ class Recognition:
 
     def _failed(self, error: BaseException, source: Any) -> None:
         self._broke_in = self._voice.utterances
-        if self._unsettled:  # no final will come of these words: the next one hears what follows them
-            self._port.report(Transcribed(self._unsettled, True))
-            self._unsettled = ""
+        self._settle_words()
         logger.error("speech recognition failed, restarting: %s", error, exc_info=error)
         self._events.failed(error, source)
+
+    def _settle_words(self) -> None:
+        """No final will come of the words that are not: another recogniser hears what follows them."""
+        if self._unsettled:
+            self._port.report(Transcribed(self._unsettled, True))
+            self._unsettled = ""
 
     def _heard(self, event: SpeechEvent) -> None:
         if not isinstance(event, SpeechEvent):

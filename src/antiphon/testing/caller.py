@@ -131,11 +131,12 @@ class Caller:
 class Fault:
     """A recogniser fails, once: its first stream that is given sound at or after `at`, in seconds of the loop's clock.
 
-    "dies" raises; "stalls" says nothing more on that stream for `duration` seconds, and forgets what it heard then.
+    "dies" raises; "stalls" says nothing more on that stream for `duration` seconds, and forgets what it heard then;
+    "mishears" has finals without words for so long.
     """
 
     at: float
-    kind: Literal["dies", "stalls"] = "dies"
+    kind: Literal["dies", "stalls", "mishears"] = "dies"
     duration: float = 3600.0
 
 
@@ -230,6 +231,7 @@ class _Stream(STTStream):
         """Events and when they are due. They come in order."""
         self._timer: asyncio.TimerHandle | None = None
         self._stalled_until = 0.0
+        self._mishears_until = 0.0
         self._input_ended = False
         self._closed = False
 
@@ -258,6 +260,8 @@ class _Stream(STTStream):
     def _fail(self, fault: Fault) -> None:
         if fault.kind == "dies":
             self._events.give(ProviderError("CallerSTT: told to fail", provider="testing.CallerSTT"))
+        elif fault.kind == "mishears":
+            self._mishears_until = self._loop.time() + fault.duration
         else:
             self._stalled_until = self._loop.time() + fault.duration
             self._ear.forget()
@@ -287,7 +291,7 @@ class _Stream(STTStream):
         self._heard.clear()
         if self._understood:
             text, self._understood = " ".join(self._understood), []
-            self._give(delay, SpeechEvent.final(text))
+            self._give(delay, SpeechEvent.final("" if self._loop.time() < self._mishears_until else text))
 
     def _give(self, delay: float, event: SpeechEvent | None) -> None:
         if self._loop.time() < self._stalled_until and event is not None:

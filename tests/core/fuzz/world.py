@@ -464,6 +464,13 @@ class World:
         words = self.rng.choices(WORDS, k=self.rng.choice((1, 2, 4, 8, 16)))
         return f"{prefix}{self.serial()} {' '.join(words)}"
 
+    def speech(self) -> str:
+        """What a model says: such a text, and sometimes a question, or one behind it."""
+        text = self.text("m")
+        if self.chance(0.6):
+            return text
+        return f"{text}. {self.rng.choice(WORDS)} {self.rng.choice(WORDS)}?" if self.chance(0.5) else f"{text}?"
+
     # -- the caller
 
     def _caller(self) -> Process:
@@ -485,6 +492,8 @@ class World:
                     self._farewell,
                     self._mumble,
                     self._monologue,
+                    self._consent,
+                    self._heard_again,
                 ),
                 (
                     0.44,
@@ -496,6 +505,8 @@ class World:
                     0.01 + self.temper.ends / 2,
                     0.03,
                     0.2 if self._is_limited else 0.02,
+                    0.08,
+                    0.04,
                 ),
             )[0]
             yield from script()
@@ -558,10 +569,15 @@ class World:
             yield f.Transcribed("", final=True)
 
     def _mumble(self) -> Process:
-        """Speech that nobody understands."""
+        """Speech that nobody understands, or thought to have understood."""
         yield f.UserSpeechStarted()
+        if self.options.has_stt and self.chance(0.2):
+            yield f.Transcribed(self.text("v"), final=False)
         yield self.rng.uniform(0.7, 2.0)
         yield self._silent()
+        if self.options.has_stt and self.chance(0.5):
+            yield self.some(0.0, 0.3)
+            yield f.Transcribed("", final=True)
 
     def _monologue(self) -> Process:
         """A caller who does not stop."""
@@ -581,6 +597,36 @@ class World:
             yield self.some(0.0, 0.7)
             words = f"u{self.serial()}" if self.chance(0.5) else self.rng.choice(("uh huh", "okay", "mm hmm"))
             yield f.Transcribed(words, final=True)
+
+    def _consent(self) -> Process:
+        """A word over the end of what the agent says."""
+        left = self._speaker.left
+        if left is not None:
+            yield max(0.0, left - self.rng.uniform(0.0, 2.0))
+            progress = self._speaker.progress()
+            if progress is not None:
+                yield progress
+        yield from self._backchannel()
+
+    def _heard_again(self) -> Process:
+        """Words that are a turn before they are final come again, perhaps with the next ones."""
+        if not self.options.has_stt:
+            return
+        words = [f"u{self.serial()}" for _ in range(3)]
+        yield f.UserSpeechStarted()
+        for n in range(1, 4):
+            yield f.Transcribed(" ".join(words[:n]), final=False)
+        yield self._silent()
+        yield self.rng.uniform(1.9, 3.0)
+        if self.chance(0.5):
+            yield f.UserSpeechStarted()
+            yield 0.1
+            words.append(f"u{self.serial()}")
+        for n in range(1, len(words)):
+            if self.chance(0.5):
+                yield f.Transcribed(" ".join(words[:n]), final=False)
+        yield f.Transcribed(" ".join(words), final=True)
+        yield self._silent()
 
     def _farewell(self) -> Process:
         yield f.UserSpeechStarted()
@@ -666,7 +712,7 @@ class World:
     def _generate(self, command: do.Generate | do.Adopt) -> None:
         rng, temper = self.rng, self.temper
         calls = self._calls() if self._wants_calls(command) else []
-        says = "" if self.chance(temper.mute if not calls else 0.6) else self.text("m")
+        says = "" if self.chance(temper.mute if not calls else 0.6) else self.speech()
         voice = Voice(command.gen, command.segment, says.split())
         fails = not self.calm and self.chance(temper.fail)
         hangs = not self.calm and self.chance(temper.hang)
@@ -1149,6 +1195,21 @@ class Loudspeaker:
                 self._go_on()
                 return f.PlayoutFinished(voice.segment, self._heard(sound), failed=True)
         return None
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until what sounds has ended, as far as its text is known; None: nothing does."""
+        sound = self._queue[0] if self._queue else None
+        if sound is None or sound.since is None or not sound.voice.complete:
+            return None
+        return (len(sound.voice.words) - sound.position) * self._word() - (self._world.now - sound.since)
+
+    def progress(self) -> f.Fact | None:
+        """How much was heard by now."""
+        if not self._queue or self._queue[0].since is None:
+            return None
+        self._schedule(self._queue[0])
+        return f.PlayoutProgressed(self._queue[0].voice.segment, self._heard(self._queue[0]))
 
     def pause(self) -> None:
         self._paused = True

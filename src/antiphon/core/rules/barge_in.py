@@ -17,6 +17,7 @@ from antiphon.core.state import Speech
 def voice_started(floor: Floor, fact: f.UserSpeechStarted) -> None:
     """The caller's voice: the line falls silent until it is clear what it means."""
     turn, sounding = floor.turn, floor.line.sounding
+    floor.listening.began(sounding)
     turn.speech_started(floor.out.now, fact.voice, over_agent=sounding is not None)
     if sounding is not None and not floor.is_protected(sounding.speech):
         floor.line.suspect()
@@ -25,6 +26,8 @@ def voice_started(floor: Floor, fact: f.UserSpeechStarted) -> None:
 def words(floor: Floor, fact: f.Transcribed) -> None:
     """The caller's words, which cut what sounds if they mean to."""
     turn, sounding = floor.turn, floor.line.sounding
+    if turn.is_blank:
+        floor.listening.began(sounding)
     turn.transcribed(fact.text, final=fact.final, now=floor.out.now, over_agent=sounding is not None)
     if sounding is None or turn.overruled:
         return

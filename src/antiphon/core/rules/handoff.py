@@ -76,7 +76,9 @@ def _switch(floor: Floor, frame: Frame) -> None:
     if frame.pending is None:
         return
     old, new = frame.agent, frame.pending.agent
-    carries_turn = bool(floor.debts.turns.owed) or floor.is_turn_waiting or bool(floor.turn.text)
+    turns, said = floor.debts.turns, floor.turn
+    has_said = (said.ready or bool(said.text)) and not floor.is_said_in_passing(said)
+    carries_turn = bool(turns.owed or turns.waiting) or has_said
     frame.taken_over(frame.pending, carries_turn=carries_turn)
     history = floor.history
     item = AgentHandoff(old_agent_id=old, new_agent_id=new, id=history.item_id(), created_at=history.wall)

@@ -14,6 +14,7 @@ from antiphon.core.notices import TurnCommitted, TurnExceeded, TurnVetoed, Words
 from antiphon.core.rules import ahead, barge_in, closing, handoff
 from antiphon.core.stages import Kind
 from antiphon.core.turn import Turn
+from antiphon.core.user_turn import UserTurn
 
 ROUNDING = 0.001
 """Seconds that a duration may be off which was reckoned from two times."""
@@ -116,7 +117,14 @@ def commit(floor: Floor) -> bool:
         return _make_way(floor)
     if turns.waiting and floor.closing.is_ending and turns.late_words.are_due(turns.waiting[0]):
         return False  # whether it says goodbye to a goodbye only its words can tell
-    turn = turns.waiting[0] if turns.waiting else _spoken(floor)
+    is_taken = not turns.waiting
+    is_none = _is_noise(floor) if is_taken and not floor.turn.text else _listens(floor)
+    if is_none is None:
+        return False
+    floor.listening.decided()
+    if is_none:
+        return _nobody(floor)
+    turn = _spoken(floor) if is_taken else turns.waiting[0]
     for take in TAKERS:
         if take(floor, turn):
             return True
@@ -125,29 +133,61 @@ def commit(floor: Floor) -> bool:
 
 def _spoken(floor: Floor) -> Turn:
     """The turn that the caller has just finished."""
-    is_none, agent = is_no_turn(floor), floor.top.agent
-    turn = Turn(floor.turn.take(), over_agent=is_none)
-    if not is_none and floor.options.model_hears:
-        turn.heard_as, turn.heard_by = floor.out.new_id(), agent
+    turn = Turn(floor.turn.take())
+    if floor.options.model_hears:
+        turn.heard_as, turn.heard_by = floor.out.new_id(), floor.top.agent
         floor.out.send(CommitAudio(turn.heard_as))
         if not turn.text:
             floor.debts.turns.late_words.expect(turn.heard_as)
     return turn
 
 
-def is_no_turn(floor: Floor) -> bool:
-    """What the caller said over the agent is a sign of listening, or a sound too short to mean anything."""
-    turn, doubt = floor.turn, floor.line.doubt
-    too_short = not turn.text and turn.voiced_for < doubt.long_enough - ROUNDING
-    return turn.over_agent and (too_short or floor.options.language.is_backchannel(turn.text))
+def _is_noise(floor: Floor) -> bool:
+    """A sound over the agent, too short to mean anything."""
+    return floor.turn.over_agent and floor.turn.voiced_for < floor.line.doubt.long_enough - ROUNDING
 
 
-def _nobody(floor: Floor, turn: Turn) -> bool:
-    """A sign of listening, or a sound, over the agent: nothing follows."""
-    if not turn.over_agent or not (floor.options.language.is_backchannel(turn.text) or turn.heard_as is None):
+def _listens(floor: Floor) -> bool | None:
+    """Whether the turn that is over says only that the caller listens. None: that will show (`core.listening`)."""
+    said = _said(floor)
+    if not floor.is_said_in_passing(said):
         return False
-    floor.debts.turns.drop(turn)
-    floor.line.clear_doubt()
+    listening, now = floor.listening, floor.out.now
+    listening.waits(now)
+    _let_go_on(floor)
+    is_sign = floor.options.language.is_backchannel(said.text)
+    if is_sign and listening.was_before_a_question:
+        return True
+    ahead = [segment for segment in floor.line.segments if segment.speech.kind is not Kind.FILLER]
+    if ahead:
+        is_asked = listening.was_over_the_last_question(ahead)
+        return None if is_asked or not is_sign or listening.deadline(now) is not None else True
+    if floor.at_work() is not None:
+        return False
+    is_to_come = floor.top.entering is not None or any(not speech.interrupted for speech in floor.top.speeches)
+    return None if is_to_come else False
+
+
+def _let_go_on(floor: Floor) -> None:
+    """What the caller has said does not cut the agent."""
+    if not floor.turn.speaking:
+        floor.line.clear_doubt()
+
+
+def _said(floor: Floor) -> UserTurn | Turn:
+    """The turn that is over, and the first in order."""
+    waiting = floor.debts.turns.waiting
+    return waiting[0] if waiting else floor.turn
+
+
+def _nobody(floor: Floor) -> bool:
+    """A sign of listening, or a sound, over the agent: nothing follows."""
+    turns = floor.debts.turns
+    if turns.waiting:
+        turns.drop(turns.waiting[0])
+    else:
+        floor.turn.take()
+    _let_go_on(floor)
     return True
 
 
@@ -170,8 +210,7 @@ def _listening(floor: Floor, turn: Turn) -> bool:
     over = floor.at_work() if floor.options.language.is_backchannel(turn.text) else None
     if over is None:
         return False
-    if not floor.turn.speaking:
-        floor.line.clear_doubt()
+    _let_go_on(floor)
     floor.debts.turns.judge(turn, floor.top.agent, over)
     return True
 
@@ -183,16 +222,18 @@ def _hook(floor: Floor, turn: Turn) -> bool:
     return True
 
 
-TAKERS: tuple[Callable[[Floor, Turn], bool], ...] = (_nobody, _goodbye, _listening, _hook)
+TAKERS: tuple[Callable[[Floor, Turn], bool], ...] = (_goodbye, _listening, _hook)
 """Who may take a turn, in order of right of way."""
 
 
 def _make_way(floor: Floor) -> bool:
     """A turn waits for the next agent: what this one would still say is cut, or both would wait for ever."""
-    if floor.turn.ready and is_no_turn(floor):
-        floor.turn.take()
-        floor.line.clear_doubt()
-        return True
+    if not floor.debts.turns.waiting:
+        if not floor.turn.text and _is_noise(floor):
+            return _nobody(floor)
+        if floor.is_said_in_passing(floor.turn):  # whether it is a turn shows when the next agent is in charge
+            _let_go_on(floor)
+            return False
     cut = [
         speech
         for speech in floor.top.speeches
@@ -205,9 +246,11 @@ def _make_way(floor: Floor) -> bool:
 
 
 def apologise(floor: Floor) -> bool:
-    """The recogniser fell silent. Where nobody knows what the caller said, they are asked to say it again."""
-    turns, unheard = floor.debts.turns, floor.turn.loss_told()
-    floor.out.send(WordsLost())
+    """Words were lost, or not understood. Where nobody knows what the caller said, they are asked to say it again."""
+    turns = floor.debts.turns
+    if floor.turn.lost:
+        floor.out.send(WordsLost())
+    unheard = floor.turn.loss_told()
     line = floor.options.unheard_line
     is_answering = any(speech.kind is not Kind.FILLER for speech in floor.top.speeches)
     if not unheard or not line or not floor.accepts_turns or is_answering or turns.owed or turns.waiting:

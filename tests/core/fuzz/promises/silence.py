@@ -150,7 +150,8 @@ class SilenceIsBridgedWhenItIsDue(Promise):
 
     @on(do.Generate, do.Adopt)
     def asked(self, command: do.Generate | do.Adopt) -> None:
-        self._is_owed = self._is_owed and getattr(command, "ahead", False)
+        is_answer = self.trace.speech(command.speech).request is None  # what the application asked for is none
+        self._is_owed = self._is_owed and (getattr(command, "ahead", False) or not is_answer)
 
     @on(told.SpeechDone)
     def done(self, notice: told.SpeechDone) -> None:

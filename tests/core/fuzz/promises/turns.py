@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -375,10 +376,16 @@ class EveryReplyAnswersSomebody(Promise):
 
 
 class LostWordsAreTold(Promise):
-    """That the caller was not heard is said when the recogniser lost their words, and that is told (notices)."""
+    """That the caller was not heard is said when the recogniser understood nothing, or is told that it lost words."""
 
     def start(self) -> None:
         self._lost_at = -1.0
+        self._nothing = False
+        """It said so."""
+
+    @on(f.Transcribed)
+    def transcribed(self, fact: f.Transcribed) -> None:
+        self._nothing = fact.final and not fact.text
 
     @on(told.WordsLost)
     def lost(self, _: told.WordsLost) -> None:
@@ -388,8 +395,111 @@ class LostWordsAreTold(Promise):
     def spoken(self, command: do.Speak) -> None:
         if not command.text or command.text != self.options.unheard_line or self.trace.speech(command.speech).steps:
             return
-        if self._lost_at != self.trace.now:
+        if self._lost_at != self.trace.now and not self._nothing:
             self.broken(f"{command}, and nobody is told that words are lost")
+
+
+class NoSilenceFollowsAWord(Promise):
+    """Whatever the caller's words were taken for, something follows: their turn, or the agent goes on (tool loop 5).
+
+    So with speech that the recogniser understood nothing of, unless it was over the agent: they are told.
+    """
+
+    A_BREATH = 1.4
+    REAL_SPEECH = 0.8
+    """Seconds."""
+
+    def start(self) -> None:
+        self._said: str | None = None
+        """What nothing has followed so far."""
+        self._said_at = 0.0
+        self._over: Step | None = None
+        """What they were said over, and what was heard of it then."""
+        self._heard = ""
+        self._was_over_agent = False
+        self._spoke_at: float | None = None
+        self._is_real = False
+        """The voice before these words was long enough to mean something."""
+
+    @on(f.UserSpeechStarted)
+    def voice_began(self, _: f.UserSpeechStarted) -> None:
+        if self._said is None and self._spoke_at is None:
+            self._over, self._was_over_agent = self._sounding(), bool(self.trace.line)
+            self._heard = "" if self._over is None else self._over.heard
+        self._spoke_at = self.trace.now if self._spoke_at is None else self._spoke_at
+        self._said = None if self._said == NOT_UNDERSTOOD else self._said
+
+    @on(f.UserSpeechEnded)
+    def voice_ended(self, _: f.UserSpeechEnded) -> None:
+        began, self._spoke_at = self._spoke_at, None
+        since = self.trace.silent_since
+        self._is_real = began is not None and since is not None and since - began >= self.REAL_SPEECH
+
+    @on(f.Transcribed)
+    def transcribed(self, fact: f.Transcribed) -> None:
+        trace = self.trace
+        if self.options.turns.detection not in ("vad", "stt") or not fact.final or trace.ends:
+            return
+        words = serials(fact.text)
+        if fact.text and not (words and words <= trace.taken_words):
+            self._said, self._said_at = fact.text, trace.now
+        elif not fact.text and self._said is None and self._was_speech():
+            self._said, self._said_at = NOT_UNDERSTOOD, trace.now
+
+    def _was_speech(self) -> bool:
+        trace = self.trace
+        is_known = trace.is_speaking or trace.latest_word or self._was_over_agent or not self.options.unheard_line
+        return self._is_real and not is_known
+
+    @on(do.RunHook, do.Play, f.UserTurnCleared, f.CloseRequested)
+    def followed(self, what: object) -> None:
+        if isinstance(what, do.RunHook):
+            followed = what.kind == "on_user_turn_completed"
+        elif isinstance(what, do.Play):
+            is_answer = not self.trace.segments[what.segment].is_filler
+            followed = is_answer and self._said == NOT_UNDERSTOOD
+            self._is_real = self._is_real and not is_answer
+            self._was_over_agent = self._was_over_agent or is_answer
+        else:
+            followed = True
+        self._said = None if followed else self._said
+
+    def passed(self, now: float) -> None:
+        if self._said is None or now < self._said_at + self.A_BREATH or self.trace.is_paused:
+            return
+        if self._said == NOT_UNDERSTOOD:
+            is_still_to_come = self.trace.deadline is not None and self.trace.deadline < now
+            if self.trace.is_idle and not (self.trace.ends or is_still_to_come):
+                self.broken("the caller was not understood, and nothing follows")
+        elif self._sounding() is not None and not self._was_over_a_question():
+            self._said = None  # the agent goes on
+
+    def _sounding(self) -> Step | None:
+        return next((step for step in self.trace.line[:1] if step.is_playing and not step.is_filler), None)
+
+    def _rest(self) -> list[str]:
+        text = "" if self._over is None or self._over.text is None else self._over.text
+        return re.split(r"(?<=[.?]) ", text.removeprefix(self._heard).strip())
+
+    def _was_over_a_question(self) -> bool:
+        rest, line = self._rest(), self.trace.line
+        return line == [self._over] and len(rest) == 1 and rest[0].endswith("?")
+
+    def _is_asked(self) -> bool:
+        """A question was still to come, and was heard."""
+        over, rest = self._over, self._rest()
+        return over is not None and over.heard == over.text and len(rest) > 1 and rest[-1].endswith("?")
+
+    @on(told.BecameIdle)
+    def idle(self, _: told.BecameIdle) -> None:
+        if self._said == NOT_UNDERSTOOD:
+            return
+        said, self._said = self._said, None
+        if said is not None and not self.trace.ends and not self._is_asked():
+            self.broken(f"the caller said {said!r}, and nothing follows")
+
+
+NOT_UNDERSTOOD = "something that was not understood"
 
 
 class ALongTurnIsTaken(Promise):
