@@ -21,6 +21,8 @@ TOLERANCE = 0.1
 """Seconds that a silence may be longer than the budget."""
 MAX_PAUSE = 0.15
 """Seconds from the caller's first sound, or a typed turn, to the agent's silence."""
+NOTICED_LATE = 0.25
+"""Seconds by which the end of the caller's voice is noticed late where who hears it failed."""
 GRACE = 1.0
 """Seconds more that a reply has to begin once the results of its round are in."""
 
@@ -214,6 +216,8 @@ def _silences(walk: Walk) -> Iterator[tuple[Sound, float]]:
             allowed = max(allowed, rounds[-1] - silence.start + TOLERANCE) + GRACE
         if any(silence.start - 1.0 <= time <= silence.end for time in walk.world.voice_failed):
             allowed += 2 * VOICE_PATIENCE
+        if any(deaf.start <= silence.start <= deaf.end for deaf in walk.deaf):
+            allowed += NOTICED_LATE
         yield silence, allowed
 
 
@@ -245,9 +249,9 @@ def _reactions(walk: Walk) -> Iterator[float]:
 
 
 def _is_protected(walk: Walk, start: float, end: float) -> bool:
-    """A tool ran meanwhile that must not be interrupted."""
+    """Meanwhile a tool ran, or its result was told, that must not be interrupted."""
     runs = [run for run in walk.world.runs if run.kind in ("protected", "announce")]
-    return any(run.began <= end and start <= (run.ended or walk.line.end) for run in runs)
+    return any(run.began <= end and start <= max(run.told or 0.0, run.ended or walk.line.end) for run in runs)
 
 
 def _pauses(walk: Walk, start: float, end: float) -> int:

@@ -75,6 +75,12 @@ class ToolRun:
     status: Literal["running", "asking", "asking for keys", "done", "failed", "cancelled"] = "running"
     kept: bool = False
     """Whatever the caller says, its result must be told."""
+    told: float | None = None
+    """When the speech was over that made its call, if that must not be interrupted."""
+
+    def is_told(self) -> None:
+        """The speech that made its call is over."""
+        self.told = now()
 
     def ends(self, status: Literal["done", "failed", "cancelled"]) -> None:
         """It is over."""
@@ -386,6 +392,7 @@ class _Walker(Agent):
         """Do something that must not be interrupted."""
         run = self._begin("protected", n, kept=True)
         ctx.disallow_interruptions()
+        ctx.speech_handle.add_done_callback(lambda _: run.is_told())
         return await self.world.work(run, min(6.0, self.world.latency()))
 
     @function_tool
