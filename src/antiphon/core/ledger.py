@@ -25,7 +25,6 @@ Rules and their traces: design, section 4; explored with a model of them and 1.7
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -89,7 +88,7 @@ class Ledger:
         self._out = out
         self._caller_has_floor = caller_has_floor
         self._rows: dict[tuple[str, str, str], list[Row]] = {}
-        self._unsaid: deque[Row] = deque()
+        self._unsaid: list[Row] = []
         """Rows of tools that do not say what they do, oldest first: they stand for a wish for a while only."""
         self._turns = 0
         self._outcomes = 0
@@ -219,7 +218,7 @@ class Ledger:
 
     def _forget_stale(self) -> None:
         while self._unsaid and (oldest := self._unsaid[0]).outcome is not _STARTED and not self._is_fresh(oldest):
-            self._forget(self._unsaid.popleft())
+            self._forget(self._unsaid.pop(0))
 
     def _forget_told(self, row: Row) -> None:
         """Of a tool that does not say what it does, what the caller was told stands for nothing but its number.

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -90,7 +89,7 @@ class Driver:
         self.loop = port.loop
         self._clock = port.clock
         self._conversation = Conversation(options, agent, port.epoch, mark)
-        self._facts: deque[Fact] = deque()
+        self._facts: list[Fact] = []
         self._performing = False
         self._now = self.began = self._clock()
         """When the call began."""
@@ -204,7 +203,7 @@ class Driver:
         facts = self._facts
         try:
             while facts:
-                self._receive(facts.popleft())
+                self._receive(facts.pop(0))
                 self._perform_decided()
         finally:
             self._performing = False

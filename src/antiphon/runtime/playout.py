@@ -14,7 +14,6 @@ import asyncio
 import inspect
 import logging
 import reprlib
-from collections import deque
 from collections.abc import AsyncIterable, Callable
 from typing import Any
 
@@ -68,7 +67,7 @@ class Playout:
         self._output = output
         self.captions = Captions(port, agents, events)
         self._segments: dict[int, Segment] = {}
-        self._queue: deque[Voiced] = deque()
+        self._queue: list[Voiced] = []
         """Given to `Play` and not finished, in order."""
         self._end = 0.0
         """Where on the loudspeaker's clock everything written will have been played."""
@@ -265,7 +264,7 @@ class Playout:
         if first:
             for waiting in self._queue:
                 waiting.sound.take_back(self.played)
-            self._queue.appendleft(segment)
+            self._queue.insert(0, segment)
         else:
             self._queue.append(segment)
         Ticker.of(self._port.loop).add(self._tick)
@@ -428,7 +427,7 @@ class Playout:
         """Close segments that have been played to their end."""
         finished: list[Voiced] = []
         while self._queue and self._is_played(self._queue[0]):
-            segment = self._queue.popleft()
+            segment = self._queue.pop(0)
             self._segments.pop(segment.id, None)
             finished.append(segment)
         for segment in finished:

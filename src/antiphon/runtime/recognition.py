@@ -12,6 +12,7 @@ import inspect
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from antiphon.audio import AudioFrame
@@ -171,14 +172,17 @@ class Recognition:
         self._agent: str | None = None
         self._reopening: asyncio.TimerHandle | None = None
         """The recogniser that listens is given up soon, if nothing comes of it."""
-        self._unheard: deque[tuple[AudioFrame, Sequence[VADEvent]]] = deque(maxlen=QUEUED_FRAMES)
-        """The caller's sound while nobody listens, or nothing comes of it, and the voice in it: for the next one."""
         self._unanswered = _Unanswered()
         self._unsettled = ""
         """Words of the recogniser that are not final."""
         self._broke_in: int | None = None
         """The utterance of the caller, by its number, in which the recogniser last broke, which was told."""
         self._ended = False
+
+    @cached_property
+    def _unheard(self) -> deque[tuple[AudioFrame, Sequence[VADEvent]]]:
+        """The caller's sound while nobody listens, or nothing comes of it, and the voice in it: for the next one."""
+        return deque(maxlen=QUEUED_FRAMES)
 
     # -- beginning, hand-off, end
 

@@ -6,6 +6,7 @@ Above: the driver, `generation`, and `recognition`, which hands over the caller'
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cached_property
 
 from antiphon.audio import AudioFrame
 from antiphon.chat import ChatMessage, FunctionCallOutput
@@ -36,8 +37,11 @@ class Realtime:
         self._retired: list[Link] = []
         """Links of agents that have left, which wait for words."""
         self._current: Link | None = None
-        self._turn_sound = TurnSound()
         self._ended = False
+
+    @cached_property
+    def _turn_sound(self) -> TurnSound:
+        return TurnSound()
 
     def link(self, agent: str) -> Link | None:
         """The agent's link to its model; None if its model is none that hears and speaks."""
