@@ -106,7 +106,7 @@ class Playout:
             segment = reworded = Reworded(self._port, segment_id, speech, agent, caption, when_cut)
             reworded.begin(self._word(reworded))
         elif self._output is None or not (audio is not None or self._agents.has_voice(agent)):
-            segment = Segment(segment_id, speech, agent, caption, when_cut)
+            segment = Segment(self._port, segment_id, speech, agent, caption, when_cut)
         else:
             segment = Voiced(
                 self._port,

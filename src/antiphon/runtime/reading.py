@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon.audio import AudioFrame
 from antiphon.options import ModelSettings
-from antiphon.runtime.captions import Caption
-from antiphon.runtime.port import Port
 from antiphon.runtime.segments import Rendered, current_segment, speakable
 from antiphon.streams import closing
 from antiphon.text import words
@@ -45,23 +44,15 @@ def unvoiced() -> TTS | None:
     return _UNVOICED if isinstance(current_segment.get(), Reworded) else None
 
 
+@dataclass(slots=True, eq=False)
 class Reworded(Rendered):
     """A segment of text alone, in the words that the agent's `tts_node` would have spoken."""
 
-    __slots__ = ("_spoken", "_worded")
+    _spoken: str = field(default="", init=False)
+    _worded: asyncio.Future[None] = field(init=False)
 
-    def __init__(
-        self,
-        port: Port,
-        segment_id: int,
-        speech: int,
-        agent: str,
-        caption: Caption,
-        when_cut: Callable[[float], None] | None = None,
-    ) -> None:
-        super().__init__(port, segment_id, speech, agent, caption, when_cut)
-        self._spoken = ""
-        self._worded: asyncio.Future[None] = port.loop.create_future()
+    def __post_init__(self) -> None:
+        self._worded = self.port.loop.create_future()
 
     def end(self) -> str | None:
         self.complete = True

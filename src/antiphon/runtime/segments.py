@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Coroutine
+from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon.runtime.captions import Caption
@@ -18,45 +19,26 @@ from antiphon.text import SpeechText
 from antiphon.visible import well_formed
 
 
+@dataclass(slots=True, eq=False)
 class Segment:
     """A stretch of what the agent says. This one is text alone, in the words of the model."""
 
-    __slots__ = (
-        "_pieces",
-        "agent",
-        "caption",
-        "complete",
-        "failed",
-        "given",
-        "id",
-        "settled",
-        "speech",
-        "when_cut",
-    )
-
-    def __init__(
-        self,
-        segment_id: int,
-        speech: int,
-        agent: str,
-        caption: Caption,
-        when_cut: Callable[[float], None] | None = None,
-    ) -> None:
-        self.id = segment_id
-        self.speech = speech
-        self.agent = agent
-        self._pieces: list[str] = []
-        self.caption = caption
-        self.complete = False
-        """All text is here."""
-        self.settled = False
-        """The core knows all of its text."""
-        self.given = False
-        """`Play` has come."""
-        self.failed = False
-        """What was to voice or word it broke."""
-        self.when_cut = when_cut
-        """Told how many seconds of its sound were heard, if not all."""
+    port: Port
+    id: int
+    speech: int
+    agent: str
+    caption: Caption
+    when_cut: Callable[[float], None] | None = None
+    """Told how many seconds of its sound were heard, if not all."""
+    complete: bool = field(default=False, init=False)
+    """All text is here."""
+    settled: bool = field(default=False, init=False)
+    """The core knows all of its text."""
+    given: bool = field(default=False, init=False)
+    """`Play` has come."""
+    failed: bool = field(default=False, init=False)
+    """What was to voice or word it broke."""
+    _pieces: list[str] = field(default_factory=list, init=False)
 
     @property
     def raw(self) -> str:
@@ -121,31 +103,19 @@ class Segment:
         return ""
 
 
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Rendered(Segment):
     """A segment of whose text a task makes something: sound (`Voiced`), or other words (`Reworded`)."""
 
-    __slots__ = ("__weakref__", "_port", "_tapped", "_task", "feed")
-
-    def __init__(
-        self,
-        port: Port,
-        segment_id: int,
-        speech: int,
-        agent: str,
-        caption: Caption,
-        when_cut: Callable[[float], None] | None = None,
-    ) -> None:
-        super().__init__(segment_id, speech, agent, caption, when_cut)
-        self._port = port
-        self.feed = TextFeed()
-        """What the task reads."""
-        self._task: asyncio.Task[None] | None = None
-        self._tapped = False
-        """The default `tts_node` reads the text: what it is given is what is spoken."""
+    feed: TextFeed = field(default_factory=TextFeed, init=False)
+    """What the task reads."""
+    _task: asyncio.Task[None] | None = field(default=None, init=False)
+    _tapped: bool = field(default=False, init=False)
+    """The default `tts_node` reads the text: what it is given is what is spoken."""
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
         """Have it made by a task."""
-        self._task = self._port.spawn(work, f"segment {self.id}")
+        self._task = self.port.spawn(work, f"segment {self.id}")
 
     def push(self, piece: str) -> None:
         piece = well_formed(piece)

@@ -11,13 +11,12 @@ tap, and where an agent's own node never calls it, the text which that node was 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
 from contextlib import aclosing
+from dataclasses import InitVar, dataclass, field
 
 from antiphon.audio import AudioFrame, Resampler
-from antiphon.runtime.captions import Caption
 from antiphon.runtime.feed import TextFeed
-from antiphon.runtime.port import Port
 from antiphon.runtime.segments import Rendered, current_segment, speakable
 from antiphon.runtime.sound import Sound, Told
 from antiphon.streams import closing
@@ -28,56 +27,36 @@ from antiphon.tts import TTS, SynthesizedAudio
 from antiphon.visible import well_formed
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Voiced(Rendered):
     """A segment with sound."""
 
-    __slots__ = (
-        "_filter",
-        "_respelled",
-        "_spoken",
-        "_voiced_text",
-        "audio_done",
-        "cut",
-        "ledger",
-        "respells",
-        "sound",
-        "told",
-    )
+    rate: InitVar[int]
+    pace: InitVar[float]
+    respells: bool
+    """The agent has a `tts_node` of its own, which may speak other words than those written."""
+    sound: Sound = field(init=False)
+    ledger: PlayoutLedger = field(init=False)
+    audio_done: bool = field(default=False, init=False)
+    cut: bool = field(default=False, init=False)
+    """It was ended early, at a word."""
+    told: Told = field(default_factory=Told, init=False)
+    """What the core was told of its sound."""
+    _filter: SpeechText = field(default_factory=SpeechText, init=False)
+    _spoken: list[str] = field(default_factory=list, init=False)
+    _voiced_text: int = field(default=0, init=False)
+    """How many of `_spoken` are in the ledger, where nothing taps."""
+    _respelled: asyncio.Future[None] | None = field(default=None, init=False)
 
-    def __init__(
-        self,
-        port: Port,
-        segment_id: int,
-        speech: int,
-        agent: str,
-        caption: Caption,
-        when_cut: Callable[[float], None] | None = None,
-        *,
-        rate: int,
-        pace: float,
-        respells: bool,
-    ) -> None:
-        super().__init__(port, segment_id, speech, agent, caption, when_cut)
+    def __post_init__(self, rate: int, pace: float) -> None:
         self.sound = Sound(rate)
         self.ledger = PlayoutLedger(rate, pace=pace)
-        self.respells = respells
-        """The agent has a `tts_node` of its own, which may speak other words than those written."""
-        self._filter = SpeechText()
-        self._spoken: list[str] = []
-        self._voiced_text = 0
-        """How many of `_spoken` are in the ledger, where nothing taps."""
-        self._respelled: asyncio.Future[None] | None = None
-        self.audio_done = False
-        self.cut = False
-        """It was ended early, at a word."""
-        self.told = Told()
-        """What the core was told of its sound."""
 
     # -- text
 
     def push(self, piece: str) -> None:
         if self.respells:
-            super().push(piece)
+            Rendered.push(self, piece)  # `super()` knows no class that is made anew for its slots
         else:
             piece = well_formed(piece)
             self._pieces.append(piece)
@@ -143,7 +122,7 @@ class Voiced(Rendered):
             return
         # Read ahead of the voice: the next request needs the whole text, however slow the voice is.
         feed = TextFeed()
-        reading = self._port.spawn(self._read(text, feed), f"tts_node text {self.id}")
+        reading = self.port.spawn(self._read(text, feed), f"tts_node text {self.id}")
         try:
             async for piece in feed:
                 yield piece

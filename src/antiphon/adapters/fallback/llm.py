@@ -11,13 +11,20 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 
 from antiphon.adapters.fallback.attempt import Attempt, Retired
-from antiphon.adapters.fallback.roster import AllProvidersFailed, Backoff, Member, OnAvailabilityChanged, Roster
+from antiphon.adapters.fallback.roster import (
+    AllProvidersFailed,
+    Backoff,
+    Fallback,
+    Member,
+    OnAvailabilityChanged,
+    Roster,
+)
 from antiphon.errors import ProviderTimeout, ToolRefused, UsageError
 from antiphon.llm import LLM, ChatChunk, ChatRequest
 from antiphon.overflow import overflow_of
 
 
-class FallbackLLM(LLM):
+class FallbackLLM(Fallback, LLM):
     """Several language models, in order of preference, that answer as one.
 
     A model that raises, or gives neither text nor a call within `attempt_timeout`, is followed by the next one, which
@@ -43,27 +50,19 @@ class FallbackLLM(LLM):
         backoff: Backoff | None = None,
         on_availability_changed: OnAvailabilityChanged | None = None,
     ) -> None:
-        self._roster = Roster("FallbackLLM", llms, backoff, on_availability_changed)
-        self._retired = Retired()
+        self._roster: Roster[LLM] = Roster("FallbackLLM", llms, backoff, on_availability_changed)
         self._attempt_timeout = attempt_timeout
         self._stall_timeout = stall_timeout
         self.first_chunk_timeout = max(LLM.first_chunk_timeout, (attempt_timeout + 1.0) * len(llms))
         self.model = llms[0].model
         self.parallel_tool_calls = llms[0].parallel_tool_calls
 
-    async def prewarm(self) -> None:
-        await self._roster.prewarm()
-
-    async def aclose(self) -> None:
-        await self._retired.aclose()
-        await self._roster.aclose()
-
     async def generate(self, request: ChatRequest) -> AsyncGenerator[ChatChunk, None]:
         tried: list[Member[LLM]] = []
         errors: list[Exception] = []
         while (member := self._roster.choose(tried)) is not None:
             tried.append(member)
-            response = _Response(member, request, self._retired, self._attempt_timeout, self._stall_timeout)
+            response = _Response(member, request, self._roster.retired, self._attempt_timeout, self._stall_timeout)
             try:
                 while (chunks := await response.next()) is not None:
                     if response.began:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from antiphon.adapters.fallback.attempt import Retired
 from antiphon.errors import MissingKey, ProviderError, ProviderStatusError, UsageError, pass_on
 from antiphon.model import Model
 
@@ -120,6 +121,8 @@ class Roster(Generic[P]):
             raise UsageError(f"{owner}: expected one provider or more, got none; give them in order of preference")
         self.owner = owner
         self.members = [Member(provider) for provider in providers]
+        self.retired = Retired()
+        """What they were still at when they were given up."""
         self._backoff = backoff or Backoff()
         self._on_change = on_change
 
@@ -177,6 +180,7 @@ class Roster(Generic[P]):
 
     async def aclose(self) -> None:
         """Close all of them, whatever becomes of each; then raises the first error there was."""
+        await self.retired.aclose()
         results = await asyncio.gather(*(m.provider.aclose() for m in self.members), return_exceptions=True)
         for result in results:
             if isinstance(result, BaseException):
@@ -201,3 +205,15 @@ def _is_down(error: Exception) -> bool:
     if isinstance(error, ProviderStatusError) and error.status in _REFUSED:
         return True
     return isinstance(error, MissingKey) or not isinstance(error, ProviderError) or error.retryable
+
+
+class Fallback(Model):
+    """An adapter of several providers: what becomes of them together."""
+
+    _roster: Roster[Any]
+
+    async def prewarm(self) -> None:
+        await self._roster.prewarm()
+
+    async def aclose(self) -> None:
+        await self._roster.aclose()

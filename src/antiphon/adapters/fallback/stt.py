@@ -20,8 +20,14 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from antiphon.adapters.fallback.attempt import Retired
-from antiphon.adapters.fallback.roster import AllProvidersFailed, Backoff, Member, OnAvailabilityChanged, Roster
+from antiphon.adapters.fallback.roster import (
+    AllProvidersFailed,
+    Backoff,
+    Fallback,
+    Member,
+    OnAvailabilityChanged,
+    Roster,
+)
 from antiphon.adapters.fallback.utterance import Utterances
 from antiphon.audio import AudioFrame
 from antiphon.errors import ProviderError, ProviderTimeout, as_exception, pass_on
@@ -36,7 +42,7 @@ _CLOSE_GRACE = 1.0
 """Seconds that a recogniser may take to close."""
 
 
-class FallbackSTT(STT):
+class FallbackSTT(Fallback, STT):
     """Several recognisers, in order of preference, that listen as one.
 
     A recogniser that raises, or gives no transcript within `transcript_timeout` after the session's voice activity
@@ -65,25 +71,17 @@ class FallbackSTT(STT):
         backoff: Backoff | None = None,
         on_availability_changed: OnAvailabilityChanged | None = None,
     ) -> None:
-        self._roster = Roster("FallbackSTT", stts, backoff, on_availability_changed)
-        self._retired = Retired()
+        self._roster: Roster[STT] = Roster("FallbackSTT", stts, backoff, on_availability_changed)
         self._transcript_timeout = transcript_timeout
         self._max_replay = max_replay
 
     def stream(self) -> STTStream:
         """Recognition for one call. Needs a running event loop."""
-        return _Stream(self._roster, self._retired, self._transcript_timeout, self._max_replay)
+        return _Stream(self._roster, self._transcript_timeout, self._max_replay)
 
     def update_options(self, **options: Any) -> None:
         """Have every one of them work differently, as far as it can."""
         self._roster.update_options(**options)
-
-    async def prewarm(self) -> None:
-        await self._roster.prewarm()
-
-    async def aclose(self) -> None:
-        await self._retired.aclose()
-        await self._roster.aclose()
 
 
 @dataclass(slots=True, eq=False)
@@ -106,9 +104,8 @@ class _Leg:
 class _Stream(STTStream):
     """One call's recognition, see the module's text."""
 
-    def __init__(self, roster: Roster[STT], retired: Retired, transcript_timeout: float, max_replay: float) -> None:
+    def __init__(self, roster: Roster[STT], transcript_timeout: float, max_replay: float) -> None:
         self._roster = roster
-        self._retired = retired
         self._timeout = transcript_timeout
         self._loop = asyncio.get_running_loop()
         self._utterances = Utterances(max_replay)
@@ -183,7 +180,7 @@ class _Stream(STTStream):
         leg, self._leg = self._leg, None
         if leg is None or leg.task is None:
             return
-        self._retired.add(leg.task)
+        self._roster.retired.add(leg.task)
         await asyncio.wait({leg.task}, timeout=_CLOSE_GRACE)
 
     # -- out
@@ -250,7 +247,7 @@ class _Stream(STTStream):
         if leg is None:
             return
         if leg.task is not None and leg.task is not asyncio.current_task():
-            self._retired.add(leg.task)
+            self._roster.retired.add(leg.task)
         if self._speaking:
             self._speaking = False
             self._give(SpeechEvent(SpeechEventType.END_OF_SPEECH))

@@ -17,8 +17,15 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from antiphon.adapters.fallback.attempt import Attempt, Retired
-from antiphon.adapters.fallback.roster import AllProvidersFailed, Backoff, Member, OnAvailabilityChanged, Roster
+from antiphon.adapters.fallback.attempt import Attempt
+from antiphon.adapters.fallback.roster import (
+    AllProvidersFailed,
+    Backoff,
+    Fallback,
+    Member,
+    OnAvailabilityChanged,
+    Roster,
+)
 from antiphon.adapters.fallback.script import TYPICAL_PACE, Script, Stretch
 from antiphon.audio import AudioFrame, Resampler
 from antiphon.errors import ProviderError, ProviderTimeout, UsageError, as_exception, pass_on
@@ -29,7 +36,7 @@ _LOOK = 0.2
 """Seconds between two looks at whether a voice waits for text, or is waited for."""
 
 
-class FallbackTTS(TTS):
+class FallbackTTS(Fallback, TTS):
     """Several voices, in order of preference, that speak as one.
 
     A voice that raises or stalls is followed by the next one: with the same text if it had not begun to sound, else
@@ -57,7 +64,7 @@ class FallbackTTS(TTS):
         backoff: Backoff | None = None,
         on_availability_changed: OnAvailabilityChanged | None = None,
     ) -> None:
-        self._roster = Roster("FallbackTTS", voices, backoff, on_availability_changed)
+        self._roster: Roster[TTS] = Roster("FallbackTTS", voices, backoff, on_availability_changed)
         self.sample_rate = voices[0].sample_rate if sample_rate is None else sample_rate
         self._stage = _Stage(self._roster, self.sample_rate, attempt_timeout, stall_timeout)
 
@@ -66,16 +73,12 @@ class FallbackTTS(TTS):
         self._roster.update_options(**options)
 
     async def prewarm(self) -> None:
-        await self._roster.prewarm()
+        await super().prewarm()
         if other := [
             m.provider.sample_rate for m in self._roster.members if m.provider.sample_rate != self.sample_rate
         ]:
             # No first word of a spare voice should wait until the resampler is loaded.
             await asyncio.to_thread(lambda: Resampler(self.sample_rate).push(AudioFrame.silence(0.01, other[0])))
-
-    async def aclose(self) -> None:
-        await self._stage.retired.aclose()
-        await self._roster.aclose()
 
     async def synthesize(self, text: str) -> AsyncIterator[SynthesizedAudio]:
         script = Script()
@@ -128,14 +131,13 @@ class _Stage:
     def __init__(self, roster: Roster[TTS], sample_rate: int, attempt_timeout: float, stall_timeout: float) -> None:
         self.roster = roster
         self.sample_rate = sample_rate
-        self.retired = Retired()
         self._attempt_timeout = attempt_timeout
         self._stall_timeout = stall_timeout
         self._paces: dict[Member[TTS], float] = {}
 
     def attempt(self, member: Member[TTS], sound: AsyncIterator[SynthesizedAudio]) -> Attempt[SynthesizedAudio]:
         """Have a voice make sound."""
-        return Attempt(sound, name=f"FallbackTTS {member.provider.label}", retired=self.retired)
+        return Attempt(sound, name=f"FallbackTTS {member.provider.label}", retired=self.roster.retired)
 
     def patience(self, *, sounding: bool) -> float:
         """Seconds to wait for the next sound of a voice."""
