@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from antiphon.core.commands import Discard, Generate, RunTool, Speak, StopPlayout
+import pytest
+
+from antiphon.core.commands import Discard, Generate, Play, Release, RunTool, Speak, StopPlayout
 from antiphon.core.facts import (
     Call,
     GenerationFailed,
@@ -21,6 +23,7 @@ from antiphon.core.facts import (
 )
 from antiphon.options import Endpointing, Fillers, SilenceBudget, ToolPolicy, TurnHandling
 from tests.core.aloud import Aloud
+from tests.core.dialogue import Dialogue
 
 LADDER = Fillers(
     short=("One moment.",),
@@ -310,6 +313,19 @@ def test_an_instant_without_work_keeps_the_line_that_is_ready() -> None:
     d.wait(0.2)
     assert d.heard == [(2.5, "One moment.")]
     assert not d.all(Discard)
+
+
+@pytest.mark.parametrize("later", [0.0, 0.00001, 0.005])
+def test_an_answer_that_is_cut_as_it_begins_is_no_end_of_the_silence(later: float) -> None:
+    d = Dialogue(silence=BUDGET)
+    d.says("book it")
+    d.wait(0.9)
+    d.model("It is booked.")
+    segment = d.last(Play).segment
+    d.tell(SoundReady(segment), PlayoutStarted(segment)).wait(later)
+    d.types("or rather don't").played(segment, "")
+    d.wait(0.35 - later)
+    assert d.all(Release)
 
 
 def test_an_answer_that_is_outdated_before_it_sounds_keeps_the_line_that_is_ready() -> None:

@@ -10,6 +10,9 @@ Above: the silence budget. Below: nothing.
 
 from __future__ import annotations
 
+AN_INSTANT = 0.01
+"""Seconds of sound that nobody hears."""
+
 
 class Wait:
     """Since when nobody is heard, and the caller waits."""
@@ -74,4 +77,4 @@ class Wait:
     def _end_of_sound(self, now: float, voice_ended_at: float | None) -> float:
         if self._caller_heard:
             return now if voice_ended_at is None else voice_ended_at
-        return now if now > self._heard_at else self._quiet_before  # it was cut in the instant in which it began
+        return now if now > self._heard_at + AN_INSTANT else self._quiet_before  # it ended as it began

@@ -11,6 +11,9 @@ from tests.core.fuzz.listener import on
 from tests.core.fuzz.promises.promise import Promise
 from tests.core.fuzz.trace import EPSILON, Run, Sound, Speech, Step
 
+AN_INSTANT = 0.01
+"""Seconds of sound that nobody hears."""
+
 
 class ALineEndsForSomethingBetter(Promise):
     """A filler ends at a word as soon as what is behind it can be heard (commands)."""
@@ -91,6 +94,10 @@ class SilenceIsBridgedWhenItIsDue(Promise):
         self._prompt = self.trace.prompt_voice
         self._quiet_since: float | None = 0.0
         """None: somebody is heard."""
+        self._heard_at = self._quiet_before = 0.0
+        """When somebody was last heard after a silence, and since when that had been."""
+        self._is_unheard = False
+        """What was heard then ended as it began: nobody heard it."""
         self._was_speaking = False
         self._words_at = 0.0
         """When words came of which no voice was heard: the caller was heard until then."""
@@ -164,8 +171,14 @@ class SilenceIsBridgedWhenItIsDue(Promise):
 
     @on(do.StopPlayout)
     def faded(self, command: do.StopPlayout) -> None:
-        if command.at_word:
+        if not command.at_word:
+            self._is_unheard = self._is_unheard or self._has_just_begun
+        else:
             self._faded_at = self.trace.now if self.trace.segments[command.segment].speech is self._bridge else None
+
+    @property
+    def _has_just_begun(self) -> bool:
+        return self.trace.now <= self._heard_at + AN_INSTANT + EPSILON
 
     # -- not before it is due
 
@@ -191,7 +204,8 @@ class SilenceIsBridgedWhenItIsDue(Promise):
         if self._prompt is not None:
             if self._quiet_since is None:
                 self.broken(f"{step.asked} is said while somebody is heard")
-            waited = trace.now - max(self._quiet_since, self._bridged_at)
+            quiet_since = self._quiet_before if self._is_unheard else self._quiet_since
+            waited = trace.now - max(quiet_since, self._bridged_at)
             if waited < budget.max_silence - EPSILON:
                 self.broken(f"{step.asked} is said after {waited:.3f} s")
         self._bridge, self._bridged_at, self._faded_at = step.speech, trace.now, None
@@ -212,9 +226,13 @@ class SilenceIsBridgedWhenItIsDue(Promise):
             first is not None and first.is_playing and first.sound is Sound.HEARD and not trace.is_paused
         )
         if is_heard:
+            if self._quiet_since is not None:
+                self._quiet_before = self._quiet_before if self._is_unheard else self._quiet_since
+                self._heard_at, self._is_unheard = trace.now, False
             self._quiet_since = self._faded_at = None
         elif self._quiet_since is None:
             at = trace.silent_since if self._was_speaking else None
+            self._is_unheard = self._is_unheard or (self._has_just_begun and not self._was_speaking)
             self._quiet_since = trace.now if at is None else at
         self._was_speaking = trace.is_speaking
         is_held_up = trace.is_paused or is_heard
