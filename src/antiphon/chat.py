@@ -64,9 +64,19 @@ class ImageContent:
 ChatContent: TypeAlias = str | ImageContent
 
 
+class Clock:
+    """What items have their time from. `wall` gives seconds since the epoch; virtual time puts its own there."""
+
+    wall: Callable[[], float] = staticmethod(time.time)
+
+
+def _wall_time() -> float:
+    return Clock.wall()
+
+
 @dataclass(slots=True, kw_only=True)
 class _Item:
-    created_at: float = field(default_factory=time.time)
+    created_at: float = field(default_factory=_wall_time)
     """Seconds since the epoch; the order of `ChatContext.insert`."""
     wire: dict[str, Any] | None = field(default=None, init=False, repr=False, compare=False)
     """What providers keep here, by the name of their format. Never part of a dump."""
@@ -133,7 +143,7 @@ class ChatMessage(_Item):
         extra: dict[str, Any] | None = None,
         created_at: float | None = None,
     ) -> None:
-        self.created_at = time.time() if created_at is None else created_at
+        self.created_at = Clock.wall() if created_at is None else created_at
         self.wire = None
         self.role = role
         self.content = content

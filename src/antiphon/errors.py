@@ -4,7 +4,7 @@
 AntiphonError
 ├── UsageError              the program misused Antiphon (wrong argument, wrong moment)
 │   ├── ToolDefinitionError a tool's signature or schema cannot be offered to a model
-│   ├── UserdataNotSet      `session.userdata` was read before anything was stored there
+│   ├── UserdataNotSet      LiveKit's `session.userdata` was read before anything was stored there
 │   └── SessionClosed       the session has ended, or has not begun
 ├── AgentFileError          the file given on the command line holds no runnable agent
 ├── JournalError            a journal cannot be read, or not replayed by this version
@@ -46,7 +46,7 @@ class ToolDefinitionError(UsageError, TypeError):
 
 
 class UserdataNotSet(UsageError, AttributeError):
-    """`session.userdata` was read before it was set.
+    """`session.userdata` of the compatibility layer was read before it was set; natively it is a dict then.
 
     It is an `AttributeError` so that `hasattr(session, "userdata")` is False until something is stored.
     """

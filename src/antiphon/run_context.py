@@ -50,7 +50,7 @@ class RunContext(CallContext, Generic[Userdata]):
 
     @property
     def userdata(self) -> Userdata:
-        """`session.userdata`. Raises `UserdataNotSet` if nothing was stored there."""
+        """`session.userdata`."""
         return self._session.userdata
 
     @property

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from antiphon.agent import Agent
 from antiphon.audio import AudioFrame
@@ -26,7 +26,7 @@ from antiphon.core.facts import (
     UserTurnCommitRequested,
     UserTurnSubmitted,
 )
-from antiphon.errors import SessionClosed, UsageError, UserdataNotSet
+from antiphon.errors import SessionClosed, UsageError
 from antiphon.events import AgentState, CloseEvent, CloseReason, UnheardOutcome, UserState
 from antiphon.language import ENGLISH, Language, language_pack
 from antiphon.options import (
@@ -132,7 +132,7 @@ class AgentSession(Session[Userdata], Closable):
             silence=session_options.silence_budget(max_silence, pack.fillers if fillers is None else fillers),
             user_away_timeout=user_away_timeout,
         )
-        self._userdata: NotGivenOr[Userdata] = userdata
+        self._userdata: Userdata = userdata if is_given(userdata) else cast("Userdata", {})
         self._room: Any = None
         self._host = SessionHost(
             self,
@@ -218,10 +218,6 @@ class AgentSession(Session[Userdata], Closable):
 
     @property
     def userdata(self) -> Userdata:
-        if not is_given(self._userdata):
-            raise UserdataNotSet(
-                "session.userdata: nothing was stored yet; pass AgentSession(userdata=...) or assign session.userdata"
-            )
         return self._userdata
 
     @userdata.setter

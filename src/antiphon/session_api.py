@@ -50,7 +50,7 @@ class Session(EventEmitter, ABC, Generic[Userdata]):
     @property
     @abstractmethod
     def userdata(self) -> Userdata:
-        """Whatever the application keeps with the session. Raises `UserdataNotSet` until something is stored."""
+        """Whatever the application keeps with the session. A dict, until something else is stored."""
 
     @userdata.setter
     def userdata(self, value: Userdata) -> None: ...

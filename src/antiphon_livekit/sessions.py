@@ -14,6 +14,7 @@ from antiphon import events
 from antiphon import session as native
 from antiphon.agent import Agent
 from antiphon.chat import ChatMessage
+from antiphon.errors import UserdataNotSet
 from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice, TurnHandling, is_given
 from antiphon.run_result import RunResult
 from antiphon.session_options import turn_handling as turn_handling_of
@@ -245,6 +246,7 @@ class AgentSession(native.AgentSession[Userdata]):
         mcp_servers: Any = None,
         **options: Any,
     ) -> None:
+        self._stored = userdata
         turns, detection = _turn_handling(_with_flat_options(turn_handling, options))
         turns = _with_flat_turns(turns, options)
         options.setdefault("max_silence", None)  # no line is said here that the file did not ask for
@@ -257,11 +259,23 @@ class AgentSession(native.AgentSession[Userdata]):
             turn_detection=_detection(turn_detection if is_given(turn_detection) else detection),
             turn_handling=turns,
             tools=[*(tools or ()), *mcp_toolsets(mcp_servers)],
-            userdata=userdata,
             max_tool_steps=max_tool_steps + ROUNDS_BEYOND,
             **without_effect("AgentSession", others, SESSION_OPTIONS_WITHOUT_EFFECT),
         )
         self.when_listened("metrics_collected", self._measure)
+
+    @property
+    def userdata(self) -> Userdata:
+        """Whatever the application keeps with the session. Raises `UserdataNotSet` until something is stored."""
+        if not is_given(self._stored):
+            raise UserdataNotSet(
+                "session.userdata: nothing was stored yet; pass AgentSession(userdata=...) or assign session.userdata"
+            )
+        return self._stored
+
+    @userdata.setter
+    def userdata(self, value: Userdata) -> None:
+        self._stored = value
 
     async def start(self, agent: Agent, *, room: Any = None, **options: Any) -> RunResult | None:
         """Begin the call with `agent` in charge. Takes the models, too."""

@@ -18,7 +18,6 @@ from antiphon import (
     StopResponse,
     Toolset,
     UsageError,
-    UserdataNotSet,
     function_tool,
 )
 from antiphon.errors import ProviderError
@@ -191,14 +190,12 @@ def test_a_model_that_hangs_delays_the_turn_and_does_not_end_it() -> None:
     run_virtual(main())
 
 
-def test_userdata_is_absent_until_it_is_stored() -> None:
+def test_userdata_is_a_dict_from_the_first_read() -> None:
     session = AgentSession[dict[str, int]]()
-    assert not hasattr(session, "userdata")
-    with pytest.raises(UserdataNotSet, match="userdata"):
-        _ = session.userdata
-    session.userdata = {}
+    assert hasattr(session, "userdata")
     session.userdata["x"] = 1
-    assert session.userdata == {"x": 1}
+    assert session.userdata == {"x": 1} and AgentSession().userdata == {}
+    assert AgentSession(userdata=None).userdata is None
 
 
 def test_unknown_options_are_refused() -> None:

@@ -43,6 +43,27 @@ def test_the_model_is_asked_while_the_turn_is_still_open() -> None:
     assert not d.all(RunHook)[1:]
 
 
+def test_words_that_are_final_are_answered_before_it_is_known_that_the_voice_has_ended() -> None:
+    d = dialogue()
+    d.tell(UserSpeechStarted()).wait(0.5)
+    d.tell(Transcribed("book it", False))
+    assert not d.all(Generate)
+    d.tell(Transcribed("book it", True))
+    assert d.last(Generate).ahead
+    d.model("It is booked.")
+    d.wait(0.2).tell(UserSpeechEnded(silence=0.2)).wait(0.11)
+    assert d.all(Release) and len(d.all(Generate)) == 1
+
+
+def test_words_behind_a_voice_that_has_ended_are_answered_before_they_are_final() -> None:
+    d = dialogue()
+    d.tell(UserSpeechStarted()).wait(0.5)
+    d.tell(Transcribed("book it", False), UserSpeechEnded())
+    assert d.last(Generate).ahead
+    d.wait(0.1).tell(Transcribed("book it", True)).wait(0.21)
+    assert d.all(Release) and len(d.all(Generate)) == 1
+
+
 def test_the_response_is_held_until_the_turn_is_committed_and_then_used() -> None:
     d = spoken()
     generate = d.model("It is booked.", complete=False)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import time
 from enum import Enum
 from typing import Annotated, Any
@@ -313,6 +314,20 @@ def test_a_pydantic_model_becomes_a_strict_schema() -> None:
     json_schema = wire_response_format(Person)["json_schema"]
     assert json_schema["strict"] is True
     assert set(json_schema["schema"]["required"]) == {"name", "mood"}
+
+
+def test_null_stands_for_no_default_of_a_response_which_whoever_reads_it_would_refuse() -> None:
+    class Reply(BaseModel):
+        response: str
+        tone: str = "calm"
+        mood: Mood = Mood.CALM
+        more: str | None = None
+
+    schema = wire_response_format(Reply)["json_schema"]["schema"]
+    assert schema["required"] == ["response", "tone", "mood", "more"]
+    assert schema["properties"]["tone"] == {"type": "string"}
+    assert "null" not in json.dumps([schema["properties"]["mood"], schema.get("$defs", {})])
+    assert "null" in json.dumps(schema["properties"]["more"])
 
 
 def test_a_model_that_cannot_be_strict_is_sent_as_it_is() -> None:

@@ -30,6 +30,14 @@ class Point:
     when: datetime.date
 
 
+class Money:
+    def __init__(self, cents: int) -> None:
+        self.cents = cents
+
+    def __str__(self) -> str:
+        return f"{self.cents / 100:.2f} EUR"
+
+
 class Slot(BaseModel):
     start: datetime.time
     meal: Meal = Meal.LUNCH
@@ -65,6 +73,8 @@ class Slot(BaseModel):
         ({"b": 1, "a": 2}.keys(), '["b", "a"]'),
         ({"b": 1}.items(), '[["b", 1]]'),
         (collections.deque([Meal.LUNCH]), '["lunch"]'),
+        (Money(990), "9.90 EUR"),
+        ({"price": Money(990)}, '{"price": "9.90 EUR"}'),
     ],
     ids=str,
 )

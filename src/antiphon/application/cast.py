@@ -121,6 +121,8 @@ class Cast:
         """Ids of the agents on top of one another, each with the number of its loan, if it was lent the floor."""
         self._loans: dict[int, tuple[str, asyncio.Future[Any]]] = {}
         """By number: who has the floor, and until when, while a tool or hook awaits it."""
+        self._awaited: dict[int, tuple[Run | None, str]] = {}
+        """By number: the tool that awaits it, if one does, and whose floor it was."""
         self._hearing: str | None = None
         """Who ends the caller's turns. The same for all agents: the core is told once."""
 
@@ -209,17 +211,22 @@ class Cast:
             raise ToolError(
                 f"{agent.id} was not begun: the caller went on, and what the tool was called for is dropped."
             )
-        return self._lend_floor(agent, until, None if run is None or run.ended else run.id, self.agents[where.agent])
+        return self._lend_floor(agent, until, None if run is None or run.ended else run, self.agents[where.agent])
 
-    async def _lend_floor(self, agent: Agent, until: asyncio.Future[Any], run: int | None, lender: Agent) -> None:
+    async def _lend_floor(self, agent: Agent, until: asyncio.Future[Any], run: Run | None, lender: Agent) -> None:
         if until.done():
             return
         agent_id = self.admit(agent)
         driver = self.here.running
         loan = driver.new_id()
         self._loans[loan] = (agent_id, until)
+        self._awaited[loan] = run, lender.id
         known = {item.id for item in agent.context_items()}
-        driver.report(AgentTaskStarted(loan, agent_id, run=run, parent=None if run is not None else lender.id))
+        driver.report(
+            AgentTaskStarted(
+                loan, agent_id, run=None if run is None else run.id, parent=None if run is not None else lender.id
+            )
+        )
         try:
             if not until.done():
                 await until
@@ -232,9 +239,11 @@ class Cast:
     def _returned(self, loan: int) -> None:
         """The floor is given back, and so is what was lent on top of it."""
         self._loans.pop(loan, None)
+        _, lender = self._awaited.pop(loan)
         asyncio.get_running_loop().call_soon(self.rest.look)
         for position, (_, number) in enumerate(self._frames):
             if number == loan:
+                self.rest.hands_over(self._frames[position][0], lender, self.agents)
                 del self._frames[position:]
                 self._listen()
                 return
@@ -247,8 +256,13 @@ class Cast:
     def task_began(self, notice: TaskBegan) -> None:
         """An agent that is lent the floor has it now."""
         if notice.task in self._loans:
-            self._frames.append((self._loans[notice.task][0], notice.task))
+            agent_id = self._loans[notice.task][0]
+            self._frames.append((agent_id, notice.task))
             self._listen()
+            run, lender = self._awaited[notice.task]
+            if run is not None:
+                self.rest.calls(run.function_call, self.agents)
+            self.rest.hands_over(lender, agent_id, self.agents)
 
     def task_dropped(self, notice: TaskDropped) -> None:
         """Nobody will talk to an agent that was lent the floor."""

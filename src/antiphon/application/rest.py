@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from antiphon.application.surroundings import Surroundings
-from antiphon.chat import ChatItem
+from antiphon.chat import AgentHandoff, ChatItem, FunctionCall
 from antiphon.run_result import RunResult
 
 
@@ -21,6 +21,8 @@ class Rest:
         self._here = here
         self._run: RunResult | None = None
         self._waiters: list[asyncio.Future[None]] = []
+        self._told: set[str] = set()
+        """Ids of calls that a run was told of before they entered the history."""
 
     async def wait(self) -> None:
         """Until nothing is owed, said or done. Work in the background does not count."""
@@ -58,8 +60,21 @@ class Rest:
 
     def gathers(self, item: ChatItem, agents: Mapping[str, Any]) -> None:
         """Something entered the history."""
-        if self._run is not None:
+        if isinstance(item, FunctionCall) and item.call_id in self._told:
+            self._told.remove(item.call_id)
+        elif self._run is not None:
             self._run.record(item, agents)
+
+    def calls(self, call: FunctionCall, agents: Mapping[str, Any]) -> None:
+        """A tool waits for an agent that is lent the floor: its call enters the history when it has returned."""
+        if self._run is not None and call.call_id not in self._told:
+            self._told.add(call.call_id)
+            self._run.record(call, agents)
+
+    def hands_over(self, old: str, new: str, agents: Mapping[str, Any]) -> None:
+        """The floor was lent, or given back. The history does not say so."""
+        if self._run is not None:
+            self._run.record(AgentHandoff(old_agent_id=old, new_agent_id=new), agents)
 
     def concludes(self, outcome: Any) -> None:
         """A task was completed."""

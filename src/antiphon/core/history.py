@@ -128,22 +128,23 @@ class History:
                 interrupted=interrupted,
                 created_at=slot.created_at,
             )
-        self._settle(slot, said)
+        slot.settled(said)
+        self.version += 1
+        self._flush()
 
     def keep_place(self, agent: str) -> Slot:
-        """Keep the place of a turn whose words are not known yet."""
-        return self.reserve(0, agent)
+        """Keep the place of a turn that is not allowed yet, or whose words are not known. Nobody sees it."""
+        slot = Slot(0, agent, self.wall)
+        self._tail.append(slot)
+        return slot
 
     def words_known(self, slot: Slot, text: str, item_id: str) -> None:
         """The words of a turn. None, and it leaves no trace."""
         if not slot.open:
             return
         said = ChatMessage(role="user", content=text, id=item_id, created_at=slot.created_at) if text else None
-        self._settle(slot, said)
-
-    def _settle(self, slot: Slot, said: ChatMessage | None) -> None:
+        self.version += said is not None
         slot.settled(said)
-        self.version += 1
         self._flush()
 
     def carry(self, text: str, agent: str, item_id: str) -> None:

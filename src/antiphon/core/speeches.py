@@ -262,9 +262,16 @@ class Speeches:
         self._out.send(StepEnded(speech.id, segment.gen))
         self._debts.heard(segment)
 
-    def interrupt(self, speech: Speech, *, force: bool = False) -> None:
-        """It stops now: no more text, sound or rounds. Its tools are treated each by what it does to the world."""
+    def interrupt(self, speech: Speech, *, force: bool = False, by_caller: bool = False) -> None:
+        """It stops now: no more text, sound or rounds. Its tools are treated each by what it does to the world.
+
+        `by_caller`: they speak over it. One that has nothing left to say only falls silent: nobody interrupts it.
+        """
         if speech.interrupted or speech.finished:
+            return
+        if by_caller and _has_said_all(speech):
+            for segment in list(speech.live):
+                self._line.stop(segment)
             return
         step, was_generating = speech.step, speech.is_generating
         speech.cut()
@@ -312,3 +319,8 @@ class Speeches:
         for handoff in self._debts.speech_ended(speech):
             self._frames.hand_over(speech.frame, handoff)
         self._out.send(SpeechDone(speech.id))
+
+
+def _has_said_all(speech: Speech) -> bool:
+    """All of it was heard: it is over in a moment."""
+    return speech.stage is Stage.SPEAKING and bool(speech.live) and all(one.was_heard_whole for one in speech.live)

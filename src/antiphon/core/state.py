@@ -434,6 +434,8 @@ class Segment:
     """It ends with the word that sounds."""
     text: str | None = None
     """All of its text, once known."""
+    has_sounded: bool = False
+    """It began to be heard."""
     heard: str = ""
     """What was heard of it so far."""
     was_cut: bool = False
@@ -458,11 +460,16 @@ class Segment:
 
     def was_started(self) -> None:
         """It is heard."""
-        self.voice = Voice.SOUNDING
+        self.voice, self.has_sounded = Voice.SOUNDING, True
 
     def ran_dry(self) -> None:
         """Its sound has run out, and there is more to come."""
         self.voice = Voice.SILENT
+
+    @property
+    def was_heard_whole(self) -> bool:
+        """Nothing of it is left to say."""
+        return self.text is not None and bool(self.heard) and self.heard.split() == self.text.split()
 
     def progressed(self, heard: str) -> None:
         """It sounds on."""

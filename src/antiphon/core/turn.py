@@ -12,6 +12,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
+from antiphon.core.history import Slot
 from antiphon.core.state import Speech
 
 
@@ -44,6 +45,8 @@ class Turn:
     """Who is to answer it: its words go into this agent's context when they come."""
     item: str = ""
     """The id of the message that has its words."""
+    place: Slot | None = None
+    """Where it stands in the history once it is allowed: before what was said since."""
     known_to: set[str] = field(default_factory=set)
     """The agents in whose context it is, or will be with its words."""
     heard_as: int | None = None
@@ -71,11 +74,16 @@ class Turn:
         """Its words came, behind those of anybody who knew them before."""
         self.text = self.text or text
 
-    def taken(self, hook: int, over: Speech | None, answer_by: float) -> None:
+    def taken(self, hook: int, over: Speech | None, answer_by: float, place: Slot) -> None:
         """The hook has it before it. `over`: see there. `answer_by`: when an answer that comes unasked must begin."""
-        self.state, self.hook, self.over = TurnState.TAKEN, hook, over
+        self.state, self.hook, self.over, self.place = TurnState.TAKEN, hook, over, place
         if self.answered:
             self.answer_due = answer_by
+
+    def take_place(self) -> Slot | None:
+        """Its place, which it takes or leaves."""
+        taken, self.place = self.place, None
+        return taken
 
     def held_by(self, speech: Speech) -> None:
         """It was said over calls of the speech that go on."""

@@ -96,7 +96,8 @@ class Turns:
     def judge(self, turn: Turn, agent: str, over: Speech | None) -> None:
         """`on_user_turn_completed` decides on it. `over`: see `Turn.over`."""
         hook = self._out.new_id()
-        turn.taken(hook, over, self._out.now + self._options.response_timeout)
+        place = self._history.keep_place(agent)
+        turn.taken(hook, over, self._out.now + self._options.response_timeout, place)
         if turn not in self._all:
             self._all.append(turn)
         self._moved()
@@ -105,6 +106,7 @@ class Turns:
 
     def drop(self, turn: Turn) -> None:
         """It is not to be answered."""
+        self._leave_place(turn)
         if turn in self._all:
             self._all.remove(turn)
             self._moved()
@@ -113,8 +115,14 @@ class Turns:
 
     def hold(self, turn: Turn, speech: Speech) -> None:
         """It was said over calls of the speech that go on: it enters the history behind their round."""
+        self._leave_place(turn)
         turn.held_by(speech)
         self._moved()
+
+    def _leave_place(self, turn: Turn) -> None:
+        place = turn.take_place()
+        if place is not None:
+            self._history.words_known(place, "", "")
 
     def release(self, speech: Speech, agent: str) -> None:
         """The round that turns were held by is written, or the speech is over."""
@@ -131,10 +139,17 @@ class Turns:
 
     def record(self, turn: Turn, agent: str) -> None:
         """A turn enters the history; one whose words are not known yet gets its place in it."""
-        if turn.heard_as is None:
+        if turn.heard_as is not None:
+            self._leave_place(turn)
+            self.late_words.record(turn, turn.heard_as, agent)
+        elif turn.place is None or turn.place.agent != agent:
+            self._leave_place(turn)
             turn.entered(self._history.say(turn.text, agent).id, agent)
         else:
-            self.late_words.record(turn, turn.heard_as, agent)
+            item = self._history.item_id()
+            turn.entered(item, agent)
+            self._history.words_known(turn.place, turn.text, item)
+            turn.take_place()
 
     def handed_over(self, agent: str) -> None:
         """The agent takes over from another: no model answers unasked what was said to the one before."""

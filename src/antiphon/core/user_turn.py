@@ -153,10 +153,15 @@ class UserTurn:
 
     @property
     def is_likely_over(self) -> bool:
-        """All that was said is understood, and nothing speaks against it being a whole turn."""
-        if self.speaking or self.ready or not self._finals or self._interim or self._transcripts_due:
+        """All that was said is understood, and nothing speaks against it being a whole turn.
+
+        A final transcript may come before the voice detector knows that the voice has ended, and an interim one that
+        follows no voice will hardly change.
+        """
+        is_settled = bool(self._finals) and not self._interim and not self._transcripts_due
+        if self.ready or not (is_settled or (self._interim and not self.speaking)):
             return False
-        if self._options.detection in ("manual", "realtime_llm") or self._silent_since is None:
+        if self._options.detection in ("manual", "realtime_llm"):
             return False
         if self._probability is None:
             return self._prediction_timeout == 0.0
@@ -193,9 +198,13 @@ class UserTurn:
         if self.speaking:
             self.speaking = False
             self.overruled = False
-            self.voiced_for += max(0.0, now - silence - self._spoke_at)
+            self._count_voice(now - silence)
             self._silent_since = self.voice_ended_at = now - silence
             self._worded_at = now
+
+    def _count_voice(self, until: float) -> None:
+        self.voiced_for += max(0.0, until - self._spoke_at)
+        self._spoke_at = until
 
     def transcribed(self, text: str, *, final: bool, now: float, over_agent: bool = False) -> None:
         """Words. An interim text replaces the interim text before it. `over_agent`: the agent speaks."""
@@ -207,6 +216,8 @@ class UserTurn:
         if self._began_at is None:
             self._began_at = now
         if final:
+            if self.speaking:
+                self._count_voice(now)
             self._interim = ""
             # Words that come while the caller speaks may be those of the stretch before: these are still to come.
             self._transcripts_due = max(0, self._transcripts_due - 1) if self.speaking else 0

@@ -255,7 +255,7 @@ def wire_response_format(response_format: Any) -> dict[str, Any]:
 
 def _made_response_format(cls: type) -> dict[str, Any]:
     schema = class_schema(cls)
-    strict = strict_parameters(schema)
+    strict = strict_parameters(schema, nullable=False)
     name = _ALLOWED_IN_IDS.sub("_", cls.__name__)[:64]
     return {
         "type": "json_schema",

@@ -258,6 +258,7 @@ class Playout:
             return
         segment.give()
         if not isinstance(segment, Voiced):
+            self._port.report(PlayoutStarted(segment_id))
             if segment.settled:
                 self._finish_text(segment)
             return

@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
+from antiphon.chat import Clock
 from antiphon.core.facts import Fact
 from antiphon.options import SessionOptions
 
@@ -80,7 +81,7 @@ class Port:
         is_asyncios = getattr(self.loop.time, "__func__", None) is asyncio.BaseEventLoop.time
         self.clock: Callable[[], float] = time.monotonic if is_asyncios else self.loop.time
         """What `loop.time` asks, without the call between: every chunk of a model is timed by it."""
-        self.epoch = time.time() - self.loop.time()
+        self.epoch = Clock.wall() - self.loop.time()
         """To be added to the loop's clock: seconds since the Unix epoch."""
         self.options = options
         self.mark = mark

@@ -57,6 +57,8 @@ class Requests:
         """By agent: what `on_user_turn_completed` added for the next reply."""
         self._for_speech: dict[int, list[ChatItem]] = {}
         """The same, once the speech that answers the turn has begun."""
+        self._instructed: dict[int, str] = {}
+        """By speech: the id of the item that its own instructions stand behind, in each of its requests."""
         self._instructions: dict[str, tuple[ChatItem | None, ChatMessage]] = {}
         """By agent: its instructions, and what a model is told that may call tools."""
 
@@ -69,6 +71,7 @@ class Requests:
     def forget(self, speech: int) -> None:
         """The speech is over."""
         self._for_speech.pop(speech, None)
+        self._instructed.pop(speech, None)
 
     def _items_for(self, command: Generate) -> list[ChatItem]:
         added = self._for_turn.pop(command.agent, None)
@@ -85,11 +88,22 @@ class Requests:
         if self._for_turn or self._for_speech:
             _insert_before_turn(items, self._items_for(command))
         cut = _spoken_over(items)
-        if cut is not None or command.unheard or command.instructions or command.retry or command.steps_used:
+        if command.instructions:
+            self._instruct(command, items)
+        if cut is not None or command.unheard or command.retry or command.steps_used:
             items += _notes(command, cut)
         context = ChatContext()
         context.items = items
         return context
+
+    def _instruct(self, command: Generate, items: list[ChatItem]) -> None:
+        """Put what the reply was asked for with behind what was said before, and before what its own tools came to.
+
+        Behind these it would read as not done yet, and the model would make its calls again.
+        """
+        last = self._instructed.setdefault(command.speech, items[-1].id if items else "")
+        at = next((n for n in range(len(items), 0, -1) if items[n - 1].id == last), len(items) if last else 0)
+        items.insert(at, _instructions(command))
 
     def _as_written(self, items: Iterable[ChatItem]) -> Iterable[ChatItem]:
         """Messages are shown as they will be once they were heard, so that what a cache knows of a request stays."""
@@ -111,6 +125,8 @@ class Requests:
     def notes(self, command: Generate) -> str:
         """What is to be known for this response only, as text."""
         notes = self._items_for(command) + _notes(command)
+        if command.instructions:
+            notes.append(_instructions(command))
         return "\n".join(note.text_content or "" for note in notes if isinstance(note, ChatMessage))
 
     def tools(self, command: Generate) -> list[Any]:
@@ -230,7 +246,8 @@ def _notes(command: Generate, cut: ChatMessage | None = None) -> list[ChatItem]:
         notes.append(_note_of_steps(command))
     if command.retry:
         notes.append(_note_of_silence(command))
-    items: list[ChatItem] = [ChatMessage(role="system", content=note, id=new_id(NOTE_ID)) for note in notes]
-    if command.instructions:
-        items.append(ChatMessage(role="system", content=command.instructions, id=new_id(REPLY_INSTRUCTIONS_ID)))
-    return items
+    return [ChatMessage(role="system", content=note, id=new_id(NOTE_ID)) for note in notes]
+
+
+def _instructions(command: Generate) -> ChatItem:
+    return ChatMessage(role="system", content=command.instructions or "", id=new_id(REPLY_INSTRUCTIONS_ID))

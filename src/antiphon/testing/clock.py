@@ -15,12 +15,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import selectors
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import TypeVarTuple, Unpack
 
+from antiphon.chat import Clock
 from antiphon.errors import UsageError
 
 if TYPE_CHECKING:
@@ -171,8 +172,9 @@ def run_virtual(coro: Coroutine[Any, Any, T], *, timeout: float = 3600.0) -> T:
     loop = VirtualLoop(timeout)
     runner = asyncio.Runner(loop_factory=lambda: loop)
     try:
-        runner.get_loop()  # makes it the current one
-        result = _run(loop, coro)
+        with _items_told_by(loop):
+            runner.get_loop()  # makes it the current one
+            result = _run(loop, coro)
     except BaseException:
         # What cannot be ended must not hide why it had to be.
         with contextlib.suppress(VirtualTimeError):
@@ -183,6 +185,17 @@ def run_virtual(coro: Coroutine[Any, Any, T], *, timeout: float = 3600.0) -> T:
         cause = loop.failures[0].get("exception")
         raise CallbackFailed("\n".join(map(_failure, loop.failures))) from cause
     return result
+
+
+@contextlib.contextmanager
+def _items_told_by(loop: VirtualLoop) -> Iterator[None]:
+    """Items have their time from this loop: what is made later is later, as it is in real time."""
+    real, began = Clock.wall, Clock.wall()
+    Clock.wall = lambda: began + loop.time()
+    try:
+        yield
+    finally:
+        Clock.wall = real
 
 
 def _run(loop: VirtualLoop, coro: Coroutine[Any, Any, T]) -> T:

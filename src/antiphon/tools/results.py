@@ -1,6 +1,7 @@
 """What a tool returned, as text for the model.
 
-Text stays as it is; everything else becomes JSON, so that a model sees `null` and `"b"`, never a Python repr.
+Text stays as it is; everything else becomes JSON, so that a model sees `null` and `"b"`, never a Python repr. An object
+whose class has a `__str__` is its string.
 """
 
 from __future__ import annotations
@@ -25,18 +26,19 @@ def render_result(value: object, *, max_chars: int = 20_000) -> str:
     """The text for a result: `str` unchanged, all else as JSON; over `max_chars` it is cut, with a note on how much.
 
     Numbers, bools, dicts, sequences, sets, dataclasses, pydantic models, dates, enums, UUIDs, decimals and paths
-    are rendered, nested ones too. Raises `ToolError` for anything else, naming its type: the call has happened, its
-    result cannot be told.
+    are rendered, nested ones too; other objects are their string, if their class has a `__str__`. Raises `ToolError`
+    for anything else, naming its type: the call has happened, its result cannot be told.
     """
-    text = value if isinstance(value, str) and not isinstance(value, enum.Enum) else _to_json(value)
+    text = value if isinstance(value, str) and not isinstance(value, enum.Enum) else _shown(value)
     if len(text) <= max_chars:
         return text
     return f"{text[:max_chars]}\n[cut: the first {max_chars} of {len(text)} characters]"
 
 
-def _to_json(value: object) -> str:
+def _shown(value: object) -> str:
     try:
-        return json.dumps(finite(_plain(value)), ensure_ascii=False)
+        plain = _plain(value)
+        return str(plain) if isinstance(plain, _OwnText) else json.dumps(finite(plain), ensure_ascii=False)
     except RecursionError:
         raise ToolError("The tool has run, but its result cannot be shown: it contains itself.") from None
 
@@ -70,7 +72,20 @@ def _plain(value: Any) -> Any:
         return float(value) if value.is_finite() and decimal.Decimal(str(float(value))) == value else str(value)
     if isinstance(value, (uuid.UUID, pathlib.PurePath)):
         return str(value)
-    raise _unknown(value)
+    return _own_text(value)
+
+
+class _OwnText(str):
+    """What an object says of itself."""
+
+    __slots__ = ()
+
+
+def _own_text(value: object) -> _OwnText:
+    """What an object of a class that says so has to say of itself."""
+    if type(value).__str__ is object.__str__ or isinstance(value, type):
+        raise _unknown(value)
+    return _OwnText(str(value))
 
 
 def _key(key: object) -> str:

@@ -345,18 +345,19 @@ class _NotStrict(Exception):
     """The strict form cannot express a schema."""
 
 
-def strict_parameters(schema: Schema) -> Schema | None:
+def strict_parameters(schema: Schema, *, nullable: bool = True) -> Schema | None:
     """The schema as enforcing providers want it: all properties required, no others, null standing for a default.
 
-    None if it cannot be put that way: objects with free keys, values of any kind, fixed-length lists of mixed items.
+    `nullable=False`: nothing stands for a default, because whoever reads the answer takes no null for it. None if it
+    cannot be put that way: objects with free keys, values of any kind, fixed-length lists of mixed items.
     """
     try:
-        return _strict(schema)
+        return _strict(schema, nullable)
     except _NotStrict:
         return None
 
 
-def _strict(schema: Schema) -> Schema:
+def _strict(schema: Schema, nullable: bool) -> Schema:
     if "prefixItems" in schema or "allOf" in schema:
         raise _NotStrict
     if "$ref" in schema:
@@ -366,28 +367,28 @@ def _strict(schema: Schema) -> Schema:
         result.pop("format", None)
     options = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
     if options:
-        result["anyOf"] = [_strict(option) for option in options]
+        result["anyOf"] = [_strict(option, nullable) for option in options]
     elif schema.get("type") == "object":
-        result.update(_strict_object(schema))
+        result.update(_strict_object(schema, nullable))
     elif schema.get("type") == "array":
         if not schema.get("items"):
             raise _NotStrict
-        result["items"] = _strict(schema["items"])
+        result["items"] = _strict(schema["items"], nullable)
     elif not ({"type", "enum", "const"} & schema.keys()):
         raise _NotStrict
     if "$defs" in schema:
-        result["$defs"] = {name: _strict(definition) for name, definition in schema["$defs"].items()}
+        result["$defs"] = {name: _strict(definition, nullable) for name, definition in schema["$defs"].items()}
     return result
 
 
-def _strict_object(schema: Schema) -> Schema:
+def _strict_object(schema: Schema, nullable: bool) -> Schema:
     if schema.get("additionalProperties", False) is not False or "patternProperties" in schema:
         raise _NotStrict
     if "properties" not in schema:
         raise _NotStrict
     required = schema.get("required", ())
     properties = {
-        name: _strict(item) if name in required else _nullable(_strict(item))
+        name: _strict(item, nullable) if name in required or not nullable else _nullable(_strict(item, nullable))
         for name, item in schema["properties"].items()
     }
     result: Schema = {"type": "object", "properties": properties, "additionalProperties": False}

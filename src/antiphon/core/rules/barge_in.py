@@ -112,7 +112,7 @@ def interrupt_top(floor: Floor, *, fillers: bool = True) -> None:
             continue
         is_over = speech.frame is floor.top or speech.stage is Stage.SPEAKING  # below, work goes on that is not shown
         if is_over and not floor.is_shielded(speech):
-            floor.speeches.interrupt(speech)
+            floor.speeches.interrupt(speech, by_caller=True)
         elif not floor.is_protected(speech):
             _hush(floor, speech)
     sounding = floor.line.sounding

@@ -103,10 +103,15 @@ def _begin(floor: Floor) -> None:
         else:
             floor.runs.cancel(run)
     floor.debts.turns.give_up(floor.top.agent)
-    if floor.turn.text:
-        floor.history.say(floor.turn.take(), floor.top.agent)
+    _keep_words(floor)
     floor.out.promise(hook, f.HookReturned(hook), 0.9 * grace)
     floor.out.send(RunHook(hook, "on_exit", floor.top.agent))
+
+
+def _keep_words(floor: Floor) -> None:
+    """What the caller said and nobody will answer is in the history all the same."""
+    if floor.turn.text:
+        floor.history.say(floor.turn.take(), floor.top.agent)
 
 
 def _is_drained(floor: Floor) -> bool:
@@ -122,7 +127,9 @@ def _writing(floor: Floor) -> list[Run]:
 
 
 def _is_quiet(floor: Floor) -> bool:
-    if floor.closing.awaits_hook or floor.line.segments or floor.debts.turns.late_words.are_to_come:
+    if floor.closing.awaits_hook or floor.line.segments:
+        return False
+    if floor.turn.awaits_words or floor.debts.turns.late_words.are_to_come:
         return False
     return not any(run.active for run in floor.runs)
 
@@ -132,6 +139,7 @@ def _end(floor: Floor) -> None:
         floor.line.finished(segment.id, segment.heard)
         floor.speeches.segment_gone(segment)
         floor.speeches.finish_if_over(segment.speech)
+    _keep_words(floor)
     floor.debts.turns.late_words.forget()
     floor.closing.end()
     floor.out.send(Closed(floor.closing.reason))

@@ -62,8 +62,9 @@ class Presence:
     def _agent_now(self) -> AgentState:
         floor = self._floor
         line, turns = floor.line, floor.debts.turns
-        if line.segments and line.sounding is not None:
+        sounding = line.sounding if line.segments else None
+        if sounding is not None and sounding.has_sounded:
             return "speaking"
-        if turns.owed or turns.judged is not None or floor.frames.top.speeches:
+        if turns.owed or turns.judged is not None or floor.frames.top.speeches or sounding is not None:
             return "thinking"
         return "listening"

@@ -57,19 +57,28 @@ class WhatIsHeldLeavesNoTrace(Promise):
 
 
 class AnAnswerIsMadeAheadForALikelyEnd(Promise):
-    """The model is asked ahead while nobody is heard and no more is likely to come, a few times a turn (options)."""
+    """The model is asked ahead when no more is likely to come, a few times a turn, and not over the agent (options).
+
+    Words that are final may be all of them while the caller still seems to speak; others are not.
+    """
 
     def start(self) -> None:
         self._tries = 0
         self._tried = ""
         """The words that the latest was made for."""
+        self._is_final = False
+        """The latest words were."""
+
+    @on(f.Transcribed)
+    def transcribed(self, fact: f.Transcribed) -> None:
+        self._is_final = fact.final
 
     @on(do.Generate)
     def asked(self, command: do.Generate) -> None:
         if not command.ahead:
             return
         trace, turns = self.trace, self.options.turns
-        if trace.is_speaking or any(step.is_playing for step in trace.line):
+        if (trace.is_speaking and not self._is_final) or any(step.is_playing for step in trace.line):
             self.broken(f"{command} while somebody is heard")
         if trace.probability is not None and trace.probability < turns.endpointing.unlikely:
             self.broken(f"{command}, and more is likely to come")

@@ -250,3 +250,22 @@ class TurnsAreRecorded(Promise):
         return [
             f"turn {text!r}, committed and not in the history" for text, count in self._missing.items() if count > 0
         ]
+
+
+class WhatIsSaidToATurnStandsBehindIt(Promise):
+    """What is said while the application decides on a turn stands behind that turn in the history (tool loop 5)."""
+
+    def start(self) -> None:
+        self._since: dict[str, int] = {}
+        """By message id: the hook that ran when its text was asked for."""
+
+    @on(do.Speak)
+    def spoken(self, command: do.Speak) -> None:
+        for hook in self.trace.hooks.values():
+            if hook.kind == "on_user_turn_completed":
+                self._since[do.message_id(command.segment, self.trace.mark)] = hook.hook
+
+    @on(do.Record)
+    def recorded(self, command: do.Record) -> None:
+        if self._since.get(command.item.id) in self.trace.hooks and not self.trace.is_closing:
+            self.broken(f"{command.item} stands before the turn that is being decided on")

@@ -69,7 +69,8 @@ class NobodyIsTalkedOver(Promise):
     @on(do.Generate, do.Adopt)
     def asked(self, command: do.Generate | do.Adopt) -> None:
         speech = self.trace.speeches.get(command.speech)
-        if self.trace.is_speaking and not self.trace.is_overruled and speech is None:
+        is_ahead = isinstance(command, do.Generate) and command.ahead
+        if self.trace.is_speaking and not (self.trace.is_overruled or is_ahead) and speech is None:
             self.broken(f"{command} while the caller speaks")
 
 
@@ -196,3 +197,17 @@ class WhatIsProtectedIsNotCut(Promise):
                     self.broken(f"speech {speech.number} is cut, and may not be interrupted")
         self._protected = {run.speech: run for run in trace.live_runs if run.is_protected and run.is_attached}
         self._protected.update((one, None) for one in trace.speeches.values() if not (one.interruptible or one.is_over))
+
+
+class WhoHasSaidAllIsNotInterrupted(Promise):
+    """The caller interrupts nobody of whom they have heard all (tool loop 5)."""
+
+    @on(told.SpeechInterrupted)
+    def interrupted(self, notice: told.SpeechInterrupted) -> None:
+        trace, speech = self.trace, self.trace.speech(notice.speech)
+        playing = [step for step in trace.line if step.speech is speech and not step.is_over]
+        if not isinstance(trace.fact, f.Transcribed) or trace.ends or len(playing) != 1 or speech.rounds:
+            return
+        step = playing[0]
+        if step is speech.steps[-1] and step.text and not (step.is_open or step.failed) and step.heard == step.text:
+            self.broken(f"speech {speech.number} is interrupted, and all of it was heard")

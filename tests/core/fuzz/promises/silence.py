@@ -129,7 +129,7 @@ class SilenceIsBridgedWhenItIsDue(Promise):
 
     @on(f.Transcribed, f.UserTurnSubmitted, f.TurnTaken)
     def said(self, fact: f.Transcribed | f.UserTurnSubmitted | f.TurnTaken) -> None:
-        self._has_words = self._has_words or bool(fact.text)
+        self._has_words = self._has_words or bool(fact.text) or isinstance(fact, f.TurnTaken)
         since, wait = self.trace.silent_since, self.options.transcript_timeout
         if isinstance(fact, f.Transcribed) and fact.text and not self.trace.is_speaking:
             if not self._is_voiced or since is None or self.trace.now > since + wait:
