@@ -83,7 +83,8 @@ class Handles:
             handle = SpeechHandle(self._here.running.port, speech, allow_interruptions=allowed)
             self.opened(handle, "generate_reply", user_initiated=False)
         self.current = handle
-        self._by_item.update(dict.fromkeys(items, handle))
+        for item in items:
+            self._by_item[item] = handle
         return handle
 
     def of_item(self, item: str | None) -> SpeechHandle | None:

@@ -75,7 +75,7 @@ class ToolTables:
         self._max_tools = max_tools
         self.max_result_chars = max_result_chars
         self._tables: dict[str, _Table] = {}
-        self._complaints: set[tuple[str, str]] = set()
+        self._complaints: list[tuple[str, str]] = []
         """What was said already about tools that are too many or that clash: agent id, and what about."""
         me = weakref.proxy(self)
         self.toolsets = OpenToolsets(
@@ -132,9 +132,10 @@ class ToolTables:
 
     def _is_news(self, agent_id: str, what: str) -> bool:
         """Whether this is the first complaint about `what`. Tables are made again for every request."""
-        told = (agent_id, what) in self._complaints
-        self._complaints.add((agent_id, what))
-        return not told
+        if (agent_id, what) in self._complaints:
+            return False
+        self._complaints.append((agent_id, what))
+        return True
 
     def _judge_number_of(self, table: ToolContext, agent_id: str) -> None:
         """Say, once, that there are many tools, or more than allowed: some toolsets have theirs only after `setup`."""

@@ -69,7 +69,7 @@ class OpenToolsets:
         self._spawn = spawn
         self._owners: dict[str, dict[Toolset, _Opening]] = {}
         self._closings: dict[asyncio.Task[None], list[_Opening]] = {}
-        self._gates: set[asyncio.Future[None]] = set()
+        self._gates: list[asyncio.Future[None]] = []
 
     def open(self, owner: str, tools: Iterable[object], patience: float) -> asyncio.Future[None] | None:
         """The owner begins: set up its toolsets, side by side. None: there are none.
@@ -82,8 +82,8 @@ class OpenToolsets:
             return None
         loop = asyncio.get_running_loop()
         gate: asyncio.Future[None] = loop.create_future()
-        self._gates.add(gate)
-        gate.add_done_callback(self._gates.discard)
+        self._gates.append(gate)
+        gate.add_done_callback(self._gates.remove)
         timer = loop.call_later(patience, self._late, gate, added, patience)
         gate.add_done_callback(lambda _: timer.cancel())
 
