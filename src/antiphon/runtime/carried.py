@@ -93,7 +93,8 @@ class Carried:
         if not at < self._counted <= len(context) or context[self._counted - 1] is not self._last:
             self._counted, self._tokens = at, sum(map(item_tokens, self._before))
         if self._counted < len(context):
-            self._tokens += sum(item_tokens(self._shown(item)) for item in context[self._counted :])
+            # Each is counted once here: it keeps its number only where talk is long, and is counted again.
+            self._tokens += sum(_tokens(self._shown(item)) for item in context[self._counted :])
             self._counted, self._last = len(context), context[-1]
         return self._tokens
 

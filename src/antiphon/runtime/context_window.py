@@ -88,29 +88,34 @@ class ContextWindow:
         """A new list: instructions, and what fits of the agent's context."""
         agent = self._agents.agent(command.agent)
         items = agent.request_items()
-        budget = self._budget_of(command.agent)
+        llm = self._agents.llm_of(command.agent)
+        budget = self._budget_of(llm)
         if budget is None:
             return items
-        self._give_way(command.agent)
+        self._give_way(llm)
         context = agent.context_items()
         carried = self._of(command.agent)
         carried.unheard = command.unheard
-        room = self._model(command.agent, budget).estimated_room - sum(map(item_tokens, command.open))
+        room = self._model(llm, budget).estimated_room - sum(map(item_tokens, command.open))
         if carried.tokens(context) > room:
             self._cut(command, carried, room, budget, "budget")
-        return [*items[: len(items) - len(context)], *carried.items(context)]
+        shown = carried.items(context)
+        return items if shown is context else [*items[: len(items) - len(context)], *shown]
 
-    def _budget_of(self, agent: str) -> ContextBudget | None:
-        """None: its requests carry all."""
-        return None if getattr(self._agents.llm_of(agent), "reads_all", False) else self._agents.context_budget
+    def _budget_of(self, llm: Any) -> ContextBudget | None:
+        """None: the requests of this model carry all."""
+        return None if getattr(llm, "reads_all", False) else self._agents.context_budget
 
     def _of(self, agent: str) -> Carried:
         if agent not in self._carried:
             self._carried[agent] = Carried()
         return self._carried[agent]
 
-    def _model(self, agent: str, budget: ContextBudget) -> _Model:
-        return self._models.setdefault(self._agents.llm_of(agent) or self, _Model(budget.max_tokens))
+    def _model(self, llm: Any, budget: ContextBudget) -> _Model:
+        known = self._models.get(llm or self)
+        if known is None:
+            known = self._models[llm or self] = _Model(budget.max_tokens)
+        return known
 
     def _cut(self, command: Generate, carried: Carried, room: int, budget: ContextBudget, why: TrimReason) -> None:
         context = self._agents.agent(command.agent).context_items()
@@ -146,11 +151,12 @@ class ContextWindow:
         self, command: Generate, error: ContextOverflow, request: Sequence[ChatItem], tools: Sequence[Any]
     ) -> bool:
         """A model takes less than that. False if there is nothing more to leave out."""
-        budget = self._budget_of(command.agent)
+        llm = self._agents.llm_of(command.agent)
+        budget = self._budget_of(llm)
         if budget is None:
             return False
         context, carried = self._agents.agent(command.agent).context_items(), self._of(command.agent)
-        model = self._model(command.agent, budget)
+        model = self._model(llm, budget)
         asked, talk = _tokens(request, tools), carried.tokens(context)
         if error.size is not None:
             model.counted(error.size, asked)
@@ -167,9 +173,12 @@ class ContextWindow:
         self, agent: str, request: Sequence[ChatItem], tools: Sequence[Any], usage: CompletionUsage | None
     ) -> None:
         """A request was answered: how long it was, as the model counts."""
-        if usage is None or (budget := self._budget_of(agent)) is None:
+        if usage is None:
             return
-        cached, model = usage.prompt_cached_tokens, self._model(agent, budget)
+        llm = self._agents.llm_of(agent)
+        if (budget := self._budget_of(llm)) is None:
+            return
+        cached, model = usage.prompt_cached_tokens, self._model(llm, budget)
         tokens = usage.prompt_tokens + (cached if cached > usage.prompt_tokens else 0)  # some count it apart
         if tokens > COUNTED_FROM * model.room:
             model.counted(tokens, _tokens(request, tools))
@@ -178,15 +187,16 @@ class ContextWindow:
 
     def rests(self, agent: str) -> None:
         """The agent's model has written a reply: for a while nothing is asked of it. Begin a summary if it is due."""
-        budget, context = self._budget_of(agent), self._agents.agent(agent).context_items()
+        llm, context = self._agents.llm_of(agent), self._agents.agent(agent).context_items()
+        budget = self._budget_of(llm)
         if budget is None or self._summary is not None or self._tries >= SUMMARY_TRIES:
             return
-        carried, room = self._of(agent), self._model(agent, budget).estimated_room
+        carried, room = self._of(agent), self._model(llm, budget).estimated_room
         until = carried.begins_at(context)
         if carried.tokens(context) > SUMMARY_FROM * room:
             until = max(until, boundary(context, room, budget.keep_turns, carried.unheard))
         talk = carried.unnoted(context, until)
-        writer = self._agents.llm_of(agent) if budget.summarise is True else budget.summarise
+        writer = llm if budget.summarise is True else budget.summarise
         if talk and isinstance(writer, LLM):
             known = carried.summary
             covers = frozenset(item.id for item in talk) | (known.covers if known else frozenset())
@@ -210,16 +220,17 @@ class ContextWindow:
                 self._summary = None
 
     def _note(self, agent: str, summary: Summary) -> None:
-        budget = self._budget_of(agent)
+        llm = self._agents.llm_of(agent)
+        budget = self._budget_of(llm)
         if budget is not None:
             carried, context = self._of(agent), self._agents.agent(agent).context_items()
-            before, room = carried.tokens(context), self._model(agent, budget).estimated_room
+            before, room = carried.tokens(context), self._model(llm, budget).estimated_room
             carried.note(summary, context, room, partial(self._effect, agent))
             self._tell(agent, carried, before, "summary")
 
-    def _give_way(self, agent: str) -> None:
+    def _give_way(self, llm: Any) -> None:
         """A reply is asked for: nothing else is asked of the same model."""
-        if self._summary is not None and self._writer is self._agents.llm_of(agent):
+        if self._summary is not None and self._writer is llm:
             self._summary.cancel()
             self._summary = None
 
