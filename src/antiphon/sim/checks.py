@@ -23,6 +23,8 @@ MAX_PAUSE = 0.15
 """Seconds from the caller's first sound, or a typed turn, to the agent's silence."""
 NOTICED_LATE = 0.25
 """Seconds by which the end of the caller's voice is noticed late where who hears it failed."""
+REPLY = 5.0
+"""Seconds from a word of the caller's in which something must be heard of the agent."""
 GRACE = 1.0
 """Seconds more that a reply has to begin once the results of its round are in."""
 
@@ -136,7 +138,9 @@ def _lost_turns(walk: Walk) -> Iterator[str]:
 
 
 def _is_unheard(walk: Walk, said: Said) -> bool:
-    return said.way == "spoken" and any(fault.start <= said.end and said.start <= fault.end for fault in walk.deaf)
+    return said.way == "spoken" and any(
+        fault.start <= said.end and said.start <= fault.end for fault in (*walk.deaf, *walk.misheard)
+    )
 
 
 def _is_outdated(said: Said) -> bool:
@@ -182,6 +186,7 @@ def _voiced_twice(walk: Walk) -> Iterator[str]:
 
 
 def _other(walk: Walk) -> Iterator[str]:
+    yield from _dead_ends(walk)
     for error in walk.errors:
         yield f"{error!r}"
     try:
@@ -219,6 +224,22 @@ def _silences(walk: Walk) -> Iterator[tuple[Sound, float]]:
         if any(deaf.start <= silence.start <= deaf.end for deaf in walk.deaf):
             allowed += NOTICED_LATE
         yield silence, allowed
+
+
+def _dead_ends(walk: Walk) -> Iterator[str]:
+    """Words of the caller, whatever they were taken for, behind which the agent was not heard any more.
+
+    Where the model hears by itself, words without a turn of their own are its own business.
+    """
+    if walk.kind != "three models":
+        return
+    heard = walk.call.caller.utterances
+    for number, said in enumerate(heard):
+        until = heard[number + 1].start if number + 1 < len(heard) else walk.line.end
+        if not said.words or until < said.end + REPLY or any(d.start <= said.end <= d.end for d in walk.deaf):
+            continue
+        if not any(sound.end > said.end and sound.start < said.end + REPLY for sound in walk.line.agent):
+            yield f"nothing was heard behind {said.text!r} at {said.end:.2f} s"
 
 
 def _noticed(walk: Walk) -> Iterator[Said]:

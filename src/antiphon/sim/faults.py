@@ -105,7 +105,9 @@ class Faults:
         self._vad = vad
         self._model = model
         self._has_substitutes = has_substitutes
-        self._due: Fate | Literal["hangs"] | None = None
+        self.misheard: list[Sound] = []
+        """When the recogniser gave finals without words: what was said then is lost, and the caller is told."""
+        self._due: Fate | Literal["hangs", "mishears"] | None = None
         """What the recogniser does at the next turn."""
         self._hung: list[float] = []
         """When the recogniser fell silent for good: it is deaf until it is opened anew."""
@@ -131,7 +133,8 @@ class Faults:
                 self._world.doom("tts", fate)
             case _:
                 # One that hangs for good is opened anew by the session, or gives way to its substitute.
-                self._due = fate if self._has_substitutes else rng.choice(["dies", "stalls", "hangs"])
+                own: list[Fate | Literal["hangs", "mishears"]] = ["dies", "stalls", "hangs"]
+                self._due = rng.choice([*([fate] if self._has_substitutes else own), "mishears"])
 
     def _realtime(self, fate: Fate) -> None:
         assert self._model is not None
@@ -147,6 +150,10 @@ class Faults:
         if self._stt is None or self._due is None:
             return
         fate, self._due = self._due, None
+        if fate == "mishears":  # from the beginning: one that has words already is heard to have said them
+            self._stt.will_fail(Fault(utterance.start, fate, duration=utterance.end + DELAYED - utterance.start))
+            self.misheard.append(Sound(utterance.start - DELAYED, utterance.end + 2 * DELAYED))
+            return
         at = self._rng.uniform(utterance.start, utterance.end + 0.5)
         lasts = FOR_GOOD if self._has_substitutes or fate == "hangs" else NO_SUBSTITUTE
         self._stt.will_fail(Fault(at, "dies" if fate == "dies" else "stalls", duration=lasts))

@@ -72,6 +72,8 @@ class Walk:
     """Measured on the rendered sound."""
     deaf: Sequence[Sound]
     """When a recogniser failed and there was no other: words may be lost."""
+    misheard: Sequence[Sound]
+    """When it gave finals without words: they are lost, and the caller is told."""
     errors: Sequence[BaseException]
     """That were no provider's and no tool's."""
     rounds: Sequence[float]
@@ -185,6 +187,7 @@ class _Call:
             log=self._log,
             line=_whole(Timeline.from_audio(call.audio())),
             deaf=self._faults.ended(call.timeline.end),
+            misheard=self._faults.misheard,
             errors=self._errors,
             rounds=self._rounds,
             faults=self._faults.count,
