@@ -266,6 +266,29 @@ def test_words_that_come_behind_an_empty_transcript_are_a_turn() -> None:
     assert committed(d) == ["hello"] and not unheard(d)
 
 
+def test_a_result_that_is_never_told_does_not_make_good_what_was_not_understood() -> None:
+    d = Dialogue()
+    d.types("look it up")
+    d.model("", "look")
+    d.tell(UserSpeechStarted()).wait(2.0)
+    d.tell(UserSpeechEnded(), Transcribed("", True)).wait(3.0)
+    assert not unheard(d)
+    d.returns("", reply=False)
+    assert unheard(d) == 1
+
+
+def test_a_reply_makes_good_what_was_not_understood_while_it_was_made() -> None:
+    d = Dialogue()
+    d.types("look it up")
+    d.model("", "look")
+    d.tell(UserSpeechStarted()).wait(2.0)
+    d.tell(UserSpeechEnded(), Transcribed("", True)).wait(3.0)
+    d.returns("two tables")
+    d.model("There are two.")
+    d.played()
+    assert not unheard(d) and d.core.idle
+
+
 def test_push_to_talk_without_words_is_a_turn_that_was_not_understood() -> None:
     d = Dialogue(turns=TurnHandling(detection="manual"))
     d.tell(UserSpeechStarted()).wait(2.0)

@@ -260,9 +260,10 @@ class UserTurn:
         """It cut the agent: what the caller says is a turn, however short."""
         self.over_agent = False
 
-    def loss_told(self) -> bool:
-        """That words were lost has been told. True if nobody knows what the caller said."""
-        unheard, self.lost, self.unheard = self.unheard, False, False
+    def loss_told(self, *, made_good: bool) -> bool:
+        """That words were lost has been told. True if nobody knows what the caller said, until that is `made_good`."""
+        unheard, self.lost = self.unheard, False
+        self.unheard = unheard and not made_good
         return unheard
 
     def predicted(self, version: int, probability: float) -> None:

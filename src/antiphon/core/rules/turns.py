@@ -12,7 +12,7 @@ from antiphon.core.commands import CommitAudio, PredictEndOfTurn
 from antiphon.core.floor import Floor
 from antiphon.core.notices import TurnCommitted, TurnExceeded, TurnVetoed, WordsLost
 from antiphon.core.rules import ahead, barge_in, closing, handoff
-from antiphon.core.stages import Kind
+from antiphon.core.stages import Kind, Stage
 from antiphon.core.turn import Turn
 from antiphon.core.user_turn import UserTurn
 
@@ -164,7 +164,8 @@ def _listens(floor: Floor) -> bool | None:
         return None if is_asked or not is_sign or listening.deadline(now) is not None else True
     if floor.at_work() is not None:
         return False
-    is_to_come = floor.top.entering is not None or any(not speech.interrupted for speech in floor.top.speeches)
+    begun = [one for one in floor.top.speeches if one.stage is not Stage.WAITING and not one.interrupted]
+    is_to_come = floor.top.entering is not None or bool(begun)  # what waits to begin does so behind the turn
     return None if is_to_come else False
 
 
@@ -247,13 +248,14 @@ def _make_way(floor: Floor) -> bool:
 
 def apologise(floor: Floor) -> bool:
     """Words were lost, or not understood. Where nobody knows what the caller said, they are asked to say it again."""
-    turns = floor.debts.turns
-    if floor.turn.lost:
+    turns, turn = floor.debts.turns, floor.turn
+    if turn.lost:
         floor.out.send(WordsLost())
-    unheard = floor.turn.loss_told()
-    line = floor.options.unheard_line
+    sounding, line = floor.line.sounding, floor.options.unheard_line
+    is_heard = sounding is not None and sounding.speech.kind is not Kind.FILLER
+    is_moot = not line or not floor.accepts_turns or is_heard or turn.has_floor or bool(turns.owed or turns.waiting)
     is_answering = any(speech.kind is not Kind.FILLER for speech in floor.top.speeches)
-    if not unheard or not line or not floor.accepts_turns or is_answering or turns.owed or turns.waiting:
-        return False
+    if not turn.loss_told(made_good=is_moot or not is_answering) or is_moot or is_answering:
+        return False  # what is being made answers them, too, if anything of it is heard
     floor.speeches.say(line)
     return True

@@ -101,7 +101,9 @@ class WhatSoundsIsOverInTime(Promise):
             since, bound = step.stopped, STOP_BOUND
         elif step.fading is not None:
             since, bound = step.fading, FADE_BOUND
-        elif any(filler.is_first for filler in trace.segments.values() if (filler.played or 0.0) >= step.moved):
+        elif any(
+            filler.is_first for filler in trace.segments.values() if (filler.played or 0.0) >= (step.played or 0.0)
+        ):
             return  # a filler was put before it: what is left of its time is its own
         if trace.now < since + bound - EPSILON:
             self.broken(f"{step.segment} counts as over after {trace.now - since:.3f} s")

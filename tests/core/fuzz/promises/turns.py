@@ -385,7 +385,7 @@ class LostWordsAreTold(Promise):
 
     @on(f.Transcribed)
     def transcribed(self, fact: f.Transcribed) -> None:
-        self._nothing = fact.final and not fact.text
+        self._nothing = (self._nothing and not fact.text) or (fact.final and not fact.text)
 
     @on(told.WordsLost)
     def lost(self, _: told.WordsLost) -> None:
