@@ -98,12 +98,14 @@ class Carried:
             self._counted, self._last = len(context), context[-1]
         return self._tokens
 
-    def items(self, context: Sequence[ChatItem]) -> Sequence[ChatItem]:
+    @property
+    def is_whole(self) -> bool:
+        """All of the talk is carried as it is."""
+        return self._start is None and self._longest is None
+
+    def items(self, context: Sequence[ChatItem]) -> list[ChatItem]:
         """What is carried."""
-        at = self.begins_at(context)
-        if self._start is None and self._longest is None:
-            return context
-        return [*self._before, *map(self._shown, context[at:])]
+        return [*self._before, *map(self._shown, context[self.begins_at(context) :])]
 
     def _shown(self, item: ChatItem) -> ChatItem:
         return item if self._longest is None else _with_output_of(item, self._longest)

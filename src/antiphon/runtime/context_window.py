@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from antiphon.chat import ChatItem, ChatMessage
 from antiphon.core.commands import Generate
@@ -47,8 +46,10 @@ COUNTED_FROM = 0.2
 class _Model:
     """What is known of how a model counts."""
 
-    def __init__(self, room: float) -> None:
-        self.room = room
+    def __init__(self, llm: Any, budget: ContextBudget) -> None:
+        self.llm = llm
+        self.budget = budget
+        self.room: float = budget.max_tokens
         """Tokens of talk that a request may carry, as the model counts."""
         self.scale = 1.0
         """Tokens as it counts, for one of our estimate."""
@@ -74,8 +75,8 @@ class ContextWindow:
         self._events = events
         self._carried: dict[str, Carried] = {}
         """By agent."""
-        self._models: WeakKeyDictionary[Any, _Model] = WeakKeyDictionary()
-        """By model: agents are made anew in a call, their models are not."""
+        self._models: dict[int, _Model] = {}
+        """By identity of the model: agents are made anew in a call, their models are not."""
         self._summary: asyncio.Task[None] | None = None
         self._writer: LLM | None = None
         """The model that writes it."""
@@ -88,41 +89,41 @@ class ContextWindow:
         """A new list: instructions, and what fits of the agent's context."""
         agent = self._agents.agent(command.agent)
         items = agent.request_items()
-        llm = self._agents.llm_of(command.agent)
-        budget = self._budget_of(llm)
-        if budget is None:
+        model = self._model(command.agent)
+        if model is None:
             return items
-        self._give_way(llm)
-        context = agent.context_items()
-        carried = self._of(command.agent)
+        context, carried = agent.context_items(), self._of(command.agent)
+        if self._summary is not None and self._writer is model.llm:
+            self._summary.cancel()  # a reply is asked for: nothing else is asked of the same model
+            self._summary = None
         carried.unheard = command.unheard
-        room = self._model(llm, budget).estimated_room - sum(map(item_tokens, command.open))
+        room = model.estimated_room - sum(map(item_tokens, command.open))
         if carried.tokens(context) > room:
-            self._cut(command, carried, room, budget, "budget")
-        shown = carried.items(context)
-        return items if shown is context else [*items[: len(items) - len(context)], *shown]
-
-    def _budget_of(self, llm: Any) -> ContextBudget | None:
-        """None: the requests of this model carry all."""
-        return None if getattr(llm, "reads_all", False) else self._agents.context_budget
+            self._cut(command, carried, room, model.budget.keep_turns, "budget")
+        if not carried.is_whole:
+            items[len(items) - len(context) :] = carried.items(context)
+        return items
 
     def _of(self, agent: str) -> Carried:
         if agent not in self._carried:
             self._carried[agent] = Carried()
         return self._carried[agent]
 
-    def _model(self, llm: Any, budget: ContextBudget) -> _Model:
-        known = self._models.get(llm or self)
-        if known is None:
-            known = self._models[llm or self] = _Model(budget.max_tokens)
+    def _model(self, agent: str) -> _Model | None:
+        """What is known of the agent's model. None: its requests carry all."""
+        llm = self._agents.llm_of(agent)
+        known = self._models.get(id(llm))
+        if known is None and not getattr(llm, "reads_all", False):
+            budget = self._agents.context_budget
+            known = None if budget is None else self._models.setdefault(id(llm), _Model(llm, budget))
         return known
 
-    def _cut(self, command: Generate, carried: Carried, room: int, budget: ContextBudget, why: TrimReason) -> None:
+    def _cut(self, command: Generate, carried: Carried, room: int, keep_turns: int, why: TrimReason) -> None:
         context = self._agents.agent(command.agent).context_items()
         before = carried.tokens(context)
         if carried.summary is None and (known := self._summary_of_another(context)) is not None:
             carried.note(known, context, room, partial(self._effect, command.agent))
-        if carried.cut(context, room, budget.keep_turns, partial(self._effect, command.agent)):
+        if carried.cut(context, room, keep_turns, partial(self._effect, command.agent)):
             self._tries = 0
             self._port.span("context_trimmed", gen=command.gen)
             self._tell(command.agent, carried, before, why)
@@ -151,12 +152,10 @@ class ContextWindow:
         self, command: Generate, error: ContextOverflow, request: Sequence[ChatItem], tools: Sequence[Any]
     ) -> bool:
         """A model takes less than that. False if there is nothing more to leave out."""
-        llm = self._agents.llm_of(command.agent)
-        budget = self._budget_of(llm)
-        if budget is None:
+        model = self._model(command.agent)
+        if model is None:
             return False
         context, carried = self._agents.agent(command.agent).context_items(), self._of(command.agent)
-        model = self._model(llm, budget)
         asked, talk = _tokens(request, tools), carried.tokens(context)
         if error.size is not None:
             model.counted(error.size, asked)
@@ -166,19 +165,16 @@ class ContextWindow:
             room = min(room, error.limit - min(ANSWER, error.limit / 10) - rest)
         model.room = max(room, 0.2 * talk * model.scale)
         logger.warning("agent %r: the request was too long; it is asked again with less of the talk", command.agent)
-        self._cut(command, carried, model.estimated_room, budget, "overflow")
+        self._cut(command, carried, model.estimated_room, model.budget.keep_turns, "overflow")
         return carried.tokens(context) < 0.9 * talk
 
     def answered(
         self, agent: str, request: Sequence[ChatItem], tools: Sequence[Any], usage: CompletionUsage | None
     ) -> None:
         """A request was answered: how long it was, as the model counts."""
-        if usage is None:
+        if usage is None or (model := self._model(agent)) is None:
             return
-        llm = self._agents.llm_of(agent)
-        if (budget := self._budget_of(llm)) is None:
-            return
-        cached, model = usage.prompt_cached_tokens, self._model(llm, budget)
+        cached = usage.prompt_cached_tokens
         tokens = usage.prompt_tokens + (cached if cached > usage.prompt_tokens else 0)  # some count it apart
         if tokens > COUNTED_FROM * model.room:
             model.counted(tokens, _tokens(request, tools))
@@ -187,16 +183,15 @@ class ContextWindow:
 
     def rests(self, agent: str) -> None:
         """The agent's model has written a reply: for a while nothing is asked of it. Begin a summary if it is due."""
-        llm, context = self._agents.llm_of(agent), self._agents.agent(agent).context_items()
-        budget = self._budget_of(llm)
-        if budget is None or self._summary is not None or self._tries >= SUMMARY_TRIES:
+        model, context = self._model(agent), self._agents.agent(agent).context_items()
+        if model is None or self._summary is not None or self._tries >= SUMMARY_TRIES:
             return
-        carried, room = self._of(agent), self._model(llm, budget).estimated_room
+        carried, room, budget = self._of(agent), model.estimated_room, model.budget
         until = carried.begins_at(context)
         if carried.tokens(context) > SUMMARY_FROM * room:
             until = max(until, boundary(context, room, budget.keep_turns, carried.unheard))
         talk = carried.unnoted(context, until)
-        writer = llm if budget.summarise is True else budget.summarise
+        writer = model.llm if budget.summarise is True else budget.summarise
         if talk and isinstance(writer, LLM):
             known = carried.summary
             covers = frozenset(item.id for item in talk) | (known.covers if known else frozenset())
@@ -220,19 +215,12 @@ class ContextWindow:
                 self._summary = None
 
     def _note(self, agent: str, summary: Summary) -> None:
-        llm = self._agents.llm_of(agent)
-        budget = self._budget_of(llm)
-        if budget is not None:
-            carried, context = self._of(agent), self._agents.agent(agent).context_items()
-            before, room = carried.tokens(context), self._model(llm, budget).estimated_room
-            carried.note(summary, context, room, partial(self._effect, agent))
+        model, carried = self._model(agent), self._of(agent)
+        if model is not None:
+            context = self._agents.agent(agent).context_items()
+            before = carried.tokens(context)
+            carried.note(summary, context, model.estimated_room, partial(self._effect, agent))
             self._tell(agent, carried, before, "summary")
-
-    def _give_way(self, llm: Any) -> None:
-        """A reply is asked for: nothing else is asked of the same model."""
-        if self._summary is not None and self._writer is llm:
-            self._summary.cancel()
-            self._summary = None
 
 
 def _tokens(request: Sequence[ChatItem], tools: Sequence[Any]) -> int:
