@@ -458,7 +458,7 @@ class AgentSession(Session[Userdata], Closable):
 
     def shutdown(self, *, drain: bool = True, reason: CloseReason = CloseReason.USER_INITIATED) -> None:
         if self.is_running:
-            hung_up = reason is CloseReason.PARTICIPANT_DISCONNECTED
+            hung_up = reason in (CloseReason.PARTICIPANT_DISCONNECTED, CloseReason.JOB_SHUTDOWN)
             self._in_loop("shutdown", lambda d: d.report(CloseRequested(drain, reason.value, hung_up)))
 
     async def aclose(self, *, reason: CloseReason = CloseReason.USER_INITIATED) -> None:

@@ -238,14 +238,16 @@ class Session(EventEmitter, ABC, Generic[Userdata]):
         """End the session, without waiting for it.
 
         `drain`: what is being said and done is finished first, and what tools that write came to is told; they have
-        `write_grace` seconds. So they have, unsaid, where the reason is that the caller left. May be called twice.
+        `write_grace` seconds. So they have, unsaid, where the reason is that the caller left, or that the job is over.
+        May be called twice.
         """
 
     @abstractmethod
     async def aclose(self, *, reason: CloseReason = CloseReason.USER_INITIATED) -> None:
         """End the session now and wait for it, at most a little over `close_grace` seconds. May be called twice.
 
-        Where the reason is that the caller left, tools that write are waited for, at most `write_grace` seconds.
+        Where the reason is that the caller left, or that the job is over, tools that write are waited for, at most
+        `write_grace` seconds.
         """
 
 

@@ -89,7 +89,8 @@ async def billing(ctx: JobContext):
 - **Load.** A worker reports how busy its process is, or its machine where that is more (`load_fnc=` measures
   otherwise), and takes nothing from `load_threshold` on. Why none come is told in the log.
 - **Stopping.** At SIGTERM or Ctrl-C it takes no more calls and waits for those that are on, `drain_timeout` or
-  `--drain` seconds; what is left is ended. A second signal ends it at once.
+  `--drain` seconds; what is left is ended, and has `write_grace` (30 s) for tools that write. A second signal gives
+  all of them `close_grace` (1 s), a third ends the process.
 - **A server that is gone** costs no call as long as its rooms live. The worker comes back within seconds of its
   return: a dispatch that finds no worker is lost for good.
 - **Processes, health, figures, deployment**: [going live](deploy.md). Options of LiveKit's servers mean there:

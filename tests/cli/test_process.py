@@ -391,3 +391,62 @@ def test_the_token_of_a_server_may_come_from_the_environment(
             assert address.partition("?token=")[2] == token
         finally:
             process.terminate()
+
+
+# -- what writes
+
+BOOKS = (
+    AGENT.replace("@function_tool\nasync def search", "@function_tool(effect='writes')\nasync def search")
+    .replace(WAITS, "    await asyncio.sleep(3)\n    return 'booked 4711'")
+    .replace("await AgentSession().start(", "async with AgentSession() as session:\n     await session.start(")
+    + "     await asyncio.Event().wait()\n"
+)
+
+
+@pytest.mark.parametrize(("told", "code"), ENDS)
+def test_a_tool_that_writes_ends_before_its_call_and_standard_error_says_so(
+    tmp_path: Path, told: signal.Signals, code: int
+) -> None:
+    with running(tmp_path, *CALL, agent=BOOKS) as process:
+        process.send_signal(told)
+        left, out, err = ended(process)
+    assert left == code, err
+    (line,) = [line for line in err.splitlines() if "waits" in line]
+    assert "waits up to 30 s for search(). Told once more, it waits for 1 s." in line
+    assert json.loads(out)["tool_calls"][-1]["output"] == "booked 4711"
+
+
+def test_a_second_signal_hastens_a_tool_that_writes_and_keeps_the_call(tmp_path: Path) -> None:
+    with running(tmp_path, *CALL, agent=BOOKS.replace("sleep(3)", "sleep(3600)")) as process:
+        process.send_signal(signal.SIGTERM)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(2)
+        process.send_signal(signal.SIGTERM)
+        code, out, err = ended(process, within=6)
+    assert code == 143, err
+    assert "It is unknown whether `search` happened" in json.loads(out)["tool_calls"][-1]["output"]
+    assert "Traceback" not in err
+
+
+def test_a_third_signal_ends_at_once(tmp_path: Path) -> None:
+    stubborn = BOOKS.replace("    await asyncio.sleep(3)", SWALLOWS.format("BaseException"))
+    with running(tmp_path, *CALL, agent=stubborn) as process:
+        for _ in range(3):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+        code, out, _ = ended(process, within=1)
+    assert (code, out) == (130, "")
+
+
+def test_a_console_waits_for_a_tool_that_writes(tmp_path: Path) -> None:
+    with running(tmp_path, "console", agent=BOOKS, ready="Running with", stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        process.stdin.write("Search\n")
+        process.stdin.flush()
+        assert process.stdout is not None
+        assert any("I am on it." in line for line in process.stdout)
+        process.send_signal(signal.SIGTERM)
+        code, out, err = ended(process)
+    assert code == 143, err
+    assert "waits up to 30 s for search()" in err
+    assert "booked 4711" in out

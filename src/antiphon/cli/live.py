@@ -312,7 +312,7 @@ class _Working:
         self._is_told = True
         if self._supervised is None:
             where = " and ".join(self._where())
-            self._screen.notice(f"Taking calls {where}. Ctrl-C ends them politely, a second one at once.")
+            self._screen.notice(f"Taking calls {where}. Ctrl-C ends them politely, a second one hastens them.")
 
     def _changed(self) -> None:
         """A place was taken, or is free."""

@@ -134,7 +134,7 @@ class Screen:
         self.settle()
         if self.console.is_terminal:
             self.console.print()  # behind the "^C" that the terminal shows
-        self.notice("Interrupted: the call ends, and what there is of it is kept. A second time ends it at once.")
+        self.notice("Interrupted: the call ends, and what there is of it is kept. A second time hastens it.")
 
     def settle(self) -> None:
         """Take away what was shown for the moment."""

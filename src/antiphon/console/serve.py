@@ -29,7 +29,7 @@ from antiphon.console.tls import Certificate, lan_address, own_certificate
 from antiphon.console.wires import MAX_HEAD, MAX_MESSAGE, HttpConnection, SocketConnection
 from antiphon.errors import UsageError
 from antiphon.server.admission import Admission
-from antiphon.server.process import on_sudden_end
+from antiphon.server.process import longest_write_grace, on_sudden_end
 from antiphon.visible import SparingLog, VisibleRecords
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("antiphon")
 
 STOP_TIMEOUT = 5
-"""Seconds that calls have to end when the server stops."""
+"""Seconds that calls have to end when the server stops; tools that write have theirs beside."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -113,7 +113,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await self.let_nobody_in()
-        await self._calls.end_all("the server stops", timeout=STOP_TIMEOUT)
+        await self._calls.end_all("the server stops", timeout=STOP_TIMEOUT + longest_write_grace())
         await super().shutdown(sockets)
 
 

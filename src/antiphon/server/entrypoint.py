@@ -19,9 +19,10 @@ from typing import Any, Literal, TypeAlias, TypeVar, overload
 
 from antiphon.discovery import load
 from antiphon.errors import UsageError, pass_on
-from antiphon.events import CloseReason
 from antiphon.protocols import ModelResolver, current_job, model_resolver
+from antiphon.server.ending import Ending
 from antiphon.server.job import SHUTDOWN_TIMEOUT, Job, JobContext, JobProcess
+from antiphon.server.process import holding
 from antiphon.server.request import JobRequest
 from antiphon.server.room import Room
 from antiphon.session import AgentSession
@@ -247,7 +248,8 @@ class AgentServer:
         """Run the entrypoint for one call; leaving ends the call.
 
         `models` decides what the sessions of this call run with; `job` says what was asked for. An entrypoint that
-        raises, or returns without having started a session, ends the job with `JobContext.error` set.
+        raises, or returns without having started a session, ends the job with `JobContext.error` set. Tools that write
+        have `write_grace` seconds; whoever is cancelled while leaving gives them `close_grace`.
         """
         entrypoint = self._find(job)
         if entrypoint is None:
@@ -264,19 +266,21 @@ class AgentServer:
     ) -> AsyncIterator[JobContext]:
         tokens = current_job.set(context), model_resolver.set(models)
         handler = asyncio.create_task(self._enter(entrypoint, context), name=f"{context.job.id} entrypoint")
+        ending = Ending(context, room)
         try:
-            yield context
+            with holding(ending):
+                try:
+                    yield context
+                finally:
+                    context.shutdown("the call is over")
+                    # Before the entrypoint is cancelled: leaving its `async with` would cut off what writes.
+                    await ending.close_session()
         finally:
-            context.shutdown("the call is over")
             handler.cancel()
             _, deaf = await asyncio.wait([handler], timeout=CANCEL_GRACE)
             if deaf:
                 logger.warning("%s: the entrypoint ignored its cancellation and was abandoned", context.job.id)
-            if context.session is not None:
-                left = room.caller_left
-                await context.session.aclose(
-                    reason=CloseReason.PARTICIPANT_DISCONNECTED if left else CloseReason.USER_INITIATED
-                )
+            await ending.close_session()  # one that was about to start
             await context.run_shutdown_callbacks(self.shutdown_timeout)
             context.release()
             current_job.reset(tokens[0])

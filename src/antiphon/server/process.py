@@ -1,8 +1,9 @@
 """The process of a command: it ends when it is told to, and keeps what there is of a call.
 
 Above: `main.py`, which runs each command here. Below: nothing. This is the one owner of signals. The first signal
-cancels the command, which then puts away what it has; a second one ends the process at once. Code of the application
-that does not let itself be cancelled (a task, an asynchronous generator, a thread) is left behind after a while.
+cancels the command, which then puts away what it has: its calls wait for tools that write. A second one hastens these
+calls; a third, or a second where there is nothing to hasten, ends the process at once. Code of the application that
+does not let itself be cancelled (a task, an asynchronous generator, a thread) is left behind after a while.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 STOP_LIMIT = 30.0
-"""Seconds that a command has, once it was told to end, until the process ends whatever it does."""
+"""Seconds that a command has, once it was told to end, until the process ends whatever it does; calls have more."""
+HASTE_LIMIT = 15.0
+"""Seconds that it has once it was told so twice."""
 DEAF_LIMIT = 1.0
 """Seconds that tasks have to end when the command is over; generators have as long again."""
 EXIT_LIMIT = 3.0
@@ -37,6 +40,21 @@ _more_time: list[float] = []
 """Seconds that commands asked for beyond `STOP_LIMIT`."""
 
 
+class Call(Protocol):
+    """A call, from the process's point of view."""
+
+    @property
+    def write_grace(self) -> float:
+        """Seconds that tools that write have when it is over."""
+
+    def hasten(self) -> None:
+        """Have it end now."""
+
+
+_calls: list[Call] = []
+"""Those that are held, until their sessions are closed."""
+
+
 class CommandFailed(Exception):
     """What was wrong has been told, by somebody else. `code` is the exit code."""
 
@@ -51,6 +69,10 @@ class Stopping:
     def __init__(self) -> None:
         self.by: int | None = None
         """The first signal that came."""
+        self.is_under_way = False
+        """The loop has taken notice."""
+        self.is_hastened = False
+        """A second signal came."""
 
     @property
     def exit_code(self) -> int:
@@ -60,8 +82,9 @@ class Stopping:
 
 @contextlib.contextmanager
 def told_by_signals() -> Iterator[Stopping]:
-    """Inside, the first SIGINT, SIGTERM or SIGHUP cancels the current task; a second ends the process at once.
+    """Inside, the first SIGINT, SIGTERM or SIGHUP cancels the current task, and a second hastens the calls.
 
+    A third ends the process at once; so does the second where there is no call, or the loop is blocked.
     A SIGHUP that was ignored before stays ignored: so `nohup` works. Outside the main thread signals are not ours.
     """
     stopping = Stopping()
@@ -70,11 +93,20 @@ def told_by_signals() -> Iterator[Stopping]:
 
     # Not the loop's own handlers: these would wait until a callback that blocks the loop has returned.
     def told(number: int, _: FrameType | None) -> None:
-        if stopping.by is not None:
+        if stopping.by is None:
+            stopping.by = number
+            loop.call_soon_threadsafe(begin)
+            _end_later(STOP_LIMIT + sum(_more_time) + longest_write_grace(), stopping.exit_code, over)
+        elif _calls and stopping.is_under_way and not stopping.is_hastened:
+            stopping.is_hastened = True
+            loop.call_soon_threadsafe(_hasten)
+            _end_later(HASTE_LIMIT, stopping.exit_code, over)
+        else:
             end_at_once(128 + number)
-        stopping.by = number
-        loop.call_soon_threadsafe(task.cancel)
-        _end_later(STOP_LIMIT + sum(_more_time), stopping.exit_code, over)
+
+    def begin() -> None:
+        stopping.is_under_way = True
+        task.cancel()
 
     over = threading.Event()
     before = {}
@@ -102,6 +134,26 @@ def _until_the_end(handler: _Handler) -> Callable[[int, FrameType | None], None]
             os.kill(os.getpid(), number)
 
     return told
+
+
+@contextlib.contextmanager
+def holding(call: Call) -> Iterator[None]:
+    """While the block runs, the command holds the call: it has time to end, and a second signal hastens it."""
+    _calls.append(call)
+    try:
+        yield
+    finally:
+        _calls.remove(call)
+
+
+def longest_write_grace() -> float:
+    """Seconds that the calls that are held may need beyond their own end."""
+    return max((call.write_grace for call in _calls), default=0.0)
+
+
+def _hasten() -> None:
+    for call in _calls:
+        call.hasten()
 
 
 @contextlib.contextmanager

@@ -26,6 +26,7 @@ from antiphon.server.livekit.hold import HeldCall
 from antiphon.server.livekit.link import Link
 from antiphon.server.livekit.server import AGENT_NAME, STATE, LiveKitServer
 from antiphon.server.load import LoadMeter
+from antiphon.server.process import longest_write_grace
 from antiphon.server.request import Answer, JobRequest
 from antiphon.transports.livekit import LiveKitCall
 
@@ -40,7 +41,7 @@ CUT_OFF = 0.7
 JOB_LOAD = 0.05
 """What a job that was accepted and has not begun to cost is counted as."""
 END_TIMEOUT = 5.0
-"""Seconds that calls have to end when the time for draining is up."""
+"""Seconds that calls have to end when the time for draining is up; tools that write have theirs beside."""
 
 MAX_CALLS = 1000
 """Calls at the same time, unless an `Admission` says otherwise."""
@@ -130,7 +131,7 @@ class Worker:
         if not empty:
             for call in self.calls:
                 call.end("the server stops")
-            await self._admission.drain(END_TIMEOUT)
+            await self._admission.drain(END_TIMEOUT + longest_write_grace())
         return empty
 
     async def aclose(self) -> None:
