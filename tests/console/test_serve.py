@@ -171,7 +171,7 @@ def test_the_command_serves_until_it_is_told_to_stop(
     run(check)
 
 
-def test_a_tool_that_ignores_its_cancellation_cannot_keep_the_server(tmp_path: Path) -> None:
+def test_a_tool_that_ignores_its_cancellation_cannot_keep_a_server_that_is_told_twice(tmp_path: Path) -> None:
     async def check() -> None:
         path = write(tmp_path, DEAF)
         process, url = await started(
@@ -182,6 +182,9 @@ def test_a_tool_that_ignores_its_cancellation_cannot_keep_the_server(tmp_path: P
                 await page.wait_for("ready", agent="Agent")
                 await page.send("text", text="Wait")
                 await page.wait_for("tool", status="started")
+                process.send_signal(signal.SIGTERM)
+                with pytest.raises(TimeoutError):  # it writes, and has its time
+                    await asyncio.wait_for(process.wait(), 2)
                 process.send_signal(signal.SIGTERM)
                 await page.wait_for("ended", reason="the server stops")
             assert await asyncio.wait_for(process.wait(), 10) == 0

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
 
-from antiphon import Agent, AgentSession, AgentTask, RunContext, ToolFlag, UsageError, function_tool
+from antiphon import Agent, AgentSession, AgentTask, RunContext, ToolError, ToolFlag, UsageError, function_tool
+from antiphon.chat import ChatMessage, FunctionCallOutput
+from antiphon.llm import ChatRequest
 from antiphon.testing import FakeLLM, Reply, now, run_virtual, transcript
 from antiphon.testing.fakes import Turn
 from tests.calls import VoiceCall, outputs
@@ -275,54 +278,93 @@ def test_a_synchronous_tool_completes_a_task_from_its_thread() -> None:
 
 
 class Told(AgentTask[str]):
-    """Its completing tool returns a text."""
+    """Its completing tool returns a text. `how`: what else it does."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__()
+    def __init__(self, what: str, how: str) -> None:
+        @function_tool(effect="unsaid" if how in ("reports", "is beside a write") else "writes")
+        async def answer(text: str) -> str:
+            """Take the answer."""
+            self.complete(text)
+            if how == "breaks":
+                raise ToolError(f"Taken: {text}.")
+            if how == "works on":
+                await asyncio.sleep(0.2)
+            return f"Taken: {text}."
+
+        @function_tool(effect="writes")
+        async def note(text: str) -> str:
+            """Write it down."""
+            return f"Noted: {text}."
+
+        super().__init__(tools=[answer, note])
         self.what = what
 
     async def on_enter(self) -> None:
         self.session.say(f"Your {self.what}?")
 
-    @function_tool
-    async def answer(self, text: str) -> str:
-        """Take the answer."""
-        self.complete(text)
-        return "Taken."
+
+class OneByOne(Agent):
+    """Asks for two things, one after another."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__()
+        self.how = how
+
+    async def names(self) -> str:
+        return f"{await Told('name', self.how)} {await Told('surname', self.how)}."
 
 
-class OneByOneInTool(Agent):
+class OneByOneInTool(OneByOne):
     @function_tool
     async def work(self) -> str:
         """Work."""
-        return f"{await Told('name')} {await Told('surname')}"
+        return f"Hello {await self.names()}"
 
 
-class OneByOneInEnter(Agent):
+class OneByOneInEnter(OneByOne):
     async def on_enter(self) -> None:
-        self.session.say(f"Hello {await Told('name')} {await Told('surname')}.")
+        self.session.say(f"Hello {await self.names()}")
 
 
+def taker(request: ChatRequest, *, notes: bool) -> Reply | str:
+    """Works when it is told to, gives its task what the caller said, tells the results that it has not told yet."""
+    items = request.chat_ctx.items
+    said = [item.text_content for item in items if isinstance(item, ChatMessage) and item.role == "user"]
+    tools = [tool.id for tool in request.tools]
+    results = [item.output for item in items if isinstance(item, FunctionCallOutput)]
+    told = "".join(str(item.text_content) for item in items if isinstance(item, ChatMessage))
+    if "answer" in tools:
+        calls = ("note", "answer") if notes else ("answer",)
+        return Reply(calls=[(name, {"text": said[-1]}) for name in calls])
+    if "work" in tools and said and not any("Hello" in result for result in results):
+        return Reply(calls=[("work", {})])
+    return " ".join(result for result in results if result not in told)
+
+
+@pytest.mark.parametrize("how", ["reports", "writes", "breaks", "works on", "is beside a write"])
 @pytest.mark.parametrize("parent", [OneByOneInTool, OneByOneInEnter])
 def test_a_turn_that_completed_a_task_is_not_answered_by_the_next_one_or_the_agent(
-    parent: type[Agent],
+    parent: type[OneByOne], how: str
 ) -> None:
+    model = partial(taker, notes=how == "is beside a write")
+
     async def main() -> None:
-        llm = FakeLLM([Reply(calls=[("work", {})])] if parent is OneByOneInTool else [])
-        async with AgentSession[Any](llm=llm) as session:
-            await session.start(parent())
+        async with AgentSession[Any](llm=FakeLLM(model)) as session:
+            await session.start(parent(how))
             if parent is OneByOneInTool:
                 session.submit_user_turn("Go.")
             await asyncio.sleep(1.0)
             for name in ("Ann", "Lee"):
-                llm.extend([Reply(calls=[("answer", {"text": name})])])
-                if (name, parent) == ("Lee", OneByOneInTool):
-                    llm.extend(["Hello Ann Lee."])
                 session.submit_user_turn(name)
                 await asyncio.sleep(1.0)
-            assert llm.remaining == 0
-            said = [line for line in transcript(session.history) if line.startswith("assistant")]
-            assert said == ["assistant: Your name?", "assistant: Your surname?", "assistant: Hello Ann Lee."]
-            assert outputs(session).count("Taken.") == 2
+            for name in ("Ann", "Lee"):
+                assert outputs(session).count(f"Taken: {name}.") == 1
+            said = " ".join(line for line in transcript(session.history) if line.startswith("assistant"))
+            assert [said.count(text) for text in ("Your name?", "Your surname?", "Hello Ann Lee.")] == [1, 1, 1]
+            # What was done to the world is told all the same.
+            done = {"reports": "nothing", "is beside a write": "Noted"}.get(how, "Taken")
+            for name in ("Ann", "Lee"):
+                assert said.count(f"Taken: {name}.") == (done == "Taken")
+                assert said.count(f"Noted: {name}.") == (done == "Noted")
 
     run_virtual(main())

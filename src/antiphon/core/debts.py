@@ -193,12 +193,18 @@ class Debts:
         )
 
     def borne(self, speech: Speech, calls: Sequence[OpenCall]) -> None:
-        """A round of the speech is closed. What of it must not be lost is told behind it, or is owed."""
+        """A round of the speech is closed. What of it must not be lost is told behind it, or is owed.
+
+        Behind the last round of a task that is over nothing is said: whoever awaited it tells.
+        """
         for done in calls:
             if not done.reply or done.update or done.answered:
                 continue
             row = None if done.run is None else done.run.row
-            if done.policy.effect == "writes" or done.was_protected:
+            must_be_told = done.policy.effect == "writes" or done.was_protected
+            if must_be_told and speech.last_round:
+                self.result(done, speech.frame, final=True)
+            elif must_be_told:
                 notes = [done.note] if done.note is not None else []
                 self.results.append(
                     PendingResult(done.call.call_id, speech.frame, _BORNE, notes, speech, speech.rounds, row=row)

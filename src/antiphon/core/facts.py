@@ -269,6 +269,8 @@ class ToolReturned:
     unknown: bool = False
     """Nobody knows whether it happened (timed out while writing)."""
     images: tuple[ImageContent, ...] = ()
+    ends_task: bool = False
+    """It completed the task of its agent: whoever awaited that goes on, and no turn is answered for it."""
 
 
 @record

@@ -135,6 +135,8 @@ class OpenCall:
     """The starts whose outcome its output tells."""
     answered: bool = False
     """It was not started, for what was done before: its output is nothing new."""
+    ends_task: bool = False
+    """It completed the task of its agent."""
 
     @property
     def was_protected(self) -> bool:
@@ -159,7 +161,7 @@ class OpenCall:
     def close_with(self, returned: ToolReturned) -> None:
         """The tool ended."""
         self.close(returned.output, is_error=returned.is_error, reply=returned.reply)
-        self.handoff, self.images = returned.handoff, returned.images
+        self.handoff, self.images, self.ends_task = returned.handoff, returned.images, returned.ends_task
         if self.run is not None and self.run.row is not None:
             self.shows = (self.run.row,)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from typing import Any
 
 from antiphon.chat import ImageContent
@@ -104,6 +105,8 @@ class ToolRunner:
         began = self._port.loop.time()
         try:
             outcome = await self._outcome(run)
+            if outcome.handoff is None and self._completed_its_task(run):
+                outcome = replace(outcome, ends_task=True)
             if not run.waited:
                 latencies.note(run.tool.name, self._port.loop.time() - began)
         finally:
@@ -140,17 +143,12 @@ class ToolRunner:
             reply, value = value.reply_required, value.output
         if value is None:
             return ToolReturned(run.id, "", reply=False, handoff=handoff)
-        if handoff is None and self._completed_its_task(run):
-            reply = False
         images, value = _images(value)
         return ToolReturned(run.id, run.rendered(value), reply=reply, handoff=handoff, images=images)
 
     def _completed_its_task(self, run: Run) -> bool:
-        """Whoever awaited the task goes on with what came of it: nobody is left to answer the same turn once more.
-
-        What a tool did to the world is told all the same.
-        """
-        return self._agents.is_done(run.agent) and not run.in_background and run.tool.options.effect != "writes"
+        """Whoever awaited the task goes on with what came of it: nobody is left to answer the same turn once more."""
+        return self._agents.is_done(run.agent) and not run.in_background
 
     def _split(self, value: Any) -> tuple[Handoff | None, Any]:
         """An agent to hand off to, if there is one, and the result beside it."""

@@ -349,6 +349,8 @@ def _close_round(floor: Floor, speech: Speech, step: Step) -> None:
     wants_reply = any(c.reply for c in step.calls)
     only_updates = all(c.update for c in step.calls)
     calls = list(step.calls)
+    if any(c.ends_task for c in calls):
+        speech.task_over()
     floor.rounds.close(speech, step)
     if handoff is not None:
         floor.frames.hand_over(speech.frame, handoff)
