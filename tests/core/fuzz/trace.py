@@ -58,6 +58,12 @@ class Speech:
     def is_over(self) -> bool:
         return self.done or self.interrupted
 
+    @property
+    def has_completed_its_task(self) -> bool:
+        """A call that it waited for did."""
+        runs = [made.run for step in self.steps for made in step.calls]
+        return any(run.result.ends_task for run in runs if run is not None and run.result and not run.is_updated)
+
 
 @dataclass(slots=True, eq=False)
 class Step:

@@ -920,9 +920,10 @@ class World:
         if not self.calm and self.chance(temper.hang * 2):
             return
         mine = [t for t, task in self.tasks.items() if task.agent == command.agent and not task.finished]
-        if mine and self.chance(0.5):
+        completes = bool(mine) and self.chance(0.5)
+        if completes:
             self._finish(mine[0])
-        yield self._result(run)
+        yield replace(self._result(run), ends_task=completes)
 
     def _result(self, run: int) -> f.ToolReturned:
         dice = self.rng.random()

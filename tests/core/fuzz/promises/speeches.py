@@ -153,7 +153,7 @@ class WhatHasNoSoundIsSaidAgain(Promise):
         lost = self._lost.pop(speech, "")
         if not lost or speech.interrupted or speech in self._made_up_for or trace.ends:
             return
-        if any(trace.frame_of(step.agent) is None for step in speech.steps):
+        if speech.has_completed_its_task or any(trace.frame_of(step.agent) is None for step in speech.steps):
             return  # its task is over
         is_json = lost.startswith("{")
         if not speech.is_goodbye if is_json else speech not in self._again:

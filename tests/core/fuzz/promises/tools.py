@@ -243,6 +243,23 @@ class WhatWasDoneIsRecorded(Promise):
                     self.broken(f"{call_id}/finished is not in the history")
 
 
+class ACompletedTaskSaysNoMore(Promise):
+    """Who completed a task has answered the caller: the next to speak is whoever awaited it (tool loop 4)."""
+
+    def start(self) -> None:
+        self._over: set[Speech] = set()
+
+    @on(told.RoundClosed)
+    def round_closed(self, notice: told.RoundClosed) -> None:
+        if self.trace.speech(notice.speech).has_completed_its_task:
+            self._over.add(self.trace.speech(notice.speech))
+
+    @on(do.Generate)
+    def asked(self, command: do.Generate) -> None:
+        if self.trace.speech(command.speech) in self._over:
+            self.broken(f"{command} by a speech that completed its task")
+
+
 class AResultIsToldOnce(Promise):
     """A final result is delivered once, by a heard reply made for it; one that is cut is made again (tool loop 6)."""
 
@@ -311,7 +328,7 @@ class WhatWasDoneIsTold(Promise):
     def done(self, notice: told.SpeechDone) -> None:
         speech = self.trace.speech(notice.speech)
         if not speech.interrupted:
-            self._settle(lambda one, _: one is speech)
+            self._settle(lambda one, steps: one is speech and len(one.steps) > steps)
 
     def _settle(self, is_told: Callable[[Speech, int], bool]) -> None:
         self._owed = {call_id: by for call_id, by in self._owed.items() if not is_told(*by)}
