@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -348,3 +349,54 @@ def test_a_booking_ends_when_the_caller_has_hung_up_and_the_close_event_has_it()
             assert (unheard.name, unheard.outcome, unheard.output) == ("book", "done", "booked 4711")
 
     run_virtual(test())
+
+
+def test_what_a_write_came_to_after_its_time_is_told_as_a_correction() -> None:
+    @function_tool(effect="writes", timeout=5.0)
+    async def book() -> str:
+        """Book."""
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            await asyncio.sleep(3)  # it cannot be stopped any more
+        return "booked 4711"
+
+    async def test() -> None:
+        llm = FakeLLM([Reply(calls=[("book", {})]), "I don't know whether it was booked.", "It was: booked 4711."])
+        async with AgentSession[Any](llm=llm) as session:
+            await session.start(Agent(tools=[book]))
+            await session.run(user_input="book it")
+            assert transcript(session.history)[-1] == "assistant: I don't know whether it was booked."
+            await asyncio.sleep(4)
+            assert transcript(session.history)[-3:] == [
+                "call book({})",
+                "output book: It is known now what came of `book`: it happened. booked 4711",
+                "assistant: It was: booked 4711.",
+            ]
+
+    run_virtual(test())
+
+
+@pytest.mark.parametrize("cancelled", [1, 2])
+def test_a_thread_that_writes_is_left_alone_by_the_time_limit_and_abandoned_by_the_end(cancelled: int) -> None:
+    began, goes_on = threading.Event(), threading.Event()
+
+    @function_tool(effect="writes")
+    def book() -> str:
+        """Book."""
+        began.set()
+        goes_on.wait(10)
+        return "booked 4711"
+
+    async def test() -> Any:
+        running = asyncio.create_task(book.call({}))
+        await asyncio.to_thread(began.wait, 10)
+        for _ in range(cancelled):
+            running.cancel()
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        goes_on.set()
+        return await asyncio.gather(running, return_exceptions=True)
+
+    (came,) = asyncio.run(test())
+    assert came == "booked 4711" if cancelled == 1 else isinstance(came, asyncio.CancelledError)

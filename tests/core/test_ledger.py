@@ -273,3 +273,88 @@ def test_a_run_of_long_ago_does_not_hide_one_that_works() -> None:
     d.types("the weather, please")
     assert calls(d, "1", policy=UNSAID) == []
     assert d.all(RebindRun)
+
+
+def in_doubt() -> Dialogue:
+    """A write took too long, and the caller was told that nobody knows whether it happened."""
+    d = Dialogue()
+    d.types("book it")
+    calls(d, "1", policy=ToolPolicy(effect="writes", parallel=False, timeout=5.0))
+    d.wait(5.1)
+    d.model("I don't know whether it was booked.")
+    return d.played()
+
+
+def test_what_a_write_came_to_after_its_time_is_told_as_a_correction() -> None:
+    d = in_doubt()
+    d.returns("number 4711")
+    assert output(d) == "output It is known now what came of `book`: it happened. number 4711"
+    assert d.last(Generate).unheard == (f"{d.last(RunTool).call.call_id}/late",)
+    d.model("It was booked after all: number 4711.")
+    d.played()
+    d.types("another one")
+    assert calls(d, "1") == ["1"]
+
+
+def test_a_write_that_failed_after_its_time_may_be_made_again() -> None:
+    d = in_doubt()
+    d.tell(ToolReturned(d.last(RunTool).run, "no seats", is_error=True))
+    assert calls(d, "1") == ["1"]
+
+
+def test_until_the_correction_was_heard_a_write_is_not_done_again() -> None:
+    d = in_doubt()
+    d.returns("number 4711")
+    d.model("It was booked after all.")
+    d.says("another one")
+    d.played(heard="It")
+    assert calls(d, "1") == []
+    assert "it happened" not in output(d) and "number 4711" in output(d)
+
+
+def test_a_correction_that_comes_before_the_doubt_was_told_is_not_taken_for_told() -> None:
+    d = Dialogue()
+    d.types("book it")
+    calls(d, "1", policy=ToolPolicy(effect="writes", parallel=False, timeout=5.0))
+    d.wait(5.1)
+    d.returns("number 4711")
+    d.model("I don't know whether it was booked.")  # its request knew of the doubt alone
+    d.played()
+    assert d.last(Generate).unheard == (f"{d.last(RunTool).call.call_id}/late",)
+
+
+def test_what_was_stopped_and_cannot_say_what_it_did_tells_nothing_new() -> None:
+    d = in_doubt()
+    asked = len(d.all(Generate))
+    d.tell(ToolReturned(d.last(RunTool).run, "The call was cancelled.", is_error=True, unknown=True))
+    d.returns("number 4711")
+    assert len(d.all(Generate)) == asked
+
+
+def test_a_settled_row_stays_as_it_is() -> None:
+    d = told()
+    asked = len(d.all(Generate))
+    d.tell(ToolReturned(d.last(RunTool).run, "no seats", is_error=True))
+    assert len(d.all(Generate)) == asked
+    d.types("once more")
+    assert calls(d, "1") == ["1"]
+
+
+def test_what_a_write_that_was_cancelled_came_to_is_told() -> None:
+    d = asked("1")
+    run = d.last(RunTool).run
+    d.tell(RunCancelRequested(run), ToolReturned(run, "number 4711"))
+    assert "it happened. number 4711" in output(d)
+
+
+def test_what_the_background_came_to_after_its_time_is_told() -> None:
+    d = asked("1", policy=ToolPolicy(effect="writes", parallel=False, background_timeout=5.0))
+    d.tell(ToolUpdated(d.last(RunTool).run, "on it"))
+    d.model("On it.")
+    d.played()
+    d.wait(5.1)
+    d.model("I don't know whether it was booked.")
+    d.played()
+    d.returns("number 4711")
+    assert "it happened. number 4711" in output(d)
+    assert d.last(Generate).unheard == (f"{d.last(RunTool).call.call_id}/late",)

@@ -86,6 +86,10 @@ class PendingResult:
         """The caller heard it, or the beginning of it."""
         self.due = _PARTLY if cut else _SETTLED
 
+    def superseded(self) -> None:
+        """What it tells is not the last word on its row."""
+        self.row = None
+
     def unwanted(self) -> None:
         """The application stopped a reply that was made for it."""
         self.tries += 1
@@ -211,6 +215,12 @@ class Debts:
                 )
             elif row is not None:
                 self._account(speech).shows(speech.rounds, row)
+
+    def corrected(self, row: Row) -> None:
+        """There is news of a start whose outcome is still to be told: that takes its place."""
+        for result in self.results:
+            if result.row is row:
+                result.superseded()
 
     def _made_known(self, done: OpenCall, frame: Frame) -> list[Note]:
         if done.note is None:

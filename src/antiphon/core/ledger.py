@@ -26,7 +26,7 @@ Rules and their traces: design, section 4; explored with a model of them and 1.7
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from antiphon.core import texts
@@ -122,6 +122,11 @@ class Ledger:
         self._ended(row, outcome, fact.output)
         if row is not None and not fact.reply:
             self.heard(row)
+
+    def corrected(self, row: Row, fact: ToolReturned) -> None:
+        """What came of a run is known after all: the caller has not heard that."""
+        row.reopened()
+        self.returned(row, replace(fact, reply=True))
 
     def cancelled(self, row: Row | None, *, may_have_happened: bool) -> None:
         """A run was stopped. Nobody knows how far a write had come."""

@@ -2,6 +2,7 @@
 
     STARTED --returned--> SUCCEEDED | FAILED    STARTED --no answer in time, raised in the middle, cancelled--> UNKNOWN
     SUCCEEDED, UNKNOWN --the caller has heard what came of it--> settled
+    UNKNOWN --it says so after all--> SUCCEEDED | FAILED, not settled
 
 Above: the ledger, which numbers and judges them; runs and calls, which have theirs. Below: the history.
 """
@@ -70,6 +71,10 @@ class Row:
     def ended(self, outcome: Outcome, output: str, now: float, number: int) -> None:
         """What came of it is known, or that it never will be."""
         self.outcome, self.output, self.ended_at, self.ended_as = outcome, output, now, number
+
+    def reopened(self) -> None:
+        """There is news of it: what the caller has heard is not true any more."""
+        self.settled = False
 
     def shown_in(self, note: Note) -> None:
         """The history tells here what came of it."""

@@ -4,6 +4,7 @@
     ATTACHED --the caller spoke over it--> reads: cancelled | unsaid: ORPHAN | writes, protected: BACKGROUND (kept)
     ORPHAN --an equal call--> ATTACHED, also after it ended well, for ten minutes
     BACKGROUND --returned--> the pair {call_id}/finished, and an offer
+    writes, protected --its time is over, or it was cancelled--> gone; what it says yet is told: {call_id}/late
 
 An orphan is invisible: its result is ignored and its hand-off is not made, unless an equal call adopts it, and then
 nothing runs twice.
@@ -30,12 +31,14 @@ KEPT_ORPHANS = 1_000
 class Runs:
     """All executions that somebody may still care about."""
 
-    __slots__ = ("_ledger", "_out", "_runs")
+    __slots__ = ("_in_doubt", "_ledger", "_out", "_runs")
 
     def __init__(self, out: Outbox, ledger: Ledger) -> None:
         self._out = out
         self._ledger = ledger
         self._runs: dict[int, Run] = {}
+        self._in_doubt: dict[int, Run] = {}
+        """Those that are over, and of which nobody knows what they did, as long as they may still say so."""
 
     def __iter__(self) -> Iterator[Run]:
         return iter(list(self._runs.values()))
@@ -82,8 +85,19 @@ class Runs:
         self._out.withdraw(run.id)
         self._out.send(CancelTool(run.id))
         self._ledger.cancelled(run.row, may_have_happened=run.keeps)
+        self.doubt(run)
         self._out.send(ToolEnded(run.id, run.speech.id, run.call, "cancelled"))
         self.forget(run)
+
+    def doubt(self, run: Run) -> None:
+        """It is stopped, and nobody knows what it did by then, if it writes: where it ends all the same, it says so."""
+        if run.keeps and run.row is not None:
+            self._in_doubt[run.id] = run
+            self._out.promise(run.id, ToolReturned(run.id, "", unknown=True), None)
+
+    def came_late(self, run_id: int) -> Run | None:
+        """The run of which nobody knew what it did, if it was one: now it says so."""
+        return self._in_doubt.pop(run_id, None)
 
     def forget(self, run: Run) -> None:
         """It is over."""

@@ -74,6 +74,12 @@ def unknown_outcome(name: str) -> str:
     return f"It is unknown whether `{name}` happened; do not repeat it."
 
 
+def known_late(name: str, output: str, *, is_error: bool) -> str:
+    """What came of a call of which nobody knew whether it had happened."""
+    known = "it failed" if is_error else "it happened"
+    return f"It is known now what came of `{name}`: {known}. {output}".rstrip()
+
+
 def cancelled(name: str, *, may_have_happened: bool) -> str:
     """The output of a call that was cancelled."""
     doubt = " It is unknown whether it happened." if may_have_happened else ""

@@ -101,7 +101,7 @@ class ToolRunner:
 
     async def _execute(self, run: Run) -> None:
         current.set(run)
-        outcome = ToolReturned(run.id, "The call was cancelled.", is_error=True, reply=False)
+        outcome = _cancelled(run)
         began = self._port.loop.time()
         try:
             outcome = await self._outcome(run)
@@ -165,6 +165,12 @@ class ToolRunner:
         at, handoff = found[0]
         rest = [item for position, item in enumerate(value) if position != at]
         return handoff, rest[0] if len(rest) == 1 else (rest or None)
+
+
+def _cancelled(run: Run) -> ToolReturned:
+    """It was stopped in the middle."""
+    unknown = run.tool.options.effect != "reads"
+    return ToolReturned(run.id, "The call was cancelled.", is_error=True, reply=False, unknown=unknown)
 
 
 def _broke_off(run: Run) -> ToolReturned:

@@ -23,7 +23,7 @@ from antiphon.tools.definition import CONFIRM_DUPLICATE, Code, Definition, Prepa
 from antiphon.tools.options import Identity, ToolFlag, ToolOptions, ToolSettings, refuse_unavailable
 from antiphon.tools.signature import CallContext, ContextParameter, context_parameters, innermost
 from antiphon.tools.spec import ToolSpec
-from antiphon.tools.threads import in_thread
+from antiphon.tools.threads import in_thread, in_thread_to_its_end
 from antiphon.tools.tool import OutcomeUnknown, ProviderTool, StopResponse, Tool, ToolError, ToolResult
 
 if TYPE_CHECKING:
@@ -206,7 +206,8 @@ class _CallableTool(Tool, Generic[R]):
     async def call(self, kwargs: Mapping[str, Any], ctx: CallContext | None = None) -> Any:
         """Run it with `PreparedCall.kwargs`, the context filled in. Raises what the function raises.
 
-        A sync function runs in a thread of its own, with the caller's context variables; cancelling abandons it.
+        A sync function runs in a thread of its own, with the caller's context variables; cancelling abandons it. One
+        that writes goes on there, and what it comes to is still of use: it is abandoned when it is cancelled twice.
         """
         if self._stand_in is not None:
             own_names = {context.name for context in self._contexts}
@@ -226,7 +227,7 @@ class _CallableTool(Tool, Generic[R]):
         positional = [arguments.pop(name) for name in signature.positional_only if name in arguments]
         if code.is_async:
             return await self._function(*positional, **arguments)
-        return await _in_thread(functools.partial(self._function, *positional, **arguments))
+        return await _in_thread(functools.partial(self._function, *positional, **arguments), self.options.effect)
 
     def bind(self, owner: object) -> Self:
         """The tool as a method of `owner`. Tools of one definition bound to one object are equal."""
@@ -514,12 +515,12 @@ async def _call_stand_in(
     return result
 
 
-async def _in_thread(call: Callable[[], Any]) -> Any:
+async def _in_thread(call: Callable[[], Any], effect: Effect) -> Any:
     def run() -> Any:
         try:
             return call()
         except StopIteration as error:  # no future can carry it, and the await would never end
             raise RuntimeError("a tool's function raised StopIteration") from error
 
-    result = await in_thread(run)
+    result = await (in_thread_to_its_end if effect == "writes" else in_thread)(run)
     return await result if inspect.isawaitable(result) else result

@@ -1042,7 +1042,7 @@ class World:
             if not self.tasks[task].reported:
                 self.tasks[task].finished = self.tasks[task].reported = True
                 yield f.AgentTaskFinished(task)
-        yield f.ToolReturned(tool.run, "cancelled", is_error=True)
+        yield f.ToolReturned(tool.run, "cancelled", is_error=True, unknown=True)
 
     # -- hooks
 

@@ -14,8 +14,11 @@ from antiphon.core.notices import HookOverdue
 def stop(floor: Floor, assumed: f.Fact) -> f.Fact:
     """Tell the one who promised. Returns what is known to have happened."""
     match assumed:
-        case f.ToolReturned(run):
-            floor.out.send(CancelTool(run))
+        case f.ToolReturned(run_id):
+            floor.out.send(CancelTool(run_id))
+            run = floor.runs.get(run_id)
+            if run is not None:
+                floor.runs.doubt(run)
         case f.GenerationFailed(gen) | f.StepGenerated(gen):
             floor.out.send(StopGenerating(gen))
         case f.PlayoutFinished(segment_id, failed=failed):

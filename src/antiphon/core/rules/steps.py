@@ -11,6 +11,7 @@ request behind the last round says why the tools are gone, so that no turn ends 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from antiphon.core import texts
 from antiphon.core.commands import StopGenerating
@@ -140,6 +141,7 @@ def returned(floor: Floor, fact: ToolReturned) -> None:
     """A tool ended."""
     run = floor.runs.get(fact.run)
     if run is None:
+        _returned_late(floor, fact)
         return
     if run.bond is Bond.ORPHAN:
         floor.out.send(ToolEnded(run.id, run.speech.id, run.call, "dropped"))
@@ -153,6 +155,20 @@ def returned(floor: Floor, fact: ToolReturned) -> None:
     elif run.bond is Bond.BACKGROUND:
         _deliver(floor, run, fact)
     floor.runs.forget(run)
+
+
+def _returned_late(floor: Floor, fact: ToolReturned) -> None:
+    """A tool ended that had been given up: what nobody knew is known, and the caller is told."""
+    run = floor.runs.came_late(fact.run)
+    if run is None or run.row is None or fact.unknown:
+        return
+    floor.debts.corrected(run.row)
+    floor.ledger.corrected(run.row, fact)
+    done, frame = run.report("late"), floor.frames.home(run)
+    told = texts.known_late(run.call.name, fact.output, is_error=fact.is_error)
+    done.close_with(replace(fact, output=told, reply=True, handoff=None))
+    floor.rounds.result(run, done, frame.agent)
+    floor.debts.result(done, frame, final=True)
 
 
 def _deliver(floor: Floor, run: Run, fact: ToolReturned) -> None:

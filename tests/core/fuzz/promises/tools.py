@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+from antiphon.chat import FunctionCallOutput
 from antiphon.core import commands as do
 from antiphon.core import facts as f
 from antiphon.core import notices as told
@@ -274,6 +275,11 @@ class AResultIsToldOnce(Promise):
         run = self.trace.ended
         if run is not None and fact.reply and (run.is_updated or run.is_spoken_over):
             self._owed.add(f"{run.made.call.call_id}/finished")
+
+    @on(do.Record)
+    def recorded(self, command: do.Record) -> None:
+        if isinstance(command.item, FunctionCallOutput) and command.item.call_id.endswith("/late"):
+            self._owed.add(command.item.call_id)
 
     @on(do.Generate)
     def asked(self, command: do.Generate) -> None:

@@ -27,16 +27,23 @@ class Done:
     """How; "" while it works."""
     until: int = 0
     """Turns that they had taken when it ended."""
+    is_final: bool = False
+    """What it did is known, or it has said that it does not know either."""
 
 
 class OneWishOneAction(Promise):
-    """A write is started at most once for one wish; one of which nobody knows whether it happened, never (design 4)."""
+    """A write is started at most once for one wish; one of which nobody knows whether it happened, never (design 4).
+
+    What it came to after all settles it, and enters the history.
+    """
 
     def start(self) -> None:
         self._turns = 0
         self._asked: dict[int, int] = {}
         """By generation: the turns that the caller had taken when it was asked for."""
         self._done: list[Done] = []
+        self._corrected: set[str] = set()
+        """What is to enter the history."""
         self._passed_on: set[int] = set()
         """Speeches for which the application passed on words of the caller, and that nobody was asked for yet."""
 
@@ -65,6 +72,24 @@ class OneWishOneAction(Promise):
         for one in self._done:
             if one.run == notice.run:
                 one.ended, one.until = notice.outcome, self._turns
+
+    @on(f.ToolReturned)
+    def returned(self, fact: f.ToolReturned) -> None:
+        for one in self._done:
+            if one.run != fact.run or one.is_final:
+                continue
+            one.is_final = True
+            if one.ended in ("unknown", "cancelled") and not fact.unknown:
+                one.ended, one.until = "error" if fact.is_error else "done", self._turns
+                self._corrected.add(f"{one.call.call_id}/late")
+
+    @on(do.Record)
+    def recorded(self, command: do.Record) -> None:
+        self._corrected.discard(getattr(command.item, "call_id", ""))
+
+    def at_rest(self) -> None:
+        if self._corrected:
+            self.broken(f"{sorted(self._corrected)} are not in the history, although it is known what the tools did")
 
     @on(do.RunTool)
     def started(self, command: do.RunTool) -> None:
