@@ -7,7 +7,7 @@ protocol only; the session takes it in, tells the core about its changes, and ca
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Collection, Iterable, Sequence
 from typing import Any, Protocol
 
 from antiphon.audio import AudioFrame
@@ -20,6 +20,7 @@ from antiphon.chat import (
     FunctionCall,
     FunctionCallOutput,
     calls_of_others,
+    paired,
 )
 from antiphon.errors import ToolDefinitionError, UsageError
 from antiphon.llm import LLM, ChatChunk
@@ -61,7 +62,9 @@ class Membership(Protocol):
     def close_absent(self, tools: Sequence[ToolLike]) -> None: ...
     def callable_tools(self) -> list[Tool]: ...
     def completed(self, outcome: Any) -> None: ...
-    def changed(self, item: AgentConfigUpdate | None) -> None: ...
+    def changed(
+        self, item: AgentConfigUpdate | None, learns: Collection[str] = (), forgets: Collection[str] = ()
+    ) -> None: ...
 
 
 class Agent:
@@ -212,6 +215,8 @@ class Agent:
     async def update_chat_ctx(self, chat_ctx: ChatContext, *, exclude_invalid_function_calls: bool = True) -> None:
         """Replace what it knows of the conversation. The session's history stays as it is.
 
+        An agent that does not see what was done any more does not do it again before the caller was asked.
+
         `exclude_invalid_function_calls`: calls of tools that it does not have, and their outputs, are left out. It has
         the session's tools, too, and those that it can reach through one of its own.
         """
@@ -221,8 +226,10 @@ class Agent:
             items = [
                 i for i in items if not isinstance(i, (FunctionCall, FunctionCallOutput)) or i.call_id not in invalid
             ]
+        before = _shown_calls(self._items)
         self._items = [item for item in items if item.id != INSTRUCTIONS_ID]
-        self._changed(None)
+        after = _shown_calls(self._items)
+        self._changed(None, learns=after - before, forgets=before - after)
 
     def _callable_names(self, items: Iterable[ChatItem]) -> set[str]:
         """Of the tools that were called in `items`, those that its model may call."""
@@ -235,9 +242,11 @@ class Agent:
         names = {item.name for item in items if isinstance(item, (FunctionCall, FunctionCallOutput))}
         return {name for name in names if find_tool(tools, name) is not None}
 
-    def _changed(self, item: AgentConfigUpdate | None) -> None:
+    def _changed(
+        self, item: AgentConfigUpdate | None, learns: Collection[str] = (), forgets: Collection[str] = ()
+    ) -> None:
         if self._membership is not None:
-            self._membership.changed(item)
+            self._membership.changed(item, learns, forgets)
 
     # -- hooks
 
@@ -349,6 +358,8 @@ class Agent:
         if membership is not None and self._membership is not None and not self._membership.is_over:
             raise UsageError(f"agent {self.id!r} works in another session already; make one agent for each session")
         self._membership = membership
+        if known := _shown_calls(self._items):  # it was given the context of another agent
+            self._changed(None, learns=known)
 
     def context_items(self) -> list[ChatItem]:
         """What it knows, without the instructions. Not to be changed."""
@@ -428,3 +439,8 @@ def _snake_case(name: str) -> str:
         if name == "Agent"
         else re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
     )
+
+
+def _shown_calls(items: Iterable[ChatItem]) -> set[str]:
+    """The ids of the calls that stand there with what came of them."""
+    return {item.call_id for item in paired(items) if isinstance(item, FunctionCall)}

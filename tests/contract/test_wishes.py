@@ -400,3 +400,32 @@ def test_a_thread_that_writes_is_left_alone_by_the_time_limit_and_abandoned_by_t
 
     (came,) = asyncio.run(test())
     assert came == "booked 4711" if cancelled == 1 else isinstance(came, asyncio.CancelledError)
+
+
+@pytest.mark.parametrize(("sees", "made"), [("all", 2), ("nothing", 1), ("a copy", 2)])
+def test_whether_an_agent_sees_what_was_done_decides_what_an_equal_call_means(sees: str, made: int) -> None:
+    tool, booked = booking()
+    arguments = {"date": "2026-11-27", "people": 2}
+
+    class Desk(Agent):
+        @function_tool
+        async def transfer(self) -> Agent:
+            """Transfer."""
+            return Desk(tools=[tool], chat_ctx=self.chat_ctx)
+
+    async def test() -> None:
+        llm = FakeLLM([Reply(calls=[("book", arguments)]), "Number 1."])
+        async with AgentSession[Any](llm=llm) as session:
+            await session.start(Desk(tools=[tool]))
+            await session.run(user_input="book it")
+            if sees == "nothing":
+                agent = session.current_agent
+                await agent.update_chat_ctx(agent.chat_ctx.copy(exclude_function_call=True))
+            elif sees == "a copy":
+                llm.extend([Reply(calls=[("transfer", {})])])
+                await session.run(user_input="somebody else")
+            llm.extend([Reply(calls=[("book", arguments)]), "Done."])
+            await session.run(user_input="another one")
+        assert len(booked) == made
+
+    run_virtual(test())

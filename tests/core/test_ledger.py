@@ -9,7 +9,9 @@ import pytest
 from antiphon.core.commands import Generate, RebindRun, RunTool
 from antiphon.core.facts import (
     Call,
+    ContextChanged,
     Handoff,
+    HandOffRequested,
     RunCancelRequested,
     SpeechRequested,
     ToolCalled,
@@ -358,3 +360,24 @@ def test_what_the_background_came_to_after_its_time_is_told() -> None:
     d.returns("number 4711")
     assert "it happened. number 4711" in output(d)
     assert d.last(Generate).unheard == (f"{d.last(RunTool).call.call_id}/late",)
+
+
+def test_an_agent_that_was_made_to_forget_what_was_done_does_not_do_it_again_unasked() -> None:
+    d = told()
+    d.tell(ContextChanged("a", forgets=(d.last(RunTool).call.call_id,)))
+    d.types("another one")
+    assert calls(d, "1") == []
+    assert "number 4711 (the user was told)" in output(d)
+    d.model("It is done already. Another one?")
+    d.played()
+    d.types("yes")
+    assert calls(d, "1") == ["1"]
+
+
+def test_an_agent_that_was_given_what_was_done_knows_a_new_wish() -> None:
+    d = told()
+    call_id = d.last(RunTool).call.call_id
+    d.tell(ContextChanged("b", learns=(call_id,)), HandOffRequested("b"))
+    d.types("another one")
+    assert d.last(Generate).agent == "b"
+    assert calls(d, "1") == ["1"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Coroutine, Sequence
+from collections.abc import Collection, Coroutine, Sequence
 from typing import Any
 
 from antiphon.agent import Agent
@@ -90,11 +90,16 @@ class Member:
         """Tell those who test that a task has its result."""
         self._cast.rest.concludes(outcome)
 
-    def changed(self, item: AgentConfigUpdate | None) -> None:
-        """Tell the core that the agent's instructions, tools or context changed."""
+    def changed(
+        self, item: AgentConfigUpdate | None, learns: Collection[str] = (), forgets: Collection[str] = ()
+    ) -> None:
+        """Tell the core that the agent's instructions, tools or context changed.
+
+        `learns`, `forgets`: ids of calls whose outcome is in its context now, and is not any more.
+        """
         driver = self._cast.here.driver
         if driver is not None and not driver.is_closed:
-            driver.report(ContextChanged(self.id, item))
+            driver.report(ContextChanged(self.id, item, tuple(sorted(learns)), tuple(sorted(forgets))))
 
 
 class Cast:

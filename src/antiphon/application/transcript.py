@@ -44,5 +44,5 @@ class Transcript:
     def _output_came(self, output: FunctionCallOutput) -> None:
         call_id, _, what = output.call_id.partition("/")
         if what:  # a tool in the background has reported or returned: that has an id of its own, of two parts
-            is_final = what == "finished"
+            is_final = what in ("finished", "late")
             self._here.tell("tool_result", lambda: ToolResultEvent(call_id=call_id, output=output, is_final=is_final))

@@ -384,6 +384,10 @@ class ContextChanged:
 
     agent: str
     item: AgentConfigUpdate | None = None
+    learns: tuple[str, ...] = ()
+    """Ids of calls that its context shows now, with what came of them, and did not before."""
+    forgets: tuple[str, ...] = ()
+    """Ids of those that it shows no more."""
 
 
 @record

@@ -7,6 +7,7 @@ changes afterwards. Everything recorded leaves by a `Record` command; only the o
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from antiphon.chat import AgentConfigUpdate, ChatItem, ChatMessage, FunctionCall, FunctionCallOutput
@@ -39,6 +40,14 @@ class Note:
 
     items: tuple[ChatItem, ...]
     known_to: tuple[str, ...]
+
+    def context_changed(self, agent: str, learns: Collection[str], forgets: Collection[str]) -> None:
+        """Other calls than before are in the context of the agent."""
+        ids = {item.call_id for item in self.items if isinstance(item, FunctionCall)}
+        if ids.intersection(forgets):
+            self.known_to = tuple(one for one in self.known_to if one != agent)
+        elif ids.intersection(learns):
+            self.is_news_to(agent)
 
     def is_news_to(self, agent: str) -> bool:
         """Whether the agent does not know them yet. It does from now on."""

@@ -25,7 +25,8 @@ Rules and their traces: design, section 4; explored with a model of them and 1.7
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -127,6 +128,11 @@ class Ledger:
         """What came of a run is known after all: the caller has not heard that."""
         row.reopened()
         self.returned(row, replace(fact, reply=True))
+
+    def context_changed(self, agent: str, learns: Collection[str], forgets: Collection[str]) -> None:
+        """The application gave an agent another context: it sees other calls than before."""
+        for row in itertools.chain.from_iterable(self._rows.values()):
+            row.context_changed(agent, learns, forgets)
 
     def cancelled(self, row: Row | None, *, may_have_happened: bool) -> None:
         """A run was stopped. Nobody knows how far a write had come."""

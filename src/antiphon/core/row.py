@@ -10,6 +10,7 @@ Above: the ledger, which numbers and judges them; runs and calls, which have the
 from __future__ import annotations
 
 import enum
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from antiphon.core.facts import Call
@@ -67,6 +68,11 @@ class Row:
     def is_seen_by(self, agent: str) -> bool:
         """What came of it is in the context of the agent."""
         return any(agent in note.known_to for note in self.notes)
+
+    def context_changed(self, agent: str, learns: Collection[str], forgets: Collection[str]) -> None:
+        """Other calls than before are in the context of the agent."""
+        for note in self.notes:
+            note.context_changed(agent, learns, forgets)
 
     def ended(self, outcome: Outcome, output: str, now: float, number: int) -> None:
         """What came of it is known, or that it never will be."""

@@ -33,6 +33,8 @@ def requested(floor: Floor, fact: HandOffRequested) -> None:
 def context_changed(floor: Floor, fact: ContextChanged) -> None:
     """What an agent knows, or may do, is another."""
     floor.history.changed(fact.agent, fact.item)
+    if fact.learns or fact.forgets:
+        floor.ledger.context_changed(fact.agent, fact.learns, fact.forgets)
 
 
 def enter(floor: Floor, frame: Frame, previous: str | None) -> None:
