@@ -257,3 +257,18 @@ def test_a_second_request_hastens_what_still_writes() -> None:
     d.tell(CloseRequested(hung_up=True)).wait(5.0)
     d.tell(CloseRequested()).wait(1.0)
     assert d.closed
+
+
+@pytest.mark.parametrize("heard", [None, "Number"])
+def test_what_was_heard_in_front_of_a_call_that_still_works_is_not_said_to_be_unheard(heard: str | None) -> None:
+    d = Dialogue()
+    d.types("go")
+    d.model("", ("book", policy("writes")))
+    d.tell(ToolUpdated(d.last(RunTool).run, "on it"))
+    d.model("On it.")
+    d.played()
+    d.returns("number 4711")
+    d.model("Number 4711. And the weather?", ("look", policy("reads")))
+    d.played(heard=heard)
+    d.tell(CloseRequested())
+    assert [one.output for one in d.last(Close).unheard] == ([] if heard is None else ["number 4711"])

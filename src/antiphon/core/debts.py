@@ -75,6 +75,8 @@ class PendingResult:
     tries: int = 0
     covered: bool = False
     """A reply built with it was heard; perhaps it told it."""
+    is_heard: bool = False
+    """A response that was made for it was heard, and the speech goes on: calls beside it work."""
     turns: list[Turn] = field(default_factory=list)
     """The caller's turns that it belongs to, if they are to be answered once more: that reply is made for it, too."""
 
@@ -89,6 +91,10 @@ class PendingResult:
     def superseded(self) -> None:
         """What it tells is not the last word on its row."""
         self.row = None
+
+    def was_heard(self) -> None:
+        """A response that was made for it was heard whole. It is told when the speech is over, and was not cut."""
+        self.is_heard = True
 
     def unwanted(self) -> None:
         """The application stopped a reply that was made for it."""
@@ -137,6 +143,8 @@ class _Account:
 
     carried: list[PendingResult] = field(default_factory=list)
     """Owed when its requests were made: these knew them."""
+    told_in: dict[int, list[PendingResult]] = field(default_factory=dict)
+    """By segment: what it was made for."""
     made_for: list[PendingResult] = field(default_factory=list)
     """What it was made to tell: all that it carries if it is a delivery, else what belongs to its turns."""
     said: list[Note] = field(default_factory=list)
@@ -160,10 +168,16 @@ class _Account:
         """It is to tell these."""
         self.made_for += results
 
-    def knows(self, results: list[PendingResult], *, unasked: bool) -> None:
-        """Its request shows these."""
+    def knows(self, results: list[PendingResult], segment: int, *, unasked: bool) -> None:
+        """Its request, for this segment, shows these."""
         self.unasked = unasked
         self.carried += [result for result in results if result not in self.carried]
+        self.told_in[segment] = [result for result in self.made_for if result in self.carried]
+
+    def hears(self, segment: Segment) -> None:
+        """A segment was heard whole: so was what it was made for."""
+        for result in self.told_in.pop(segment.id, []):
+            result.was_heard()
 
     def took(self, segment: Segment) -> None:
         """A segment is over."""
@@ -268,7 +282,9 @@ class Debts:
         if not self.results:
             return ()
         owed = self.owed_in(speech.frame)
-        self._account(speech).knows([one for one in owed if one.final or not unasked], unasked=unasked)
+        shown = [one for one in owed if one.final or not unasked]
+        segment = 0 if speech.step is None else speech.step.segment.id
+        self._account(speech).knows(shown, segment, unasked=unasked)
         return tuple(result.call_id for result in owed)
 
     def answered_by(self, speech: Speech, *, unasked: bool = False) -> None:
@@ -296,6 +312,7 @@ class Debts:
                 result.told(cut=cut)
         self._forget_settled()
         if not cut:
+            account.hears(segment)
             for row in account.told_by(segment):
                 self._ledger.heard(row)
 
@@ -404,5 +421,8 @@ class Debts:
             self._history.let_know(note, agent)
 
     def clear(self) -> None:
-        """Nothing that is owed will be told any more."""
+        """Nothing that is owed will be told any more. What was heard in front of a call that still works was told."""
+        for result in self.results:
+            if result.is_heard and result.row is not None:
+                self._ledger.heard(result.row)
         self.results = [result for result in self.results if result.due is not _OWED]
