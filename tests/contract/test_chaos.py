@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 
 from antiphon import Agent, AgentSession, CloseEvent, RunContext, Tool, ToolError, function_tool
+from antiphon.adapters.fallback import Backoff, FallbackLLM
 from antiphon.chat import ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.events import CloseReason
-from antiphon.llm import ChatRequest
+from antiphon.llm import LLM, ChatRequest
 from antiphon.testing import ChaosLLM, FakeLLM, Reply, SimulatedCall, run_virtual, transcript
 
 REWORDINGS = {"order": [{"note": "quickly"}, {"note": "if you can"}, {"note": ""}]}
@@ -156,6 +157,9 @@ class Case:
         model = FakeLLM(honest, ttft=0.2, tokens_per_second=200)
         rewords = self.rng.random() < 0.5
         self.chaos = ChaosLLM(model, seed=seed, rewordings=REWORDINGS if rewords else None)
+        self.llm: LLM = self.chaos
+        if self.rng.random() < 0.5:  # where one provider is cut, the next begins anew
+            self.llm = FallbackLLM([self.chaos, self.chaos], backoff=Backoff(first=self.rng.choice((0.1, 30.0))))
         self.wishes: Counter[int] = Counter()
         self.closes: list[CloseEvent] = []
         tool = self.shop.tool(identity=("number",) if rewords else None)
@@ -206,7 +210,7 @@ class Case:
 
 async def typed(seed: str) -> None:
     case = Case(seed)
-    async with AgentSession[Any](llm=case.chaos) as session:
+    async with AgentSession[Any](llm=case.llm) as session:
         session.on("close", case.closes.append)
         await session.start(case.agent)
         for numbers in case.wishes_ahead():
@@ -229,7 +233,7 @@ async def spoken(seed: str) -> None:
     case = Case(seed)
     rng = case.rng
     hangs_up, ahead = rng.random() < 0.25, rng.random() < 0.5
-    async with SimulatedCall(case.chaos, preemptive_generation=ahead, max_silence=None) as call:
+    async with SimulatedCall(case.llm, preemptive_generation=ahead, max_silence=None) as call:
         call.session.on("close", case.closes.append)
         await call.start(case.agent)
         for numbers in case.wishes_ahead():

@@ -23,10 +23,11 @@ from antiphon.chat import ChatMessage, FunctionCallOutput
 from antiphon.errors import ProviderError, UsageError
 from antiphon.llm import LLM, ChatChunk, ChatRequest, ChoiceDelta, FunctionToolCall
 
-Why: TypeAlias = Literal["twice", "anew", "forgotten"]
+Why: TypeAlias = Literal["twice", "retried", "anew", "forgotten"]
 """Why a call was made again.
 
 - "twice": a second time in one response;
+- "retried": its provider broke behind it, and the next one makes all calls of the response so far once more;
 - "anew": its response was cut, and is begun anew;
 - "forgotten": the model makes it once more in its next response, although its output is there.
 """
@@ -100,13 +101,18 @@ class ChaosLLM(LLM):
         if again is not None:
             yield again
             return
+        given: list[FunctionToolCall] = []
         async with aclosing(self._llm.generate(request)) as chunks:
             async for chunk in chunks:
                 yield chunk
                 for call in chunk.delta.tool_calls if chunk.delta is not None else ():
                     self._made[call.call_id] = turn, call
+                    given.append(call)
                     if self._happens():
                         yield self._reissue("twice", call, turn)
+                    if self._happens():
+                        for earlier in given:
+                            yield self._reissue("retried", earlier, turn)
                     if self._happens():
                         self.cut.append(call)
                         self._lost = turn, call
