@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from antiphon import Agent, AgentSession, CloseEvent, EndCallTool, ToolError, function_tool
+from antiphon import Agent, AgentSession, CloseEvent, EndCallTool, ToolError, Toolset, function_tool
 from antiphon.errors import ToolDefinitionError
 from antiphon.events import CloseReason
 from antiphon.llm import ChatRequest as Request
@@ -427,5 +427,28 @@ def test_whether_an_agent_sees_what_was_done_decides_what_an_equal_call_means(se
             llm.extend([Reply(calls=[("book", arguments)]), "Done."])
             await session.run(user_input="another one")
         assert len(booked) == made
+
+    run_virtual(test())
+
+
+def test_a_tool_that_another_agent_has_under_another_name_is_the_same_tool() -> None:
+    tool, booked = booking()
+    arguments = {"date": "2026-11-27", "people": 2}
+
+    class Desk(Agent):
+        @function_tool
+        async def transfer(self) -> Agent:
+            """Transfer."""
+            return Agent(tools=[Toolset(id="crm", tools=[tool]).prefixed("crm_")])
+
+    async def test() -> None:
+        llm = FakeLLM([Reply(calls=[("book", arguments)]), "Fine.", Reply(calls=[("transfer", {})]), "Fine."])
+        llm.extend([Reply(calls=[("crm_book", arguments)]), "Fine."])
+        async with AgentSession[Any](llm=llm) as session:
+            await session.start(Desk(tools=[tool]))
+            for text in ("book it", "somebody else please", "what now"):
+                session.submit_user_turn(text)
+                await asyncio.sleep(1)
+        assert len(booked) == 1
 
     run_virtual(test())

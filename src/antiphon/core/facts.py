@@ -33,7 +33,10 @@ class Call:
     confirmed: bool = False
     """The model says that the caller confirmed a duplicate."""
     origin: str = ""
-    """Which tool it is: two agents may have different tools of one name, or one for an object of each."""
+    """Which tool it is: two agents may have different tools of one name, one for an object of each, or one renamed.
+
+    "" is what its name says.
+    """
     identity: str = ""
     """What of the arguments makes the wish, where the tool says so: equal text means the same wish."""
 

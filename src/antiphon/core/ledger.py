@@ -88,7 +88,7 @@ class Ledger:
     def __init__(self, out: Outbox, caller_has_floor: Callable[[], bool]) -> None:
         self._out = out
         self._caller_has_floor = caller_has_floor
-        self._rows: dict[tuple[str, str, str], list[Row]] = {}
+        self._rows: dict[tuple[str, str], list[Row]] = {}
         self._unsaid: list[Row] = []
         """Rows of tools that do not say what they do, oldest first: they stand for a wish for a while only."""
         self._turns = 0
@@ -253,9 +253,14 @@ class Ledger:
             self._rows.pop(_wish(row.call), None)
 
 
-def _wish(call: Call) -> tuple[str, str, str]:
+def tool_of(call: Call) -> str:
+    """Which tool it is, whatever the agent that calls it calls it."""
+    return call.origin or call.name
+
+
+def _wish(call: Call) -> tuple[str, str]:
     """Of two calls, equal ones are of one tool and ask for the same."""
-    return call.origin, call.name, call.identity or call.canonical
+    return tool_of(call), call.identity or call.canonical
 
 
 def same_arguments(call: Call, other: Call) -> bool:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from antiphon.core import texts
 from antiphon.core.commands import CancelTool, RebindRun, ReleaseRun, RunTool
 from antiphon.core.facts import Call, ToolReturned
-from antiphon.core.ledger import FRESH, Ledger, same_arguments
+from antiphon.core.ledger import FRESH, Ledger, same_arguments, tool_of
 from antiphon.core.notices import ToolAdopted, ToolDropped, ToolEnded, ToolStarted
 from antiphon.core.promises import Outbox
 from antiphon.core.stages import Bond
@@ -159,4 +159,4 @@ class Runs:
 
 def _is_of_tool(run: Run, call: Call) -> bool:
     """Whether the run is one of the tool that the call is for."""
-    return run.call.name == call.name and run.call.origin == call.origin
+    return tool_of(run.call) == tool_of(call)

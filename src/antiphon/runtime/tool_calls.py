@@ -59,7 +59,7 @@ class ToolCalls:
         self._agents = agents
         self._events = events
         self._silence_is_bridged = silence_is_bridged
-        self._known_tools: dict[tuple[object, object], tuple[str, AnyFunctionTool]] = {}
+        self._known_tools: dict[tuple[object, object, str], tuple[str, AnyFunctionTool]] = {}
         """What names each tool in calls, by what tells tools apart; with a form of it, so that its parts live on."""
         self._prepared: dict[str, Prepared] = {}
         """By call id."""
@@ -140,12 +140,12 @@ class ToolCalls:
             self._prepared = {key: one for key, one in self._prepared.items() if one.speech != speech}
 
 
-def _kin(tool: AnyFunctionTool) -> tuple[object, object]:
-    """Equal for all forms of one tool: what was decorated, and whose it is (design, section 4).
+def _kin(tool: AnyFunctionTool) -> tuple[object, object, str]:
+    """Equal for all forms of one tool, renamed ones too: what was decorated, and whose it is (design, section 4).
 
     A method belongs to its object, or to the id that its object was given: two objects of one class have two tools.
     """
     owner, function = getattr(tool.__wrapped__, "__self__", None), tool.function
     given = getattr(owner, "given_id", None)
     is_hashable = type(function).__hash__ is not None
-    return function if is_hashable else id(function), given if isinstance(given, str) else id(owner)
+    return function if is_hashable else id(function), given if isinstance(given, str) else id(owner), tool.origin

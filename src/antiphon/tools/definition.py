@@ -64,6 +64,7 @@ class Code:
         self,
         function: Callable[..., Any],
         *,
+        name: str,
         raw_schema: Mapping[str, Any] | None,
         checked: Mapping[str, Any] | None = None,
     ) -> None:
@@ -72,6 +73,8 @@ class Code:
         if isinstance(function, (classmethod, staticmethod)):
             function = function.__func__
         self.function = function
+        self.name = name
+        """What the tool was called where it was made, whatever it is renamed to."""
         self.raw_schema = raw_schema
         self._checked = checked
         self.takes_owner = not static and takes_owner(function)

@@ -131,8 +131,13 @@ class _CallableTool(Tool, Generic[R]):
 
     @property
     def origin(self) -> str:
-        """Where what was decorated is defined. Tells tools of one name apart; the same for all forms of one tool."""
-        return f"{self.__module__}.{getattr(self, '__qualname__', self.name)}"
+        """Where what was decorated is defined, and what it was called there, if that is another name.
+
+        Tells tools of one name apart; the same for all forms of one tool, renamed ones too.
+        """
+        name, qualified = self._definition.code.name, getattr(self, "__qualname__", "")
+        where = f"{self.__module__}.{qualified or name}"
+        return where if where.rpartition(".")[2] == name else f"{where}:{name}"
 
     @property
     def spec(self) -> ToolSpec:
@@ -323,10 +328,9 @@ def foreign_tool(
     from antiphon.tools.raw import check_raw_schema
 
     check_raw_schema(raw_schema)
-    code = Code(function, raw_schema=raw_schema, checked=parameters.checked)
-    tool: RawFunctionTool[Any] = RawFunctionTool(
-        Definition(code, name=checked_name(name), description=None, options=options)
-    )
+    name = checked_name(name)
+    code = Code(function, name=name, raw_schema=raw_schema, checked=parameters.checked)
+    tool: RawFunctionTool[Any] = RawFunctionTool(Definition(code, name=name, description=None, options=options))
     tool.check()
     return tool
 
@@ -438,9 +442,10 @@ def _made(
         raise ToolDefinitionError(
             f"{function.name!r} is a tool already. Use it as it is, or `tool.with_options(...)` for a variant."
         )
+    name = checked_name(_name_of(function, name, raw_schema))
     definition = Definition(
-        Code(function, raw_schema=raw_schema),
-        name=checked_name(_name_of(function, name, raw_schema)),
+        Code(function, name=name, raw_schema=raw_schema),
+        name=name,
         description=description,
         options=options,
     )
