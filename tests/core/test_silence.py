@@ -315,7 +315,7 @@ def test_an_instant_without_work_keeps_the_line_that_is_ready() -> None:
     assert not d.all(Discard)
 
 
-@pytest.mark.parametrize("later", [0.0, 0.00001, 0.005])
+@pytest.mark.parametrize("later", [0.0, 0.00001, 0.0005])
 def test_an_answer_that_is_cut_as_it_begins_is_no_end_of_the_silence(later: float) -> None:
     d = Dialogue(silence=BUDGET)
     d.says("book it")

@@ -10,7 +10,7 @@ Above: the silence budget. Below: nothing.
 
 from __future__ import annotations
 
-AN_INSTANT = 0.01
+AN_INSTANT = 0.001
 """Seconds of sound that nobody hears."""
 
 

@@ -11,7 +11,7 @@ from tests.core.fuzz.listener import on
 from tests.core.fuzz.promises.promise import Promise
 from tests.core.fuzz.trace import EPSILON, Run, Sound, Speech, Step
 
-AN_INSTANT = 0.01
+AN_INSTANT = 0.001
 """Seconds of sound that nobody hears."""
 
 
@@ -202,9 +202,10 @@ class SilenceIsBridgedWhenItIsDue(Promise):
             if trace.now < self._results_at + budget.grace - EPSILON:
                 self.broken(f"{step.asked} is said, and the results came at {self._results_at:.3f}")
         if self._prompt is not None:
-            if self._quiet_since is None:
+            is_unheard = self._is_unheard or (self._quiet_since is None and self._has_just_begun)
+            quiet_since = self._quiet_before if is_unheard else self._quiet_since
+            if quiet_since is None:
                 self.broken(f"{step.asked} is said while somebody is heard")
-            quiet_since = self._quiet_before if self._is_unheard else self._quiet_since
             waited = trace.now - max(quiet_since, self._bridged_at)
             if waited < budget.max_silence - EPSILON:
                 self.broken(f"{step.asked} is said after {waited:.3f} s")
