@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from antiphon import Agent, AgentServer, AgentSession, function_tool
 from antiphon.audio import AudioFrame
+from antiphon.cli.arguments import add_production
 from antiphon.server.agent_file import load_agent_file
 from antiphon.testing import FakeLLM, Reply, run_virtual, transcript
 
@@ -97,3 +99,18 @@ def test_the_servers_of_the_page_on_tools_are_given_to_an_agent() -> None:
     namespace: dict[str, Any] = {}
     exec(block, namespace)
     assert isinstance(namespace["agent"], Agent)
+
+
+def test_the_options_of_the_page_on_going_live_are_those_of_the_command() -> None:
+    shown = set(re.findall(r"`(--[a-z-]+)", (DOCS / "deploy.md").read_text()))
+    parser = argparse.ArgumentParser()
+    add_production(parser)
+    assert shown <= set(re.findall(r"--[a-z-]+", parser.format_help()))
+
+
+def test_the_variables_of_the_compose_file_are_those_of_the_example() -> None:
+    folder = DOCS.parent / "deploy"
+    used = set(re.findall(r"\$\{([A-Z_]+):\?\}", (folder / "compose.yaml").read_text()))
+    assert used == {
+        line.partition("=")[0] for line in (folder / "example.env").read_text().splitlines() if "=" in line
+    } - {"NODE_IP"}

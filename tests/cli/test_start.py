@@ -241,6 +241,18 @@ def test_an_agent_file_that_is_broken_ends_it_with_its_error(tmp_path: Path) -> 
 
 
 @pytest.mark.timeout(160)
+def test_a_token_that_was_given_is_asked_for_and_is_not_in_the_log(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with started(tmp_path, "--workers", "2", ANTIPHON_TOKEN="open sesame") as one:
+            assert (await get(one.url, "/call"))[0] == 401
+            for _ in range(4):
+                assert (await get(one.url, "/call?token=open%20sesame"))[0] == 204
+            assert "sesame" not in "".join(one.output)
+
+    run(check)
+
+
+@pytest.mark.timeout(160)
 def test_health_and_figures_are_where_they_are_asked_for(tmp_path: Path) -> None:
     async def check() -> None:
         health = free_port()

@@ -96,7 +96,7 @@ async def supervise(
 
         def opened(where: Sequence[str], workers: int) -> None:
             processes = "one process" if workers == 1 else f"{workers} processes"
-            screen.notice(f"Taking calls {' and '.join(where)}, in {processes}. Ctrl-C ends them politely.")
+            screen.notice(f"Taking calls {_shown(where, serving.place)}, in {processes}. Ctrl-C ends them politely.")
 
         supervisor = Supervisor(
             count,
@@ -141,6 +141,12 @@ def _upgraded_by_hangup(upgrade: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         loop.remove_signal_handler(signal.SIGHUP)
+
+
+def _shown(where: Sequence[str], place: Place | None) -> str:
+    """Where calls come in, for the log: a token that was given is known to those who may know it."""
+    is_given = place is not None and place.token
+    return " and ".join(one.partition("/?token=")[0] if is_given else one for one in where)
 
 
 def raise_descriptor_limit() -> None:
@@ -311,7 +317,7 @@ class _Working:
     def _tell_where(self) -> None:
         self._is_told = True
         if self._supervised is None:
-            where = " and ".join(self._where())
+            where = _shown(self._where(), self._serving.place)
             self._screen.notice(f"Taking calls {where}. Ctrl-C ends them politely, a second one hastens them.")
 
     def _changed(self) -> None:
