@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 from starlette.requests import HTTPConnection
 
 from antiphon.console.access import WRONG_TOKENS, Access, Allowance, ClientAllowances, is_loopback
 from antiphon.console.protocol import CloseCode, Refused
 from antiphon.errors import UsageError
+from antiphon.server.tokens import mint_token
 
 
 def connection(host: str, *, origin: str | None = None, query: str = "", client: str = "192.168.1.9") -> HTTPConnection:
@@ -169,3 +172,37 @@ def test_an_allowance_never_grows_beyond_its_burst() -> None:
     allowance = Allowance(rate=100.0, burst=2.0)
     allowance.take(1, now=0.0)
     assert [allowance.take(1, now=99.0) for _ in range(3)] == [True, True, False]
+
+
+LONG = "a token of more than twenty characters"
+
+
+def test_a_token_that_was_made_of_the_long_one_does_until_its_time_is_up() -> None:
+    times = [1000.0]
+    access = Access(LONG, clock=lambda: times[-1])
+    asked = connection("example.org", query=f"token={mint_token(LONG, seconds=60, now=1000.0)}")
+    assert refused(access, asked) is None
+    times.append(1061.0)
+    assert refused(access, asked) is CloseCode.UNAUTHORISED
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        mint_token("another long token altogether", now=1000.0),
+        "9999999999." + mint_token(LONG, now=1000.0).partition(".")[2],
+        "9999999999.x.",
+        "..",
+        "\u00e4.\u00f6.\u00fc",
+    ],
+)
+def test_a_token_that_nobody_made_of_the_long_one_does_not(token: str) -> None:
+    access = Access(LONG, clock=lambda: 1000.0)
+    assert refused(access, connection("example.org", query=f"token={quote(token)}")) is CloseCode.UNAUTHORISED
+
+
+def test_of_a_short_token_none_are_made() -> None:
+    with pytest.raises(UsageError, match="20 characters"):
+        mint_token("short")
+    with pytest.raises(UsageError, match="86400 seconds"):
+        mint_token(LONG, seconds=1e6)

@@ -59,6 +59,7 @@ async def process(address: Address, file: Path, *arguments: str) -> AsyncIterato
         env=environment,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
     )
     try:
         assert started.stdout is not None
@@ -181,7 +182,6 @@ def test_a_caller_whose_worker_was_killed_gets_another_agent(
             if agent:
                 await side.dispatch(agent, room, "what is known")
             await wait_until(lambda: [text for _, text in words(caller) if text == "Hello there!"], timeout=30.0)
-            await asyncio.sleep(2.0)  # the supervisor hears once a second which jobs there are
             for pid in children(supervisor.pid):
                 os.kill(pid, signal.SIGKILL)
             await wait_until(
@@ -192,6 +192,42 @@ def test_a_caller_whose_worker_was_killed_gets_another_agent(
             await caller.say(voice(1.0))
             await wait_until(lambda: [text for _, text in words(caller) if text == "Of course."], timeout=20.0)
             await caller.leave()
+        await side.server.aclose()
+
+    asyncio.run(check())
+
+
+@pytest.mark.timeout(150)
+@needs_server[0]
+@needs_server[1]
+def test_an_upgrade_leaves_the_call_that_is_on_and_the_next_one_gets_the_new_agent(
+    livekit_server: Address, tmp_path: Path
+) -> None:
+    async def check() -> None:
+        agent, room, other = new_room("agent"), new_room(), new_room()
+        file = tmp_path / "agent.py"
+        file.write_text(AGENT_FILE.format(name=agent))
+        side = RealSide(livekit_server)
+        async with process(livekit_server, file, "--workers", "1") as supervisor:
+            caller = await RoomCaller(livekit_server, room).join()
+            await side.dispatch(agent, room)
+            await wait_until(lambda: [text for _, text in words(caller) if text == "Hello there!"], timeout=30.0)
+            before = children(supervisor.pid)
+            file.write_text(AGENT_FILE.format(name=agent).replace("Greeter()", "Greeter('I am new.')"))
+            supervisor.send_signal(signal.SIGHUP)
+            await wait_until(lambda: len(children(supervisor.pid)) == 2, timeout=30.0)
+            next_caller = await RoomCaller(livekit_server, other).join()
+            greeted: list[str] = []
+            async with asyncio.timeout(60):
+                while "I am new." not in greeted:  # until the new worker is ready the old one takes calls
+                    await side.dispatch(agent, other)
+                    await asyncio.sleep(2.0)
+                    greeted = [text for _, text in words(next_caller)]
+            await caller.say(voice(1.0))
+            await wait_until(lambda: [text for _, text in words(caller) if text == "Of course."], timeout=20.0)
+            await caller.leave()
+            await next_caller.leave()
+            await wait_until(lambda: not set(before) & set(children(supervisor.pid)), timeout=30.0)
         await side.server.aclose()
 
     asyncio.run(check())

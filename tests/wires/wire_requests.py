@@ -153,7 +153,7 @@ _escaped: list[BaseException] = []
 
 async def _server() -> uvicorn.Config:
     limits = Limits(max_calls=2)
-    access = Access("right", ClientAllowances(1e9, 1e9))  # what earlier inputs sent does not count
+    access = Access("right", _wrong=ClientAllowances(1e9, 1e9))  # what earlier inputs sent does not count
     models = Models(lambda wanted: {}, lambda wanted: {})
     archive = Archive(Path(tempfile.gettempdir()) / "antiphon-none")
     calls = Calls(AgentFile(Path("none.py")), models=models, access=access, archive=archive, limits=limits)

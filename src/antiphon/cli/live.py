@@ -265,7 +265,12 @@ class _Working:
         taking = [asyncio.create_task(self._meter.run(), name="load")]
         if self._livekit is not None:
             self._worker = Worker(
-                self._server, self._livekit, models=self._models.voice, admission=self._admission, meter=self._meter
+                self._server,
+                self._livekit,
+                models=self._models.voice,
+                admission=self._admission,
+                meter=self._meter,
+                changed=self._changed,
             )
             taking.append(asyncio.create_task(self._worker.run(), name="LiveKit: worker"))
             if self._supervised is not None and self._supervised.lost:
@@ -321,11 +326,11 @@ class _Working:
             self._screen.notice(f"Taking calls {where}. Ctrl-C ends them politely, a second one hastens them.")
 
     def _changed(self) -> None:
-        """A place was taken, or is free."""
-        assert self._supervised is not None
-        if self._page is not None:
-            self._page.server.shut(not self._admission.is_open)
-        self._supervised.tell(self._status(0.0))
+        """A place was taken, or is free, or there is another job."""
+        if self._supervised is not None:
+            if self._page is not None:
+                self._page.server.shut(not self._admission.is_open)
+            self._supervised.tell(self._status(0.0))
 
     def _status(self, stall: float) -> Status:
         draining, server = self._admission.is_draining, self._server

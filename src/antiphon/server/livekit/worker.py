@@ -53,7 +53,7 @@ class Worker:
     """Takes jobs for the entrypoints of an `AgentServer`, as many as its load and `admission` allow.
 
     The places of an `admission` that is given may be taken by calls from elsewhere, too; a `meter` that is given is run
-    by whoever gives it.
+    by whoever gives it. `changed` is called when there is a new one among the `jobs`.
     """
 
     def __init__(
@@ -64,6 +64,7 @@ class Worker:
         models: ModelResolver | None = None,
         admission: Admission | None = None,
         meter: LoadMeter | None = None,
+        changed: Callable[[], None] = lambda: None,
         make_call: MakeCall = LiveKitCall,
     ) -> None:
         self._server = server
@@ -78,6 +79,7 @@ class Worker:
         """By job id: jobs that were taken, and wait for their assignment."""
         self._held: dict[str, HeldCall] = {}
         self._jobs: dict[str, LostJob] = {}
+        self._changed = changed
         self._tasks: set[asyncio.Task[None]] = set()
         self._linked: list[asyncio.Task[None]] = []
         """What keeps the sockets up: it goes on while the calls come to their end."""
@@ -273,6 +275,7 @@ class Worker:
         self._held[job.id] = held
         identity = job.state.participant_identity
         self._jobs[job.id] = LostJob(job.id, name, link.agent_name, job.metadata, identity)
+        self._changed()
         link.send(update_job=agent.UpdateJobStatus(job_id=job.id, status=agent.JS_RUNNING))
         self.tell_status()
         try:
