@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import socket
@@ -26,6 +27,7 @@ class Work:
         self.calls = 0
         self.began = 0
         self.memory = 50_000_000
+        self.jobs: tuple[dict[str, str], ...] = ()
         self.draining = False
         self.empty = asyncio.Event()
         self.loop = asyncio.get_running_loop()
@@ -43,6 +45,7 @@ class Work:
             memory=self.memory,
             where=("here",),
             figures={"antiphon_calls_total": self.began, "antiphon_calls_active": self.calls},
+            jobs=self.jobs,
             wishes=Wishes(drain=20.0),
         )
 
@@ -85,6 +88,11 @@ class Work:
                         writer.write(f"{os.getpid()}\n".encode())
                     case b"block":
                         time.sleep(600)  # noqa: ASYNC251 (that is what it is for)
+                    case b"job":
+                        self.jobs = ({"id": "AJ_1", "room": "the room"},)
+                        self.changed()
+                    case b"lost":
+                        writer.write(json.dumps(await self.supervised.lost.get()).encode() + b"\n")
                     case b"swell":
                         self.memory = 900_000_000
                         self.changed()

@@ -166,6 +166,23 @@ def test_a_worker_that_was_killed_is_replaced_and_its_figures_stay(caplog: pytes
     run(check)
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_a_worker_held_when_it_died_is_told_to_another_or_to_the_next(count: int) -> None:
+    async def check() -> None:
+        async with supervised(count, places=3 - count) as side:
+            calls = [await side.call() for _ in range(count)]
+            before = await calls[0].who()
+            calls[0].say("job")
+            await wait_until(lambda: any(one.status.jobs for one in side.supervisor.children), timeout=PATIENCE)
+            os.kill(before, signal.SIGKILL)
+            asked = calls[1] if count == 2 else await side.call()
+            asked.say("lost")
+            async with asyncio.timeout(PATIENCE):
+                assert json.loads(await asked.reader.readline()) == [{"id": "AJ_1", "room": "the room"}]
+
+    run(check)
+
+
 def test_a_worker_that_is_stuck_says_where_and_is_replaced(capfd: pytest.CaptureFixture[str]) -> None:
     async def check() -> None:
         async with supervised(limits=Limits(stall=3.0)) as side:

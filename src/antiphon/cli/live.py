@@ -273,7 +273,7 @@ class _Working:
                 changed=self._changed,
             )
             taking.append(asyncio.create_task(self._worker.run(), name="LiveKit: worker"))
-            if self._supervised is not None and self._supervised.lost:
+            if self._supervised is not None:
                 taking.append(asyncio.create_task(self._ask_again(self._worker, self._livekit), name="LiveKit: again"))
         if self._page is not None:
             taking.append(asyncio.create_task(self._page.run(), name="page server"))
@@ -293,7 +293,9 @@ class _Working:
     async def _ask_again(self, worker: Worker, livekit: LiveKitServer) -> None:
         assert self._supervised is not None
         await worker.until_ready()
-        await ask_again(livekit, [LostJob(**job) for job in self._supervised.lost])
+        while True:
+            lost = await self._supervised.lost.get()
+            await ask_again(livekit, [LostJob(**job) for job in lost])
 
     async def _drain(self) -> None:
         limit = 0.0 if self._supervised is not None and self._supervised.is_orphan else self._limit

@@ -94,6 +94,7 @@ class Child:
             start_new_session=True,  # what is typed at the supervisor's terminal is for the supervisor
         )
         theirs.close()
+        self._writer: asyncio.StreamWriter | None = None
         self._reading = asyncio.create_task(self._read(ours), name=f"worker {number}: what it tells")
 
     @property
@@ -124,6 +125,11 @@ class Child:
     @property
     def drain_limit(self) -> float:
         return self.status.wishes.drain
+
+    def tell_lost(self, jobs: Sequence[Mapping[str, str]]) -> None:
+        """Another worker has died with these on: have them asked for again."""
+        if self._writer is not None and not self._writer.is_closing():
+            self._writer.write(json.dumps(jobs).encode() + b"\n")
 
     async def until_ready(self) -> bool:
         """Wait until it takes calls. False: it is unfit, or has ended, before."""
@@ -187,6 +193,7 @@ class Child:
 
     async def _read(self, tie: socket.socket) -> None:
         reader, writer = await asyncio.open_connection(sock=tie, limit=MAX_LINE)
+        self._writer = writer
         try:
             while line := await reader.readline():
                 try:

@@ -1,7 +1,8 @@
 """A worker's tie to its supervisor: it tells how it is, and ends when the supervisor is gone.
 
-The tie is a socket that both hold. What the worker tells goes over it; that it breaks says that the supervisor has
-died, whatever it died of. A thread looks for that, since the loop may be kept.
+The tie is a socket that both hold. What the worker tells goes over it, and which jobs others have lost comes over it.
+That it breaks says that the supervisor has died, whatever it died of. A thread looks for that, since the loop may be
+kept.
 
 Above: whoever runs calls in this process. Below: what the supervisor left in the environment.
 """
@@ -27,7 +28,7 @@ from antiphon.server.supervisor.status import Status
 VARIABLE = "ANTIPHON_SUPERVISOR"
 """The numbers of the tie and of the listening socket (or "-"), for a process that was started as a worker."""
 LOST = "ANTIPHON_LOST_JOBS"
-"""What the worker before this one held when it died, as JSON."""
+"""What the worker before this one held when it died, as JSON, if there was nobody else to be told."""
 BEAT = 1.0
 """Seconds between two reports."""
 LOOK = 0.25
@@ -48,8 +49,11 @@ class Supervised:
         self._tie.setblocking(False)
         self._stall = 0.0
         self._unsent = b""
-        self.lost: Sequence[Mapping[str, str]] = json.loads(os.environ.pop(LOST, "[]"))
-        """The jobs of the worker that died, in whose place this one was started."""
+        self.lost: asyncio.Queue[Sequence[Mapping[str, str]]] = asyncio.Queue()
+        """The jobs of workers that died: of the one in whose place this one was started, and of others meanwhile."""
+        if lost := json.loads(os.environ.pop(LOST, "[]")):
+            self.lost.put_nowait(lost)
+        self._loop = asyncio.get_running_loop()
 
     @classmethod
     def from_environment(cls) -> Supervised | None:
@@ -91,7 +95,19 @@ class Supervised:
     def _watch(self) -> None:
         poll = select.poll()
         poll.register(self._tie, select.POLLIN | select.POLLHUP)
-        poll.poll()  # the supervisor says nothing, so this is its end
+        told = b""
+        while True:
+            poll.poll()
+            try:
+                received = self._tie.recv(65_536)
+            except OSError:
+                received = b""
+            if not received:
+                break
+            *lines, told = (told + received).split(b"\n")
+            for line in lines:
+                with contextlib.suppress(RuntimeError):  # the loop has ended, and this process with it
+                    self._loop.call_soon_threadsafe(self.lost.put_nowait, json.loads(line))
         self.is_orphan = True
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(ORPHAN_LIMIT)

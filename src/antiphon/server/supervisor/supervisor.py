@@ -154,8 +154,17 @@ class Supervisor:
                 child.status.calls,
                 f"in {delay:g} s: it is the {tries}th time in a row" if delay else "at once",
             )
+            lost = () if self._told(child.status.jobs) else child.status.jobs
             await asyncio.sleep(delay)
-            child = self._children[slot] = self._start(lost=child.status.jobs)
+            child = self._children[slot] = self._start(lost=lost)
+
+    def _told(self, lost: Sequence[Mapping[str, str]]) -> bool:
+        """Tell a worker that is ready which jobs another one has lost. False: there is none, or nothing to tell."""
+        ready = next((one for one in self.children if one.state == "ready"), None)
+        if ready is None or not lost:
+            return False
+        ready.tell_lost(lost)
+        return True
 
     async def _succeed(self, slot: int, child: Child, unfit: Unfit) -> Child:
         """Replace a worker that still works. Returns who holds the slot from now on: itself if no other one can."""
@@ -180,6 +189,8 @@ class Supervisor:
 
     async def _see_off(self, child: Child) -> None:
         await child.until_ended()
+        if child.code:  # it was killed with calls on
+            self._told(child.status.jobs)
         self._gone(child)
 
     def _gone(self, child: Child) -> None:
