@@ -82,4 +82,8 @@ def test_every_line_is_one_that_prometheus_reads() -> None:
     lines = as_text(one_call().snapshot()).splitlines()
     assert [line for line in lines if not line.startswith("#") and not LINE.fullmatch(line)] == []
     assert "# TYPE antiphon_response_delay_seconds histogram" in lines
-    assert 'antiphon_response_delay_seconds_bucket{le="+Inf"} 0' in lines
+
+
+def test_the_last_bucket_of_a_histogram_holds_all_that_was_counted() -> None:
+    found = one_call().snapshot()
+    assert found['antiphon_response_delay_seconds_bucket{le="+Inf"}'] == found["antiphon_response_delay_seconds_count"]

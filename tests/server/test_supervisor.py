@@ -192,7 +192,7 @@ def test_a_worker_that_is_stuck_says_where_and_is_replaced(capfd: pytest.Capture
             await wait_until(lambda: side.pids() != [before], timeout=PATIENCE)
             await side.ready()
             assert await (await side.call()).who() != before
-            assert side.supervisor.snapshot()['antiphon_worker_restarts_total{reason="stuck"}'] == 1
+            assert side.supervisor.snapshot()['antiphon_worker_restarts_total{reason="stuck"}'] >= 1
 
     run(check)
     assert "supervised_worker.py" in capfd.readouterr().err

@@ -37,6 +37,8 @@ FAMILIES: Mapping[str, tuple[str, str]] = {
 DELAYS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 """Seconds: the buckets of delays."""
 
+_ALWAYS = ("antiphon_calls_total", "antiphon_response_delay_seconds_count", "antiphon_response_delay_seconds_sum")
+"""Told also while they are 0."""
 _LASTING = ("_total", "_bucket", "_sum", "_count")
 
 
@@ -72,10 +74,11 @@ class Figures:
 
     def snapshot(self) -> Snapshot:
         """All of them, as they are now."""
-        found: Snapshot = {"antiphon_calls_active": self._active, "antiphon_calls_total": 0, **self._counts}
+        none = dict.fromkeys(_ALWAYS, 0.0)
+        found: Snapshot = {"antiphon_calls_active": self._active, **none, **self._counts}
         for bound, number in zip(DELAYS, self._delays, strict=True):
             found[labelled("antiphon_response_delay_seconds_bucket", le=f"{bound:g}")] = number
-        count = found.get("antiphon_response_delay_seconds_count", 0)
+        count = found["antiphon_response_delay_seconds_count"]
         return {**found, labelled("antiphon_response_delay_seconds_bucket", le="+Inf"): count}
 
     def _listen(self, session: AgentSession[Any]) -> None:

@@ -25,6 +25,8 @@ logger = logging.getLogger("antiphon")
 
 LOOK = 0.25
 """Seconds between two looks."""
+STANDSTILL = 2.0
+"""Seconds between two looks after which the machine must have stood still."""
 MAX_LINE = 1_000_000
 TRACEBACK = 0.5
 """Seconds that a stuck worker has to write where it is."""
@@ -79,7 +81,7 @@ class Child:
         """Set to have it replaced, politely."""
         self._limits = limits
         self._changed = changed
-        self._began = self._heard = time.monotonic()
+        self._began = self._heard = self._looked = time.monotonic()
         self._spoke = False
         self._warned = False
         self._told_to_end: float | None = None
@@ -150,7 +152,11 @@ class Child:
     def _unfit(self) -> Unfit | None:
         if self.code is not None:
             return Unfit.CRASHED
-        silent = time.monotonic() - self._heard
+        now = time.monotonic()
+        if now - self._looked > STANDSTILL:
+            self._heard = now  # this process stood still itself: nobody is to blame for having said nothing
+        self._looked = now
+        silent = now - self._heard
         if silent > (self._limits.stall if self._spoke else self._limits.start):
             return Unfit.STUCK
         memory, limit = self.status.memory / 1e6, self._limits.memory or self.status.wishes.memory_limit
