@@ -93,6 +93,19 @@ async def started(folder: Path, *arguments: str, **environment: str) -> AsyncIte
             await reading  # the workers have ended, too: the pipe is theirs as well
 
 
+@contextlib.asynccontextmanager
+async def called_again(one: Started) -> AsyncIterator[Page]:
+    """A call while a worker is started: tried, as a page in a browser does, until somebody answers."""
+    async with contextlib.AsyncExitStack() as stack, asyncio.timeout(PATIENCE) as waiting:
+        page: Page | None = None
+        while page is None:
+            with contextlib.suppress(OSError, TimeoutError, websockets.InvalidHandshake):
+                page = await stack.enter_async_context(one.page())
+        await page.wait_for("ready", timeout=PATIENCE)
+        waiting.reschedule(None)
+        yield page
+
+
 async def who(page: Page) -> int:
     found = re.search(r"I am (\d+)", await page.asks("Who are you?", timeout=PATIENCE))
     assert found is not None
@@ -127,7 +140,7 @@ def test_a_call_whose_worker_was_killed_is_called_again_and_answered(tmp_path: P
                 os.kill(before := await who(page), signal.SIGKILL)
                 code, _ = await page.closed()
                 assert code == 1006
-            async with one.page() as page:
+            async with called_again(one) as page:
                 assert await who(page) != before
 
     run(check)
@@ -201,7 +214,7 @@ def test_a_worker_that_its_agent_keeps_is_replaced(tmp_path: Path) -> None:
                 await page.closed(timeout=PATIENCE)
             await wait_until(lambda: "stuck" in "".join(one.output), timeout=PATIENCE)
             assert "in wait" in "".join(one.output)
-            async with one.page() as page:
+            async with called_again(one) as page:
                 assert await who(page) != before
 
     run(check)
