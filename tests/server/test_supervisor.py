@@ -178,7 +178,9 @@ def test_what_a_worker_held_when_it_died_is_told_to_another_or_to_the_next(count
             asked = calls[1] if count == 2 else await side.call()
             asked.say("lost")
             async with asyncio.timeout(PATIENCE):
-                assert json.loads(await asked.reader.readline()) == [{"id": "AJ_1", "room": "the room"}]
+                line = await asked.reader.readline()
+            assert line, side.supervisor.snapshot()
+            assert json.loads(line) == [{"id": "AJ_1", "room": "the room"}]
 
     run(check)
 

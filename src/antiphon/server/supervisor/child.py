@@ -54,7 +54,7 @@ class Limits:
     stall: float = 30.0
     """Seconds that it may say nothing."""
     start: float = 300.0
-    """Seconds until its first word: it imports the agent file, and what that does takes time."""
+    """The same until it is ready: it imports the agent file, and what that does takes time."""
     ready: float = 600.0
     """Seconds until it is ready: models are loaded, or fetched."""
     memory: float | None = None
@@ -82,7 +82,6 @@ class Child:
         self._limits = limits
         self._changed = changed
         self._began = self._heard = self._looked = time.monotonic()
-        self._spoke = False
         self._warned = False
         self._told_to_end: float | None = None
         ours, theirs = socket.socketpair()
@@ -157,7 +156,8 @@ class Child:
             self._heard = now  # this process stood still itself: nobody is to blame for having said nothing
         self._looked = now
         silent = now - self._heard
-        if silent > (self._limits.stall if self._spoke else self._limits.start):
+        # While it loads, imports keep its loop.
+        if silent > (self._limits.start if self.status.state == "starting" else self._limits.stall):
             return Unfit.STUCK
         memory, limit = self.status.memory / 1e6, self._limits.memory or self.status.wishes.memory_limit
         warning = self.status.wishes.memory_warning
@@ -207,7 +207,6 @@ class Child:
                 except (ValueError, TypeError, KeyError, AttributeError):
                     continue  # half a line, of one that was killed
                 self._heard = time.monotonic()
-                self._spoke = True
                 self._changed()
         except (OSError, ValueError):
             pass
