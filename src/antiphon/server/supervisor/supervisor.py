@@ -236,8 +236,9 @@ class Supervisor:
         ready = [one for one in self.children if one.state == "ready"]
         self._was_ready = self._was_ready or bool(ready)
         if self._refusing is not None:
-            # While none is ready callers wait: the next worker takes them.
-            self._refusing.set(bool(ready) and not self._draining and not any(one.is_open for one in self.children))
+            # While none is ready callers wait: the next worker takes them. Each is asked once: one may end meanwhile.
+            is_full = bool(ready) and not any(one.status.is_open for one in ready)
+            self._refusing.set(is_full and not self._draining)
 
     # -- what it tells
 
