@@ -424,10 +424,14 @@ class NoSilenceFollowsAWord(Promise):
     @on(f.UserSpeechStarted)
     def voice_began(self, _: f.UserSpeechStarted) -> None:
         if self._said is None and self._spoke_at is None:
-            self._over, self._was_over_agent = self._sounding(), bool(self.trace.line)
-            self._heard = "" if self._over is None else self._over.heard
+            self._was_over_agent = bool(self.trace.line)
+            self._begins()
         self._spoke_at = self.trace.now if self._spoke_at is None else self._spoke_at
         self._said = None if self._said == NOT_UNDERSTOOD else self._said
+
+    def _begins(self) -> None:
+        self._over = self._sounding()
+        self._heard = "" if self._over is None else self._over.heard
 
     @on(f.UserSpeechEnded)
     def voice_ended(self, _: f.UserSpeechEnded) -> None:
@@ -441,6 +445,8 @@ class NoSilenceFollowsAWord(Promise):
         if self.options.turns.detection not in ("vad", "stt") or not fact.final or trace.ends:
             return
         words = serials(fact.text)
+        if self._said is None and self._over is None:  # words of which no voice was heard
+            self._begins()
         if fact.text and not (words and words <= trace.taken_words):
             self._said, self._said_at = fact.text, trace.now
         elif not fact.text and self._said is None and self._was_speech():
@@ -497,6 +503,7 @@ class NoSilenceFollowsAWord(Promise):
         said, self._said = self._said, None
         if said is not None and not self.trace.ends and not self._is_asked():
             self.broken(f"the caller said {said!r}, and nothing follows")
+        self._over = None
 
 
 NOT_UNDERSTOOD = "something that was not understood"
