@@ -160,6 +160,8 @@ class SilenceBudget:
     fillers: Fillers = field(default_factory=Fillers)
     grace: float = 1.0
     """What a reply gets to begin once the results of its tools are in, before a filler that is due is said."""
+    voice: float = 0.5
+    """What a reply whose text is in gets to be heard, before a filler that is due is said."""
     prepare: float = 0.6
     """How long before a filler is due its sound is made."""
 

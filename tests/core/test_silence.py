@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+
 import pytest
 
 from antiphon.core.commands import Discard, Generate, Play, Release, RunTool, Speak, StopPlayout
@@ -337,3 +340,80 @@ def test_an_answer_that_is_outdated_before_it_sounds_keeps_the_line_that_is_read
     d.wait(0.2)
     assert d.heard == [(2.5, "One moment.")]
     assert not d.all(Discard)
+
+
+def test_a_line_that_is_due_is_not_started_when_the_text_of_the_reply_is_in() -> None:
+    d = Aloud(silence=BUDGET)
+    d.says("book it")
+    d.wait(0.5)
+    d.answer("", "work")
+    d.returns("booked")  # at 1.8: the line is due at 2.8
+    d.wait(0.95)
+    generate = d.last(Generate)
+    d.tell(TextStarted(generate.gen), StepGenerated(generate.gen, "It is booked."))
+    d.wait(0.3)
+    assert d.heard == []
+    d.sounds(generate, "It is booked.").wait(2.0)
+    assert [text for _, text in d.heard] == ["It is booked."]
+
+
+def test_a_voice_that_makes_nothing_of_a_text_is_bridged_after_a_moment() -> None:
+    d = Aloud(silence=BUDGET)
+    d.says("hello")
+    d.wait(1.0)
+    generate = d.last(Generate)
+    d.tell(TextStarted(generate.gen), StepGenerated(generate.gen, "Hello there."))  # at 2.3
+    d.wait(1.0)
+    assert d.heard == [(2.8, "One moment.")]
+
+
+THREE = replace(LADDER, progress=("Still on it.", "Going on.", "Not done yet."))
+
+
+def test_no_line_of_a_long_wait_is_said_twice_in_a_row_and_none_come_round() -> None:
+    for fillers in (LADDER, THREE):
+        d = Aloud(silence=SilenceBudget(fillers=fillers))
+        d.says("book it")
+        d.answer("", ("work", ToolPolicy(timeout=120.0)))
+        d.wait(70.0)
+        said = [text for _, text in d.heard]
+        assert all(line != behind for line, behind in itertools.pairwise(said))
+        assert max(gaps(d, 1.0)) <= 1.5
+    progress = [text for text in said if text in THREE.progress]
+    assert len(progress) > 20
+    for length in range(2, len(progress) // 2):
+        for at in range(len(progress) - 2 * length + 1):
+            assert progress[at : at + length] != progress[at + length : at + 2 * length]
+
+
+def test_a_chain_of_rounds_is_one_ladder_also_where_the_agent_speaks_between_them() -> None:
+    d = Aloud(silence=SilenceBudget(fillers=THREE), max_tool_steps=9)
+    d.says("book it")
+    for number in range(4):
+        d.answer(f"Step {number}.", "work")
+        d.wait(4.0)
+        d.returns("done")
+    d.answer("It is booked.")
+    d.wait(3.0)
+    said = [text for _, text in d.heard if not text.startswith(("Step", "It is"))]
+    assert said == ["One moment.", "Still on it.", LADDER.offer, "Going on."]
+    d.says("and another one")
+    d.answer("", "work")
+    d.wait(3.0)
+    assert d.heard[-1][1] == "One moment."
+
+
+def test_what_is_offered_stands_in_the_history_as_it_was_heard() -> None:
+    d = working()
+    d.wait(20.0)
+    assert d.context()[-1] == f"assistant: {LADDER.offer}"
+    d.returns("booked")
+    d.answer("It is booked.")
+    d.wait(5.0)
+    assert d.lines == [
+        "user: book it",
+        f"assistant: {LADDER.offer}",
+        "call work c1",
+        "output booked",
+        "assistant: It is booked.",
+    ]

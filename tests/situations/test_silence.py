@@ -46,7 +46,7 @@ class Wait:
     call: SimulatedCall
     asked: Utterance
     heard: list[str]
-    """What the agent was heard to say, whole or in part; fillers are not in the history."""
+    """What the agent was heard to say, whole or in part; of fillers only the offer is in the history."""
 
     @property
     def fillers(self) -> list[str]:
@@ -66,7 +66,8 @@ async def waiting(lookup: Lookup, *, ttft: float = TTFT) -> Wait:
         await call.start(Agent(tools=[lookup.tool]))
         asked = await call.caller.says("find me a table")
         await call.settled()
-    assert heard[-1] == ANSWER and said(call.session) == [asked.text, ANSWER]
+    offers = [line for line in heard[:-1] if Fillers().offer.startswith(line)]
+    assert heard[-1] == ANSWER and said(call.session) == [asked.text, *offers, ANSWER]
     return Wait(call, asked, heard)
 
 

@@ -73,7 +73,7 @@ class Line:
 
     def begin(self, segment: Segment, agent: str, *, record: bool) -> None:
         """Its text begins: it takes its place, behind everything of its rank or before."""
-        segment.queued(self._history.reserve(segment.id, agent) if record else None)
+        segment.queued(self._history.reserve(segment.id, agent) if record else None, self._out.now)
         at = len(self.segments)
         while at > 0 and self._yields(self.segments[at - 1], segment):
             at -= 1

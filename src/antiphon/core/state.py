@@ -438,15 +438,17 @@ class Segment:
     """All of its text, once known."""
     has_sounded: bool = False
     """It began to be heard."""
+    began: float = 0.0
+    """When its text began, and it took its place on the line."""
     heard: str = ""
     """What was heard of it so far."""
     was_cut: bool = False
     """It is over, and less of it was heard than was to be said."""
 
-    def queued(self, slot: Slot | None) -> None:
+    def queued(self, slot: Slot | None, now: float) -> None:
         """Its text began: it waits for its place on the line. `slot`: its place in the history, if it enters it."""
         self.sound = Sound.QUEUED
-        self.slot = slot
+        self.slot, self.began = slot, now
 
     def completed(self, text: str) -> None:
         """All of its text is known."""

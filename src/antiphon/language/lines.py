@@ -12,7 +12,9 @@ from antiphon.record import record
 class Fillers:
     """What is said while the caller would otherwise wait in silence: a ladder, one rung at a time.
 
-    Each rung has one or several lines, which take turns. A tool's own `filler=` comes before the first rung.
+    Each rung has one or several lines, none of which is said twice in a row; three or more for progress never come
+    round in the same order. A tool's own `filler=` comes before the first rung. All rounds of tools behind a turn are
+    one ladder.
     """
 
     short: tuple[str, ...] = ("One moment.", "Just a second.")
@@ -22,7 +24,8 @@ class Fillers:
     progress: tuple[str, ...] = ("Still working on it.", "I'm still on it.", "Bear with me, it is not done yet.")
     """Every further line."""
     offer: str = "This is taking longer than usual. I can also call you back."
-    """Said once, when the wait has lasted `offer_after` seconds, or is known to. Empty: never."""
+    """Said once, when the wait has lasted `offer_after` seconds, or is known to. Empty: never. As it is heard it stands
+    in the history, so that the model knows what the caller was offered."""
     long_after: float = 4.0
     offer_after: float = 10.0
 

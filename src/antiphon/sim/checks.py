@@ -27,6 +27,10 @@ REPLY = 5.0
 """Seconds from a word of the caller's in which something must be heard of the agent."""
 GRACE = 1.0
 """Seconds more that a reply has to begin once the results of its round are in."""
+A_MOMENT = 0.05
+"""Seconds from when something is given to the loudspeaker to its sound, at most."""
+VOICE = 0.5
+"""Seconds that it has to be heard once its text is in."""
 
 
 @dataclass(slots=True)
@@ -195,12 +199,27 @@ def _other(walk: Walk) -> Iterator[str]:
         yield f"{error}"
     if walk.kind == "three models":
         yield from walk.world.prefixes.unstable
+    yield from _stubs(walk)
     if walk.goodbye is not None and (walk.goodbye == "more") is (walk.closed is not None):
         yield f"the caller answered a goodbye with {walk.goodbye}, and the call ended at {walk.closed}"
     runs = Counter(run.arguments for run in walk.world.runs if run.kind == "write")
     for arguments, times in runs.items():
         if times > 1 and not _failed(walk, arguments):
             yield f"write({arguments}) ran {times} times"
+
+
+def _stubs(walk: Walk) -> Iterator[str]:
+    """Fillers that were begun although the text of the reply was in, and was about to sound."""
+    for reply in walk.replies:
+        fillers = [one for one in reply.responses if one.filler and one.first_byte is not None]
+        answers = [one for one in reply.responses if one.by_model and one.first_text is not None]
+        for filler in fillers:
+            begun = filler.first_audio or 0.0
+            for answer in answers:
+                in_since = answer.first_text or 0.0
+                was_ready = (filler.first_byte or 0.0) <= in_since  # else it may have been begun before
+                if was_ready and in_since + A_MOMENT < begun < min(in_since + VOICE, answer.first_audio or 0.0):
+                    yield f"a filler was begun at {begun:.2f}, and the text of the reply came at {in_since:.2f}"
 
 
 def _failed(walk: Walk, arguments: int) -> bool:
@@ -219,6 +238,9 @@ def _silences(walk: Walk) -> Iterator[tuple[Sound, float]]:
         rounds = [time for time in walk.rounds if silence.start <= time <= silence.end]
         if rounds:  # a call that returns at once may follow another within the silence
             allowed = max(allowed, rounds[-1] - silence.start + TOLERANCE) + GRACE
+        texts = [time for time in _texts_in(walk) if silence.start <= time <= silence.start + allowed]
+        if texts:
+            allowed = max(allowed, texts[-1] - silence.start + VOICE + TOLERANCE)
         if any(silence.start - 1.0 <= time <= silence.end for time in walk.world.voice_failed):
             allowed += 2 * VOICE_PATIENCE
         if any(deaf.start <= silence.start <= deaf.end for deaf in walk.deaf):
@@ -240,6 +262,12 @@ def _dead_ends(walk: Walk) -> Iterator[str]:
             continue
         if not any(sound.end > said.end and sound.start < said.end + REPLY for sound in walk.line.agent):
             yield f"nothing was heard behind {said.text!r} at {said.end:.2f} s"
+
+
+def _texts_in(walk: Walk) -> list[float]:
+    """When the text of a reply began to come in, oldest first."""
+    responses = (one for reply in walk.replies for one in reply.responses if not one.filler)
+    return sorted(one.first_text for one in responses if one.first_text is not None)
 
 
 def _noticed(walk: Walk) -> Iterator[Said]:

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 from antiphon.adapters.fallback import FallbackLLM, FallbackSTT, FallbackTTS
 from antiphon.errors import ContextOverflow
 from antiphon.events import CloseEvent, CloseReason
+from antiphon.metrics import TurnMetrics
 from antiphon.options import ContextBudget
 from antiphon.realtime import RealtimeCapabilities
 from antiphon.server.room import Room
@@ -78,6 +79,8 @@ class Walk:
     """That were no provider's and no tool's."""
     rounds: Sequence[float]
     """When the results of a round were in."""
+    replies: Sequence[TurnMetrics]
+    """What each took."""
     faults: int
     has_voice: bool
     """There is a voice besides the model's own: without one nothing bridges a wait."""
@@ -150,6 +153,7 @@ class _Call:
         )
         self._errors: list[BaseException] = []
         self._rounds: list[float] = []
+        self._replies: list[TurnMetrics] = []
         self._goodbye: Goodbye | None = None
         self._closed: float | None = None
 
@@ -158,6 +162,7 @@ class _Call:
         rng, call, world, room = self._rng, self._call, self._world, Room()
         call.session.on("error", self._on_error)
         call.session.on("function_tools_executed", lambda _: self._rounds.append(now()))
+        call.session.on("turn_metrics", lambda event: self._replies.append(event.metrics))
         hands = Hands(
             call,
             room,
@@ -190,6 +195,7 @@ class _Call:
             misheard=self._faults.misheard,
             errors=self._errors,
             rounds=self._rounds,
+            replies=self._replies,
             faults=self._faults.count,
             has_voice=self._has_voice,
             goodbye=self._goodbye,

@@ -240,7 +240,7 @@ def draw_budget(rng: Random) -> SilenceBudget:
     """A silence budget, with lines that nobody else says."""
 
     def lines(rung: int) -> tuple[str, ...]:
-        count = 0 if rng.random() < 0.05 else rng.choice((1, 2))
+        count = 0 if rng.random() < 0.05 else rng.choice((1, 2, 3))
         return tuple(f"f{rung}{n} {' '.join(rng.choices(WORDS, k=rng.choice((1, 3, 6))))}" for n in range(count))
 
     return SilenceBudget(
@@ -254,6 +254,7 @@ def draw_budget(rng: Random) -> SilenceBudget:
             offer_after=rng.choice((2.0, 4.0, 10.0)),
         ),
         grace=rng.choice((0.3, 1.0)),
+        voice=0.3,
         prepare=rng.choice((0.2, 0.6, 0.6)),
     )
 

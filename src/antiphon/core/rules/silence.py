@@ -7,7 +7,9 @@
 agent's. It counts while work is *pending*: words that are no turn yet, a hook, a model, a voice, or a call that is
 neither in the background nor waiting for the caller. What bridges it is a ladder of lines, one at a time. The sound of
 a line is made before it is due. A result that is in beats a filler that is due: the reply then gets a grace to begin.
-Fillers stay out of the history: they are the line's words, not the model's, which would take to saying them itself.
+So does a text that is in: its voice gets a moment to begin, or the filler would be cut in its first word.
+Fillers stay out of the history: they are the line's words, not the model's, which would take to saying them itself. But
+for the offer: a caller who takes it talks to the model.
 
 Above: the conversation, which asks after every fact and at `deadline`. Below: the floor; `wait.py`, which measures;
 `ladder.py`, which chooses the line.
@@ -66,8 +68,8 @@ class Silence:
         if is_audible:
             self._discard()
             sounding = floor.line.sounding
-            if floor.turn.speaking or sounding is None or sounding.speech.kind is not Kind.FILLER:
-                self._ladder.reset()  # a filler, also one that a tool asked for, is part of the wait that it bridges
+            if floor.turn.speaking or sounding is None or _ends_chain(sounding.speech):
+                self._ladder.reset()
             return False
         since = self._wait.since
         if self._wait.ends_now(now):
@@ -131,6 +133,9 @@ class Silence:
         due = max(since, self._bridged_at, self._floor.turn.silent_since or 0.0) + budget.max_silence
         if self._results_are_in:
             due = max(due, self._floor.rounds.closed_at + budget.grace)
+        awaited = next((one for one in self._floor.line.segments if one.speech.kind is not Kind.FILLER), None)
+        if awaited is not None and awaited.voice is Voice.SILENT:
+            due = max(due, awaited.began + budget.voice)
         if now < due - budget.prepare:
             self._discard()
             self.deadline = due - budget.prepare
@@ -142,12 +147,13 @@ class Silence:
         return self._say(now)
 
     def _prepare(self, due: float) -> None:
-        line = self._ladder.next(self._calls_at_work(), due - self._wait.began)
+        line = self._ladder.next(self._calls_at_work(), self._wait.began, due)
         if self._speech is not None and not self._still_fits(self._speech, line, due):
             self._discard()
         if self._speech is None and line.text:
             self._line = line
-            self._speech = Speech(self._floor.out.new_id(), Kind.FILLER, self._floor.top, Rank.FILLER, record=False)
+            speech = Speech(self._floor.out.new_id(), Kind.FILLER, self._floor.top, Rank.FILLER, record=line.is_offer)
+            self._speech = speech
             self._floor.speeches.speak_ahead(self._speech, line.text)
 
     def _still_fits(self, held: Speech, line: Filler, due: float) -> bool:
@@ -162,7 +168,7 @@ class Silence:
         if self._speech is None:  # the line for it is empty
             self.deadline = now + self._budget.max_silence
             return False
-        self._ladder.said(self._line, self._calls_at_work())
+        self._ladder.said(self._line, self._calls_at_work(), self._wait.began)
         self._floor.speeches.release(self._speech)
         return True
 
@@ -205,3 +211,15 @@ def _is_at_work(speech: Speech) -> bool:
             return speech.kind is not Kind.FILLER
         case Stage.HELD | Stage.DONE:
             return False
+
+
+def _ends_chain(speech: Speech) -> bool:
+    """Now that it is heard, nobody waits as they did before.
+
+    A filler, also one that a tool asked for, is part of the wait that it bridges; what is said between two rounds of
+    tools is part of their chain.
+    """
+    if speech.kind is Kind.FILLER:
+        return False
+    at_work = speech.stage is Stage.TOOLS or (speech.stage is Stage.GENERATING and speech.rounds > 0)
+    return not at_work

@@ -105,15 +105,19 @@ class TheHistoryIsInOrder(Promise):
 class OnlyWhatWasHeardIsRecorded(Promise):
     """Text is cut to what was heard, `interrupted=True`; nothing heard, nothing recorded as said (tool loop 5).
 
-    All of what was heard is recorded, but for what bridges a wait and what is to stay out of the history.
+    All of what was heard is recorded, but for what bridges a wait and offers nothing, and what is to stay out of the
+    history.
     """
 
     def start(self) -> None:
         self._recorded: set[str] = set()
 
     def _wants(self, step: Step) -> bool:
-        request = step.speech.request
-        return not step.is_filler and (request is None or request.record)
+        request, budget = step.speech.request, self.options.silence
+        if step.is_filler:
+            offer = budget.fillers.offer if budget is not None and request is None else ""
+            return bool(offer) and isinstance(step.asked, do.Speak) and step.asked.text == offer
+        return request is None or request.record
 
     @on(do.Record)
     def recorded(self, command: do.Record) -> None:

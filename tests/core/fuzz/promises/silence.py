@@ -7,6 +7,7 @@ from collections import Counter
 from antiphon.core import commands as do
 from antiphon.core import facts as f
 from antiphon.core import notices as told
+from antiphon.options import SilenceBudget
 from tests.core.fuzz.listener import on
 from tests.core.fuzz.promises.promise import Promise
 from tests.core.fuzz.trace import EPSILON, Run, Sound, Speech, Step
@@ -82,11 +83,48 @@ class ALineIsNotRepeated(Promise):
             self.broken(f"{text!r} is said {self._said[text]} times in one wait, for {sorted(calls)}")
 
 
+class LinesDoNotComeRound(Promise):
+    """No line of a wait is said twice in a row, and none of three or more of progress begin to go round (`Fillers`).
+
+    A wait is over when the caller speaks, or anything but a filler is heard.
+    """
+
+    def start(self) -> None:
+        self._last = ""
+        self._progress: list[str] = []
+
+    @on(f.PlayoutStarted)
+    def started(self, fact: f.PlayoutStarted) -> None:
+        step = self.trace.segments.get(fact.segment)
+        if step is not None and self.trace.line[:1] == [step] and not step.is_filler:
+            self._last = ""
+
+    def settled(self) -> None:
+        if self.trace.is_speaking:
+            self._last = ""
+
+    @on(do.Release)
+    def said(self, command: do.Release) -> None:
+        step, budget = self.trace.steps[command.gen], self.options.silence
+        if not step.is_filler or not isinstance(step.asked, do.Speak) or step.asked.text is None or budget is None:
+            return
+        text, fillers = step.asked.text, budget.fillers
+        lines = (*fillers.short, *fillers.long, *fillers.progress)
+        if text == self._last and text in lines and any(line != text for line in (*fillers.short, *fillers.progress)):
+            self.broken(f"{text!r} is said twice in a row")
+        self._last = text
+        if text in fillers.progress and len(fillers.progress) >= 3:
+            said = self._progress = [*self._progress[-23:], text]
+            for length in range(1, len(said) // 2 + 1):
+                if said[-length:] == said[-2 * length : -length]:
+                    self.broken(f"{said[-length:]} come twice in a row")
+
+
 class SilenceIsBridgedWhenItIsDue(Promise):
     """With work pending, no silence exceeds `max_silence`, or `grace` after a round of tools (design 1, tool loop 9).
 
     Silence is when neither side is heard; it starts at the end of the caller's sound, or of the agent's. Nothing
-    bridges it before it is due, or when nothing is pending.
+    bridges it before it is due, or when nothing is pending, or while a text that has just come in becomes sound.
     Where it is not known how soon a line can be heard, silences are not measured.
     """
 
@@ -117,6 +155,8 @@ class SilenceIsBridgedWhenItIsDue(Promise):
         self._bridged_at = float("-inf")
         self._faded_at: float | None = None
         """When it gave way to something better."""
+        self._in_since: dict[int, float] = {}
+        """By segment: since when its text is in."""
         self._is_held_up = False
         self._held_up_until = 0.0
         """When the line was last paused, or somebody heard."""
@@ -201,6 +241,11 @@ class SilenceIsBridgedWhenItIsDue(Promise):
         ):
             if trace.now < self._results_at + budget.grace - EPSILON:
                 self.broken(f"{step.asked} is said, and the results came at {self._results_at:.3f}")
+        texts_in = self._texts_in()
+        in_since = min(texts_in, default=float("-inf"))
+        is_next = len(texts_in) == len(self._in_since)  # else what has sound already may come before it
+        if is_next and trace.now < in_since + budget.voice - EPSILON:
+            self.broken(f"{step.asked} is said, and the text of the reply is in since {in_since:.3f}")
         if self._prompt is not None:
             is_unheard = self._is_unheard or (self._quiet_since is None and self._has_just_begun)
             quiet_since = self._quiet_before if is_unheard else self._quiet_since
@@ -218,8 +263,27 @@ class SilenceIsBridgedWhenItIsDue(Promise):
             since = max(self._quiet_since or 0.0, self._pending_since or 0.0)
             self.broken(f"nobody is heard from {since:.3f} to {now:.3f}, and a line was due at {self._due:.3f}")
 
+    def _texts_in(self) -> list[float]:
+        """When the texts came in that wait for their sound."""
+        known = ((self.trace.segments[segment], at) for segment, at in self._in_since.items())
+        return [at for step, at in known if step.sound is Sound.NONE and self._is_text(step)]
+
+    def _voice_due(self) -> float:
+        """When the latest of them has had its moment to sound."""
+        return max(self._texts_in(), default=float("-inf")) + (self.options.silence or SilenceBudget()).voice
+
+    @staticmethod
+    def _is_text(step: Step) -> bool:
+        """It may be heard."""
+        is_gone = step.is_over or step.speech.is_over
+        has_text = step.has_begun or bool(step.text and step.text.strip())
+        return has_text and step.is_asked and not (step.is_filler or is_gone)
+
     def settled(self) -> None:
         trace = self.trace
+        known = [trace.segments[segment] for segment in self._in_since]
+        awaited = [step.segment for step in (*trace.open_steps, *trace.line, *known) if self._is_text(step)]
+        self._in_since = {segment: self._in_since.get(segment, trace.now) for segment in awaited}
         if self.options.silence is None or self._prompt is None:
             return
         first = trace.line[0] if trace.line else None
@@ -263,7 +327,7 @@ class SilenceIsBridgedWhenItIsDue(Promise):
         if self._faded_at is not None and bridge is not None and not bridge.heard:
             return max(self._faded_at, self._held_up_until) + self._prompt  # what it gave way to is to be heard
         since = max(self._quiet_since, self._words_at, self._pending_since, self._bridged_at)
-        return max(since + budget.max_silence, self._results_at + budget.grace, trace.now)
+        return max(since + budget.max_silence, self._results_at + budget.grace, self._voice_due(), trace.now)
 
     # -- what is pending
 
