@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from antiphon.llm import LLM, ChatChunk, ChoiceDelta, FunctionToolCall, LLMStream
     from antiphon.options import (
         NOT_GIVEN,
+        AwayLadder,
         ContextBudget,
         Endpointing,
         Fillers,
@@ -179,6 +180,7 @@ _HOME = {
     "llm": ("LLM", "ChatChunk", "ChoiceDelta", "FunctionToolCall", "LLMStream"),
     "options": (
         "NOT_GIVEN",
+        "AwayLadder",
         "ContextBudget",
         "Endpointing",
         "Fillers",
@@ -242,6 +244,7 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "AudioInputOptions",
     "AudioOutput",
     "AudioProcessing",
+    "AwayLadder",
     "BackgroundAudioPlayer",
     "BuiltinAudioClip",
     "CachedTTS",

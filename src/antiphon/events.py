@@ -307,6 +307,8 @@ class CloseReason(enum.Enum):
     PARTICIPANT_DISCONNECTED = "participant_disconnected"
     USER_INITIATED = "user_initiated"
     TASK_COMPLETED = "task_completed"
+    USER_AWAY = "user_away"
+    """The caller had fallen silent (`AgentSession(away_ladder=)`)."""
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar
 from typing_extensions import TypeIs
 
 from antiphon.language.english import ENGLISH
+from antiphon.language.lines import AwayLadder as AwayLadder
 from antiphon.language.lines import Fillers as Fillers
 from antiphon.language.phrases import Phrases
 
@@ -203,6 +204,8 @@ class SessionOptions:
     """None: the line may be silent."""
     user_away_timeout: float | None = None
     """Seconds after which a caller who neither speaks nor is spoken to counts as away. None: never."""
+    away_ladder: AwayLadder | None = None
+    """What is said to a caller who has fallen silent, until the call ends. None: nothing."""
     has_stt: bool = True
     """False: without transcripts, interruption goes by the duration of speech."""
     model_hears: bool = False

@@ -31,6 +31,7 @@ from antiphon.events import AgentState, CloseEvent, CloseReason, UnheardOutcome,
 from antiphon.language import ENGLISH, Language, language_pack
 from antiphon.options import (
     NOT_GIVEN,
+    AwayLadder,
     ContextBudget,
     Fillers,
     NotGivenOr,
@@ -73,10 +74,11 @@ class AgentSession(Session[Userdata], Closable):
 
     `max_silence`: seconds that the line may be silent while the agent owes something, 1.5 unless given; `fillers` are
     said then. None: as long as it takes. Text sessions have no such limit. `user_away_timeout`: seconds after which a
-    caller who says nothing, and to whom nothing is said, counts as away. `preemptive_generation`: the model is asked
-    before the caller's turn is over, when it is likely to be. `language`: a `Language`, or the code of one
-    ("de"): which words are no turn, and what the session says itself. `unheard_line` is said when the caller spoke and
-    no words came of it. `context_budget`: how much of the talk requests carry; None: all of it, however long.
+    caller who says nothing, and to whom nothing is said, counts as away. `away_ladder`: such a caller is asked, asked
+    again, and then the call ends with a goodbye (True: in the language's lines). Not in text. `preemptive_generation`:
+    the model is asked before the caller's turn is over, when it is likely to be. `language`: a `Language`, or the code
+    of one ("de"): which words are no turn, and what the session says itself. `unheard_line` is said when the caller
+    spoke and no words came of it. `context_budget`: how much of the talk requests carry; None: all of it, however long.
 
     Events (`session.on(name, callback)`): agent_state_changed, user_state_changed, user_input_transcribed,
     agent_output_transcribed, conversation_item_added, speech_created, function_tools_executed,
@@ -84,6 +86,9 @@ class AgentSession(Session[Userdata], Closable):
     agent_false_interruption, user_turn_exceeded, turn_metrics, context_trimmed, error, close. Their objects are in
     `antiphon.events`.
     """
+
+    _room: Any = None
+    _closer: asyncio.Task[None] | None = None
 
     def __init__(
         self,
@@ -103,6 +108,7 @@ class AgentSession(Session[Userdata], Closable):
         fillers: Fillers | Mapping[str, Any] | None = None,
         preemptive_generation: NotGivenOr[bool] = NOT_GIVEN,
         user_away_timeout: float | None = 15.0,
+        away_ladder: AwayLadder | Mapping[str, Any] | bool | None = None,
         language: Language | str = ENGLISH,
         fallback_line: NotGivenOr[str] = NOT_GIVEN,
         failure_line: NotGivenOr[str] = NOT_GIVEN,
@@ -131,9 +137,9 @@ class AgentSession(Session[Userdata], Closable):
             unheard_line=_given_or(unheard_line, pack.unheard_line),
             silence=session_options.silence_budget(max_silence, pack.fillers if fillers is None else fillers),
             user_away_timeout=user_away_timeout,
+            away_ladder=session_options.away_ladder(away_ladder, pack.away_ladder),
         )
         self._userdata: Userdata = userdata if is_given(userdata) else cast("Userdata", {})
-        self._room: Any = None
         self._host = SessionHost(
             self,
             models={"llm": llm, "stt": stt, "tts": tts, "vad": vad, "turn_detector": turn_detector},
@@ -144,7 +150,6 @@ class AgentSession(Session[Userdata], Closable):
             context_budget=session_options.context_budget(context_budget),
         )
         self._driver: Driver | None = None
-        self._closer: asyncio.Task[None] | None = None
 
     # -- beginning
 

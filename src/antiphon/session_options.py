@@ -13,6 +13,7 @@ from antiphon.agent import Agent
 from antiphon.errors import UsageError
 from antiphon.llm import LLM
 from antiphon.options import (
+    AwayLadder,
     ContextBudget,
     Endpointing,
     Fillers,
@@ -38,7 +39,7 @@ def options_for(options: SessionOptions, agent: Agent, *, has_detector: bool, is
     if isinstance(agent.llm, RealtimeModel):
         options = _with_model(options, agent, agent.llm)
     if not is_heard:  # nobody hears silence, and whoever reads may take their time
-        return replace(options, silence=None, user_away_timeout=None)
+        return replace(options, silence=None, user_away_timeout=None, away_ladder=None)
     has_voice = agent.tts is not None or "tts_node" in agent.overridden
     return options if has_voice else replace(options, silence=None)
 
@@ -149,3 +150,20 @@ def silence_budget(max_silence: NotGivenOr[float | None], fillers: Fillers | Map
     if not budget.max_silence > 0:
         raise UsageError(f"max_silence: expected seconds above 0, or None for no limit, got {budget.max_silence!r}")
     return replace(budget, fillers=_value_object(Fillers, fillers, "fillers"))
+
+
+def away_ladder(given: AwayLadder | Mapping[str, Any] | bool | None, default: AwayLadder) -> AwayLadder | None:
+    """What is said to a caller who falls silent. Raises `UsageError` for a time that is none."""
+    if given is None or given is False:
+        return None
+    if given is True:
+        ladder = default
+    elif isinstance(given, AwayLadder):
+        ladder = given
+    else:
+        lines = {field.name: getattr(default, field.name) for field in fields(cast("Any", AwayLadder))}
+        ladder = _value_object(AwayLadder, {**lines, **given}, "away_ladder")
+    for name in ("ask_after", "again_after", "goodbye_after"):
+        if not getattr(ladder, name) > 0:
+            raise UsageError(f"away_ladder: expected {name} in seconds above 0, got {getattr(ladder, name)!r}")
+    return ladder

@@ -109,6 +109,10 @@ class Closing:
         if self.deadline is None:
             self.deadline = now + self.linger
 
+    def waits_until(self, time: float) -> None:
+        """Nor before then: a voice has just begun."""
+        self.deadline = time if self.deadline is None else max(self.deadline, time)
+
     def drain(self, reason: str, deadline: float, grace_until: float) -> None:
         """What was begun is finished until then, and nothing else is begun."""
         self._enter(_DRAINING)

@@ -6,7 +6,8 @@ caller speaks, a hook runs, a hand-off is due) fires when it may, because it loo
 are facts too: a promise that is overdue assumes its closing fact.
 
 Order within `receive`: the fact is admitted or refused; its owner changes; overdue promises become facts; timers of
-the turn and the line run; the rules settle; then what is made ahead, and the silence budget. So facts come before
+the turn and the line run; the rules settle; then what is made ahead, the silence budget, and the
+caller who has fallen silent. So facts come before
 timers: speech that resumed beats the commit that was due, a result that is here beats its time limit, and the filler.
 
 Nothing here reads a clock, awaits, or raises for anything the world can do. The list of `(now, fact or None)` that
@@ -23,6 +24,7 @@ from antiphon.core.commands import Command
 from antiphon.core.floor import Floor
 from antiphon.core.rules import (
     ahead,
+    away,
     barge_in,
     closing,
     handoff,
@@ -181,6 +183,8 @@ class Conversation:
             timers.append(floor.debts.turns.answer_due)
         if self._silence is not None:
             timers.append(self._silence.deadline)
+        if floor.away is not None:
+            timers.append(floor.away.deadline)
         for time in timers:
             if time is not None and (first is None or time < first):
                 first = time
@@ -227,6 +231,8 @@ class Conversation:
         if floor.ahead is not None:
             ahead.advance(floor)
         if self._silence is not None and self._silence.advance():
+            self._settle()
+        if floor.away is not None and away.advance(floor, floor.away):
             self._settle()
         self._presence.observe()
 

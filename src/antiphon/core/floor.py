@@ -6,6 +6,7 @@ Above: the rules. Below: the owners. The floor changes nothing by itself.
 from __future__ import annotations
 
 from antiphon.core.ahead import Ahead
+from antiphon.core.away import Away
 from antiphon.core.closing import Closing
 from antiphon.core.dead_voice import DeadVoice
 from antiphon.core.debts import Debts
@@ -60,6 +61,7 @@ class Floor:
         preemptive = options.turns.preemptive_generation
         self.ahead = Ahead(preemptive) if preemptive.enabled and not options.model_hears else None
         self.dead_voice = DeadVoice()
+        self.away = Away(options.away_ladder) if options.away_ladder is not None else None
 
     # -- predicates
 
@@ -122,16 +124,14 @@ class Floor:
 
     @property
     def is_busy(self) -> bool:
-        """Anything is owed, said, done or decided in the top frame."""
+        """Anything is owed, said, done or decided in the top frame, or the caller's voice is heard."""
+        return self.is_occupied or self._hears_a_turn
+
+    @property
+    def is_occupied(self) -> bool:
+        """The same, whether or not a voice is heard that may be a noise."""
         top, turns = self.frames.top, self.debts.turns
-        return bool(
-            top.speeches
-            or turns.owed
-            or turns.judged is not None
-            or self.line.segments
-            or top.is_handing_over
-            or self._hears_a_turn
-        )
+        return bool(top.speeches or turns.owed or turns.judged is not None or self.line.segments or top.is_handing_over)
 
     @property
     def _hears_a_turn(self) -> bool:

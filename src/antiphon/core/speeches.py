@@ -90,9 +90,11 @@ class Speeches:
         self.admit(speech)
         return speech
 
-    def say(self, line: str) -> None:
+    def say(self, line: str) -> Speech:
         """A line of the session's own, by the agent in charge."""
-        self.begin(self.open(Kind.SAY, self._frames.top), say=line)
+        speech = self.open(Kind.SAY, self._frames.top)
+        self.begin(speech, say=line)
+        return speech
 
     def begin(
         self,

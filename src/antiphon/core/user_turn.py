@@ -38,7 +38,6 @@ class UserTurn:
         "_probability",
         "_silent_since",
         "_sound_is_a_turn",
-        "_spoke_at",
         "_taken",
         "_told_nothing",
         "_transcript_timeout",
@@ -53,6 +52,7 @@ class UserTurn:
         "speaking",
         "unheard",
         "version",
+        "voice_began_at",
         "voice_ended_at",
         "voiced_for",
     )
@@ -80,6 +80,8 @@ class UserTurn:
         """The caller spoke, and nobody knows what they said."""
         self.voiced_for = 0.0
         """Seconds of voice in it."""
+        self.voice_began_at = 0.0
+        """When the latest sound of the caller's voice began."""
         self.voice_ended_at: float | None = None
         """When the caller's voice was last heard; None: it is, or never was."""
         self.version = 0
@@ -95,7 +97,6 @@ class UserTurn:
         self._told_nothing = False
         """The recogniser is done with the caller's voice, and understood nothing."""
         self._silent_since: float | None = None
-        self._spoke_at = 0.0
         self._worded_at = 0.0
         self._transcripts_due = 0
         """Stretches of voice whose words have not come yet."""
@@ -181,7 +182,7 @@ class UserTurn:
         if not self.has_floor:
             self.over_agent = over_agent
         if not self.speaking:
-            self._spoke_at = now - voice
+            self.voice_began_at = now - voice
             self._learn_pause(now)
             if not self.has_floor:
                 self._began_at = now
@@ -203,8 +204,8 @@ class UserTurn:
             self._worded_at = now
 
     def _count_voice(self, until: float) -> None:
-        self.voiced_for += max(0.0, until - self._spoke_at)
-        self._spoke_at = until
+        self.voiced_for += max(0.0, until - self.voice_began_at)
+        self.voice_began_at = until
 
     def transcribed(self, text: str, *, final: bool, now: float, over_agent: bool = False) -> None:
         """Words. An interim text replaces the interim text before it. `over_agent`: the agent speaks."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from antiphon.language.lines import CaptureLines, Fillers, ValueLines
+from antiphon.language.lines import AwayLadder, CaptureLines, Fillers, ValueLines
 from antiphon.language.pack import Language
 from antiphon.language.phrases import listed
 from antiphon.language.spoken import SpokenForms, counted
@@ -149,6 +149,11 @@ GERMAN = Language(
         long=("Einen Moment, das kann etwas dauern.",),
         progress=("Ich bin noch dabei.", "Ich arbeite noch daran.", "Bitte noch etwas Geduld."),
         offer="Das dauert länger als sonst. Ich kann Sie auch zurückrufen.",
+    ),
+    away_ladder=AwayLadder(
+        ask="Sind Sie noch da?",
+        again="Ich kann Sie nicht hören. Wenn Sie noch da sind, sagen Sie bitte etwas.",
+        goodbye="Ich kann Sie leider nicht hören und beende das Gespräch. Auf Wiederhören.",
     ),
     spoken=_SPOKEN,
     captures=_CAPTURES,

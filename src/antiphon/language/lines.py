@@ -31,6 +31,26 @@ class Fillers:
 
 
 @record
+class AwayLadder:
+    """What is said to a caller who has fallen silent, and when: they are asked, asked again, and the call ends.
+
+    Times are seconds in which it is the caller's turn: since they or the agent said something, nothing is being done
+    for them, and nothing is owed to them. Words begin it anew, at any step; noises do not. An empty line is not said.
+    """
+
+    ask: str = "Are you still there?"
+    again: str = "I can't hear you. If you are still there, please say something."
+    goodbye: str = "I still can't hear you, so I will end the call now. Goodbye."
+    """Behind it the call ends (`CloseReason.USER_AWAY`), unless the caller says something within two seconds."""
+    ask_after: float = 10.0
+    """From the last words of either side to `ask`."""
+    again_after: float = 8.0
+    """From the end of `ask` to `again`."""
+    goodbye_after: float = 8.0
+    """From the end of `again` to `goodbye`."""
+
+
+@record
 class ValueLines:
     """What is said about one value that a task captures."""
 

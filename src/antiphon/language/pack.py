@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from antiphon.language.lines import CaptureLines, Fillers
+from antiphon.language.lines import AwayLadder, CaptureLines, Fillers
 from antiphon.language.phrases import Phrases
 from antiphon.language.spoken import SpokenForms
 from antiphon.record import record
@@ -22,6 +22,8 @@ class Language(Phrases):
     """What the caller hears where another service asks them something."""
     fillers: Fillers = Fillers()
     """What is said while the caller would otherwise wait in silence."""
+    away_ladder: AwayLadder = AwayLadder()
+    """What is said to a caller who has fallen silent, where a session asks for it."""
     spoken: SpokenForms = SpokenForms()
     """How people say numbers, letters, marks and dates."""
     captures: CaptureLines = CaptureLines()

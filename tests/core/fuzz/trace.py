@@ -45,6 +45,8 @@ class Speech:
     is_filler: bool = False
     """It bridges a wait."""
     is_goodbye: bool = False
+    asks_who_is_there: bool = False
+    """It is said to a caller who has fallen silent: a noise does not cut it, and nobody waits for it."""
     steps: list[Step] = field(default_factory=list)
     rounds: int = 0
     """Responses with calls."""
@@ -516,6 +518,12 @@ class Trace:
         step.is_held = getattr(command, "ahead", False)
         step.is_asked = not step.is_held
         step.has_begun = isinstance(command, do.Speak) and bool(command.text)
+        ladder = options.away_ladder
+        if ladder is not None and isinstance(command, do.Speak) and not speech.steps:
+            speech.asks_who_is_there = command.text in (ladder.ask, ladder.again, ladder.goodbye)
+            speech.interruptible = speech.interruptible and not speech.asks_who_is_there
+            if command.text == ladder.goodbye:
+                speech.is_goodbye, self.is_ending = True, self.is_ending or not self.is_closing
         speech.steps.append(step)
         self.steps[command.gen] = self.segments[command.segment] = step
 

@@ -26,6 +26,7 @@ from antiphon.core import commands as do
 from antiphon.core import facts as f
 from antiphon.core.notices import SpeechDone
 from antiphon.options import (
+    AwayLadder,
     Endpointing,
     Fillers,
     Interruption,
@@ -226,7 +227,19 @@ def draw_options(rng: Random) -> SessionOptions:
         silence=draw_budget(rng) if rng.random() < 0.5 else None,
         user_away_timeout=rng.choice((None, None, None, 3.0, 15.0)),
         prediction_timeout=rng.choice((0.0, 0.0, 0.3)),
+        away_ladder=draw_away_ladder(rng),
     )
+
+
+def draw_away_ladder(rng: Random) -> AwayLadder | None:
+    """What is said to a caller who falls silent. Drawn aside: what else is drawn stays as it would be without."""
+    aside = Random()
+    aside.setstate(rng.getstate())
+    aside = Random(aside.getrandbits(64))
+    if aside.random() < 0.8:
+        return None
+    times = (aside.choice((0.5, 1.0, 2.0, 4.0, 8.0)) for _ in range(3))
+    return AwayLadder("g1 are you there", "g2 please say something", "g3 goodbye", *times)
 
 
 def draw_limit(rng: Random) -> UserTurnLimit:

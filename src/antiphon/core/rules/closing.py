@@ -10,7 +10,13 @@ from antiphon.core.closing import Phase
 from antiphon.core.commands import Close, RunHook
 from antiphon.core.floor import Floor
 from antiphon.core.notices import Closed
-from antiphon.core.state import Run
+from antiphon.core.state import Run, Speech
+
+LASTING = 3.0
+"""Seconds of a voice after which words would have come. A shorter one is waited for where a noise is expected."""
+
+USER_AWAY = "user_away"
+"""Why a call ends whose caller has fallen silent."""
 
 # -- facts
 
@@ -21,6 +27,15 @@ def end_requested(floor: Floor, fact: f.EndRequested) -> None:
     if speech is not None:
         speech.is_goodbye()
     floor.closing.end_after(fact.speech, fact.linger, fact.reason)
+
+
+def end_after(floor: Floor, speech: Speech | None, linger: float, reason: str) -> None:
+    """The call ends with this goodbye of the session's own, or at once if there is none."""
+    if speech is None:
+        request(floor, drain=True, reason=reason)
+        return
+    speech.is_goodbye()
+    floor.closing.end_after(speech.id, linger, reason)
 
 
 def close_requested(floor: Floor, fact: f.CloseRequested) -> None:
@@ -76,14 +91,23 @@ def advance(floor: Floor) -> bool:
 def _linger_on(floor: Floor) -> bool:
     """The goodbye was said: a moment for the caller, then the end. Who speaks gets as long as they need."""
     closing = floor.closing
-    if floor.speeches.get(closing.goodbye) is not None or floor.turn.has_floor or floor.is_busy:
+    if floor.speeches.get(closing.goodbye) is not None or _has_more(floor):
         closing.goes_on()
     else:
         closing.lingers(floor.out.now)
+        if floor.turn.speaking and floor.out.now < floor.turn.voice_began_at + LASTING:
+            closing.waits_until(floor.turn.voice_began_at + LASTING)
     if closing.deadline is not None and floor.out.now >= closing.deadline:
         agree(floor)
         return True
     return False
+
+
+def _has_more(floor: Floor) -> bool:
+    """The caller, or somebody for them, goes on. Where they were taken to be away, only their words tell."""
+    if floor.closing.reason != USER_AWAY:
+        return floor.turn.has_floor or floor.is_busy
+    return bool(floor.turn.text) or floor.debts.turns.are_pending or floor.is_occupied
 
 
 def _begin(floor: Floor) -> None:

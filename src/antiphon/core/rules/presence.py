@@ -28,6 +28,7 @@ class Presence:
         if floor.closing.is_over:
             return
         is_away = self._timeout is not None and self._is_away(self._timeout)
+        is_away = is_away or (floor.away is not None and floor.away.has_asked)
         user: UserState = "speaking" if floor.turn.speaking else "away" if is_away else "listening"
         agent = self._agent_now()
         now = user, agent, agent == "listening" and floor.is_idle  # who speaks or thinks is not idle
@@ -51,6 +52,7 @@ class Presence:
             self.away_at = None
             return False
         if self._user == "away":
+            self.away_at = None
             return True
         if self.away_at is None:
             self.away_at = floor.out.now + timeout

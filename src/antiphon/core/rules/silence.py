@@ -107,7 +107,8 @@ class Silence:
             turns.waiting or turn.ready or turn.awaits_words or (turn.has_floor and not turn.is_ended_by_application)
         ):
             return True
-        return floor.top.is_handing_over or any(_is_at_work(speech) for speech in floor.top.speeches)
+        asks = None if floor.away is None else floor.away.line  # a caller who may not be there waits for nothing
+        return floor.top.is_handing_over or any(_is_at_work(one) for one in floor.top.speeches if one is not asks)
 
     def _calls_at_work(self) -> list[OpenCall]:
         return [

@@ -196,7 +196,10 @@ def _goodbye(floor: Floor, turn: Turn) -> bool:
     """While a goodbye is said: the caller's own agrees to it, and anything else takes it back."""
     if not floor.closing.is_ending:
         return False
-    if not (floor.options.language.is_farewell(turn.text) or floor.options.language.is_backchannel(turn.text)):
+    agrees = floor.options.language.is_farewell(turn.text)
+    if floor.closing.reason != closing.USER_AWAY:  # to a caller who was taken to be away any other word is an answer
+        agrees = agrees or floor.options.language.is_backchannel(turn.text)
+    if not agrees:
         floor.closing.go_on()
         return False
     floor.line.clear_doubt()
@@ -257,5 +260,8 @@ def apologise(floor: Floor) -> bool:
     is_answering = any(speech.kind is not Kind.FILLER for speech in floor.top.speeches)
     if not turn.loss_told(made_good=is_moot or not is_answering) or is_moot or is_answering:
         return False  # what is being made answers them, too, if anything of it is heard
-    floor.speeches.say(line)
+    if floor.away is None:
+        floor.speeches.say(line)
+    elif not floor.away.is_due(floor.out.now):  # else they are asked whether they are there
+        floor.away.apologised(floor.speeches.say(line))
     return True

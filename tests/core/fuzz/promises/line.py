@@ -192,7 +192,7 @@ class WhatIsProtectedIsNotCut(Promise):
         if cut and not trace.ends and not isinstance(trace.fact, self.EXCUSES):
             for one in cut:
                 speech = one if isinstance(one, Speech) else one.speech
-                if speech not in protected or (isinstance(one, Step) and one.is_over):
+                if speech not in protected or (isinstance(one, Step) and one.is_over) or speech.asks_who_is_there:
                     continue  # what is over was given up
                 run = protected[speech]
                 if not run.is_over if run is not None else not speech.interruptible:

@@ -343,7 +343,8 @@ class SilenceIsBridgedWhenItIsDue(Promise):
         )
 
     def _is_at_work(self, step: Step) -> bool:
-        return step.is_asked and step.agent == self.trace.agent and not (step.is_filler or step.speech.is_over)
+        is_waited_for = not (step.is_filler or step.speech.is_over or step.speech.asks_who_is_there)
+        return step.is_asked and step.agent == self.trace.agent and is_waited_for
 
     def _is_awaited(self, run: Run) -> bool:
         """A call of the agent in charge waits for it."""
