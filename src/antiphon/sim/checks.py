@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 
 from antiphon.chat import AgentHandoff, ChatMessage, FunctionCall
 from antiphon.sim.caller_log import Said
-from antiphon.sim.walks import MAX_SILENCE, VOICE_PATIENCE, Walk
+from antiphon.sim.walks import AWAY, MAX_SILENCE, VOICE_PATIENCE, Walk
 from antiphon.sim.world import ANSWERS, FAILURE, FALLBACK, results_in, turns_in
 from antiphon.testing import Sound, check_pairs, transcript
 
@@ -200,12 +200,23 @@ def _other(walk: Walk) -> Iterator[str]:
     if walk.kind == "three models":
         yield from walk.world.prefixes.unstable
     yield from _stubs(walk)
+    if walk.falls_silent:
+        yield from _left_alone(walk)
     if walk.goodbye is not None and (walk.goodbye == "more") is (walk.closed is not None):
         yield f"the caller answered a goodbye with {walk.goodbye}, and the call ended at {walk.closed}"
     runs = Counter(run.arguments for run in walk.world.runs if run.kind == "write")
     for arguments, times in runs.items():
         if times > 1 and not _failed(walk, arguments):
             yield f"write({arguments}) ran {times} times"
+
+
+def _left_alone(walk: Walk) -> Iterator[str]:
+    """A caller who fell silent and was not asked, asked again, and told goodbye, or the call went on behind it."""
+    if walk.closed is None:
+        yield "the caller fell silent, and the call did not end"
+    lines, said = [AWAY.ask, AWAY.again, AWAY.goodbye], _spoken(walk)
+    if walk.has_voice and said[-3:] != lines:
+        yield f"the caller fell silent, and was told {said[-3:]}"
 
 
 def _stubs(walk: Walk) -> Iterator[str]:
@@ -334,6 +345,8 @@ def _figures(walk: Walk) -> Counter[str]:
             figures.update((f"turns {said.way}", f"turns {said.way} {said.moment}"))
     figures.update(f"keys {moment}" for _, _, moment in log.keys)
     figures.update(f"runs of {run.kind}" for run in walk.world.runs)
+    if walk.falls_silent:
+        figures["callers who fell silent"] += 1
     if walk.goodbye is not None:
         figures[f"goodbyes, then {walk.goodbye}"] += 1
     return figures

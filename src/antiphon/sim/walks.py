@@ -15,7 +15,7 @@ from antiphon.adapters.fallback import FallbackLLM, FallbackSTT, FallbackTTS
 from antiphon.errors import ContextOverflow
 from antiphon.events import CloseEvent, CloseReason
 from antiphon.metrics import TurnMetrics
-from antiphon.options import ContextBudget
+from antiphon.options import AwayLadder, ContextBudget
 from antiphon.realtime import RealtimeCapabilities
 from antiphon.server.room import Room
 from antiphon.sim.caller import RandomCaller
@@ -56,6 +56,8 @@ LIMIT = 1800.0
 """Seconds of a call after which something must have gone wrong."""
 SHORT_MEMORY = 0.2
 """How often the model can read so little that the talk is trimmed."""
+AWAY = AwayLadder(ask_after=20.0)
+"""Long enough that a caller who only thinks is left in peace."""
 MAX_SILENCE = 1.5
 """The silence budget, which is the session's default."""
 
@@ -84,6 +86,8 @@ class Walk:
     faults: int
     has_voice: bool
     """There is a voice besides the model's own: without one nothing bridges a wait."""
+    falls_silent: bool
+    """In the end the caller says nothing more, where somebody asks for them (`AwayLadder`)."""
     goodbye: Goodbye | None
     """What the caller did when the agent said goodbye; None: it did not."""
     closed: float | None
@@ -139,6 +143,7 @@ class _Call:
         self._world = World(random.Random(rng.random()))
         self._caller = Caller(words_per_second=rng.uniform(2.5, 4.0))
         self._has_voice = True
+        self._falls_silent = random.Random(f"{seed}, silent in the end?").random() < 0.15  # drawn aside
         self._window, self._budget = _limits(random.Random(f"{seed} window"))
         self._call, self._faults = self._three_models() if self._kind == "three models" else self._realtime()
         self._log = CallerLog()
@@ -180,7 +185,9 @@ class _Call:
                     fidgeting.cancel()
                 await self._end()
                 codes.cancel()
-            if rng.random() < 0.4:
+            if self._falls_silent:
+                await self._fall_silent()
+            elif rng.random() < 0.4:
                 await self._say_goodbye(hands)
                 await self._end()
                 call.session.off("close", self._on_close)  # what the walk itself ends was ended by no goodbye
@@ -198,6 +205,7 @@ class _Call:
             replies=self._replies,
             faults=self._faults.count,
             has_voice=self._has_voice,
+            falls_silent=self._falls_silent,
             goodbye=self._goodbye,
             closed=self._closed,
         )
@@ -214,6 +222,7 @@ class _Call:
             caller=caller,
             stt=FallbackSTT([stt, CallerSTT(caller)]) if substitutes else stt,
             tts=self._tts(substitutes),
+            away_ladder=AWAY if self._falls_silent else None,
             fallback_line=FALLBACK,
             failure_line=FAILURE,
             max_silence=MAX_SILENCE,
@@ -248,6 +257,7 @@ class _Call:
             caller=self._caller,
             tts=FakeTTS(sample_rate=RATE, ttfb=0.05) if self._has_voice else None,
             vad=FakeVAD() if not takes_turns or rng.random() < 0.5 else None,
+            away_ladder=AWAY if self._falls_silent else None,
             fallback_line=FALLBACK,
             failure_line=FAILURE,
             max_silence=MAX_SILENCE,
@@ -285,6 +295,11 @@ class _Call:
                 return
             await asyncio.sleep(0.2)
 
+    async def _fall_silent(self) -> None:
+        """The caller is gone: there is nothing to hear of them."""
+        self._call.session.on("close", self._on_close)
+        await asyncio.sleep(AWAY.ask_after + AWAY.again_after + AWAY.goodbye_after + 30.0)
+
     async def _say_goodbye(self, hands: Hands) -> None:
         """The agent says goodbye; the caller is silent, says it too, or has one more thing to say."""
         rng = self._rng
@@ -317,7 +332,7 @@ class _Call:
         return False
 
     def _on_close(self, event: CloseEvent) -> None:
-        if event.reason is CloseReason.USER_INITIATED:
+        if event.reason in (CloseReason.USER_INITIATED, CloseReason.USER_AWAY):
             self._closed = now()
 
     def _on_error(self, event: Any) -> None:
