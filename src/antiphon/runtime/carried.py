@@ -105,7 +105,8 @@ class Carried:
 
     def items(self, context: Sequence[ChatItem]) -> list[ChatItem]:
         """What is carried."""
-        return [*self._before, *map(self._shown, context[self.begins_at(context) :])]
+        recent = context[self.begins_at(context) :]
+        return [*self._before, *(recent if self._longest is None else map(self._shown, recent))]
 
     def _shown(self, item: ChatItem) -> ChatItem:
         return item if self._longest is None else _with_output_of(item, self._longest)
