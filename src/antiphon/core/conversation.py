@@ -9,6 +9,7 @@ Order within `receive`: the fact is admitted or refused; its owner changes; over
 the turn and the line run; the rules settle; then what is made ahead, the silence budget, and the
 caller who has fallen silent. So facts come before
 timers: speech that resumed beats the commit that was due, a result that is here beats its time limit, and the filler.
+Where everything stood still (`StoodStill`) that holds for all that stands ready: the time that was lost does not count.
 
 Nothing here reads a clock, awaits, or raises for anything the world can do. The list of `(now, fact or None)` that
 went in is the journal of the session: replayed, it gives the same commands.
@@ -51,6 +52,7 @@ ROUTES: Mapping[type[f.Fact], Callable[[Floor, Any], None]] = {
     f.UserTurnCleared: turns.cleared,
     f.TurnTaken: turns.taken,
     f.TurnTranscribed: turns.transcribed,
+    f.StoodStill: overdue.excused,
     f.HookReturned: turns.hook_returned,
     f.ResponseBegan: model_initiated.began,
     f.TextStarted: steps.text_started,
@@ -144,6 +146,8 @@ class Conversation:
     def receive(self, fact: f.Fact, now: float) -> None:
         """Take a fact. Late, doubled and orphaned ones are refused silently. Never raises for what the world can do."""
         out = self._out
+        if type(fact) is f.StoodStill:
+            out.stood_still(fact.seconds)
         out.it_is(now)
         if self._closing.is_over:
             if type(fact) is f.SpeechRequested:
@@ -188,7 +192,7 @@ class Conversation:
         for time in timers:
             if time is not None and (first is None or time < first):
                 first = time
-        return first
+        return None if first is None else self._out.by_the_driver(first)
 
     def take_commands(self) -> list[Command]:
         """The commands given since the last call, to be performed in order."""

@@ -304,6 +304,19 @@ class RunCancelRequested:
     run: int
 
 
+# -- the clock
+
+
+@record
+class StoodStill:
+    """Nobody could report or be told anything for `seconds`: the event loop, or the machine, stood still.
+
+    That time counts against nobody: what stands ready is taken before anything falls due.
+    """
+
+    seconds: float
+
+
 # -- the application
 
 
@@ -443,6 +456,7 @@ Fact: TypeAlias = (
     | RunSuspended
     | RunResumed
     | RunCancelRequested
+    | StoodStill
     | HookReturned
     | SpeechRequested
     | InterruptRequested

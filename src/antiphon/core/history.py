@@ -74,7 +74,7 @@ class History:
     @property
     def wall(self) -> float:
         """The time now, in seconds since the epoch, as items carry it."""
-        return self._epoch + self._out.now
+        return self._epoch + self._out.by_the_driver(self._out.now)
 
     def item_id(self) -> str:
         """An id for an item, the same on every replay. Never one of those that `chat.new_id` gives."""

@@ -56,9 +56,9 @@ class Line:
 
     @property
     def is_audible(self) -> bool:
-        """The caller hears the agent."""
-        sounding = self.sounding
-        return sounding is not None and sounding.voice is Voice.SOUNDING and not self.paused
+        """The caller hears the agent: also behind what was silenced, and has not said so yet."""
+        first = next((one for one in self.segments if one.sound is not Sound.STOPPING), None)
+        return first is not None and first.sound is Sound.PLAYING and first.voice is Voice.SOUNDING and not self.paused
 
     @property
     def has_next(self) -> bool:

@@ -11,6 +11,7 @@ Above: the conversation and its rules. Below: nothing. It does not know what the
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 
 from antiphon.core.commands import Command
@@ -62,11 +63,16 @@ _KEYS: dict[type[Fact], tuple[str, bool]] = {
 class Outbox:
     """The commands given, the promises they opened, the ids they carry, and the time."""
 
-    __slots__ = ("_commands", "_deadlines", "_open", "new_id", "now", "send")
+    __slots__ = ("_commands", "_deadlines", "_lost", "_open", "new_id", "now", "send")
 
     def __init__(self, now: float = 0.0) -> None:
         self.now = now
-        """The time of the fact at hand, in seconds on the driver's clock. Never goes back."""
+        """The time of the fact at hand, in seconds on the driver's clock, but for those that were lost.
+
+        Never goes back.
+        """
+        self._lost = 0.0
+        """Seconds in which everything stood still."""
         self._commands: list[Command] = []
         self.send: Callable[[Command], None] = self._commands.append
         """Give a command."""
@@ -78,9 +84,21 @@ class Outbox:
         """A number never used before in this conversation, for whatever needs an id."""
 
     def it_is(self, now: float) -> None:
-        """Time went on."""
+        """Time went on, to `now` on the driver's clock."""
+        now -= self._lost
         if now > self.now:
             self.now = now
+
+    def stood_still(self, seconds: float) -> None:
+        """Time is lost that counts against nobody. To be told before it has gone on."""
+        self._lost += max(0.0, seconds)
+
+    def by_the_driver(self, time: float) -> float:
+        """A time of this clock on the driver's: never so early that it would not have come here."""
+        shown = time + self._lost
+        while shown - self._lost < time:
+            shown = math.nextafter(shown, math.inf)
+        return shown
 
     def promise(self, key: int, assume: Fact, within: float | None) -> None:
         """Open `key`. `assume` becomes true `within` seconds unless a closing fact comes; None: the clock stands."""

@@ -16,6 +16,7 @@ from antiphon.options import ModelSettings
 from antiphon.runtime.feed import TextFeed
 from antiphon.runtime.host import Agents, Events
 from antiphon.runtime.port import Port
+from antiphon.runtime.timer import Timer
 from antiphon.text import word_spans
 
 logger = logging.getLogger("antiphon")
@@ -113,13 +114,13 @@ class Rewording:
         """`share` (0 to 1) of the segment was heard. The last caption waits for the node's end, not for long."""
         if final:
             self.feed.close()
-            timer = self._port.loop.call_later(PATIENCE, self._give_up)
+            timer = Timer(self._port.loop, self._port.loop.time() + PATIENCE, self._give_up)
             self._task.add_done_callback(lambda _: self._show_last(timer, share))
         elif (part := self._part(share)) != self._shown:
             self._shown = part
             self._events.spoken(self._segment, part, False)
 
-    def _show_last(self, timer: asyncio.TimerHandle, share: float) -> None:
+    def _show_last(self, timer: Timer, share: float) -> None:
         timer.cancel()
         self._events.spoken(self._segment, self._part(share), True)
 

@@ -38,7 +38,15 @@ from antiphon.core.commands import (
     StopPlayout,
 )
 from antiphon.core.conversation import Conversation
-from antiphon.core.facts import Fact, GenerationFailed, HookReturned, PlayoutFinished, ToolReturned, well_formed_fact
+from antiphon.core.facts import (
+    Fact,
+    GenerationFailed,
+    HookReturned,
+    PlayoutFinished,
+    StoodStill,
+    ToolReturned,
+    well_formed_fact,
+)
 from antiphon.core.notices import HookOverdue, SpeechDone, SpeechInterrupted, WordsLost
 from antiphon.errors import pass_on
 from antiphon.options import SessionOptions
@@ -56,6 +64,7 @@ from antiphon.runtime.requests import Requests
 from antiphon.runtime.responses import Responses
 from antiphon.runtime.run import Run
 from antiphon.runtime.scope import outside
+from antiphon.runtime.timer import catch_up
 from antiphon.runtime.tool_calls import INTERNAL_ERROR, ToolCalls
 from antiphon.runtime.tool_runner import ToolRunner
 from antiphon.transport import AudioInput, AudioOutput
@@ -96,6 +105,8 @@ class Driver:
         self._observers: tuple[Observer, ...] = ()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = 0.0
+        self._excused = float("-inf")
+        """What falls due until then had its excuse."""
         self._closed: asyncio.Future[Close] = self.loop.create_future()
         agents, tools, speeches, events = host.agents, host.tools, host.speeches, host.events
         self.playout = Playout(port, agents, events, audio_output)
@@ -240,7 +251,22 @@ class Driver:
                 self._drop(observer, error, commands)
 
     def _receive(self, fact: Fact) -> None:
-        now = self._now = max(self._now, self._clock())
+        self._now = max(self._now, self._clock())
+        self._excuse()
+        self._take(fact)
+
+    def _excuse(self) -> None:
+        """Tell the core that everything stood still: what stands ready is to come before what fell due meanwhile.
+
+        Once for each deadline: where the loop is always late, time goes on all the same.
+        """
+        due = self._conversation.deadline if catch_up(self._now - self._timer_due) else None
+        if due is not None and due > self._excused and (wait := catch_up(self._now - due)):
+            self._excused = self._now + wait
+            self._take(StoodStill(self._excused - due))
+
+    def _take(self, fact: Fact) -> None:
+        now = self._now
         for observer in self._observers:
             try:
                 observer.fact(now, fact)
@@ -280,6 +306,7 @@ class Driver:
         self._timer = None
         self._now = max(self._now, self._clock(), self._timer_due)  # the loop may fire one clock tick early
         if not self._performing:
+            self._excuse()
             self._span("time", self._now)
             self._conversation.advance(self._now)
             self._go_on()

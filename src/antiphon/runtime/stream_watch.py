@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from antiphon.runtime.timer import Timer
+
 PAUSE = 1.0
 """Seconds without a chunk after which a stream stands still. Services send in bursts, but not so far apart."""
 
@@ -50,14 +52,14 @@ class StreamWatch:
         self._loop = loop
         self._when_paused = when_paused
         self._streams: dict[int, Pulse] = {}
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: Timer | None = None
 
     def goes_on(self, gen: int, pulse: Pulse) -> None:
         """A chunk came: the first, or the first after a pause."""
         pulse.goes_on()
         self._streams[gen] = pulse
         if self._timer is None:
-            self._timer = self._loop.call_at(pulse.latest + PAUSE, self._look)
+            self._timer = Timer(self._loop, pulse.latest + PAUSE, self._look)
 
     def _look(self) -> None:
         self._timer = None
@@ -70,7 +72,7 @@ class StreamWatch:
             del self._streams[gen]
         if self._streams:
             due = min(pulse.latest for pulse in self._streams.values()) + PAUSE
-            self._timer = self._loop.call_at(due, self._look)
+            self._timer = Timer(self._loop, due, self._look)
         for gen, seconds in still:
             self._when_paused(gen, seconds)
 

@@ -95,6 +95,9 @@ class _VirtualSelector(selectors.BaseSelector):
         self.now += timeout
         return []
 
+    def jump(self, seconds: float) -> None:
+        self.now += seconds
+
     def _patience(self) -> float:
         if self.threads:
             return THREAD_PATIENCE
@@ -133,6 +136,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         """Seconds of virtual time since the loop was made."""
         return self._virtual.now
+
+    def jump(self, seconds: float) -> None:
+        """Move the clock, whatever falls due on the way."""
+        self._virtual.jump(seconds)
 
     def run_in_executor(
         self, executor: Executor | None, func: Callable[[Unpack[Ts]], T], *args: *Ts
@@ -249,6 +256,14 @@ def _failure(context: dict[str, Any]) -> str:
 def now() -> float:
     """The running loop's time, in seconds. Under `run_virtual` it begins at 0."""
     return asyncio.get_running_loop().time()
+
+
+def stand_still(seconds: float) -> None:
+    """Let virtual time pass at once, as where a callback blocks the loop or the machine sleeps. Under `run_virtual`."""
+    loop = asyncio.get_running_loop()
+    if not isinstance(loop, VirtualLoop):
+        raise UsageError("stand_still: time can be moved under run_virtual only")
+    loop.jump(seconds)
 
 
 async def wait_until(condition: Callable[[], object], *, timeout: float = 10.0, interval: float = 0.01) -> None:

@@ -32,6 +32,7 @@ from antiphon.errors import JournalError
 from antiphon.replay.codec import to_data
 from antiphon.replay.journal import Entry, Head, Journal, read
 from antiphon.replay.replaying import steps
+from antiphon.runtime.timer import catch_up
 from tests.core.fuzz.promises.promise import Violation
 from tests.core.fuzz.watch import Watch
 from tests.core.fuzz.world import Temper, World, draw_options, draw_temper, prompt_voice
@@ -117,7 +118,7 @@ def _converse(rng: Random, session: Session, temper: Temper, watch: Watch) -> No
     entries, log = session.journal.entries, session.commands
     now = 0.0
     drawn = 0
-    lag = temper.lag
+    lag, excused = temper.lag, float("-inf")
 
     def new_id() -> int:
         nonlocal drawn
@@ -136,6 +137,17 @@ def _converse(rng: Random, session: Session, temper: Temper, watch: Watch) -> No
             raise Violation(f"settle: {len(commands)} commands in answer to one fact")
         world.now = now
         world.perform(commands)
+
+    def jump() -> None:
+        """The loop stands still for a while; mostly its driver tells of it."""
+        nonlocal now, excused
+        now += rng.choice((0.001, 0.3, 3.0, 20.0))
+        due = conversation.deadline
+        if due is not None and due > excused and (wait := catch_up(now - due)) and rng.random() < 0.8:
+            excused = now + wait
+            fact = f.StoodStill(excused - due)
+            conversation.receive(fact, now)
+            enter(fact, conversation.take_commands())
 
     conversation.start(now)
     enter(None, conversation.take_commands())
@@ -156,14 +168,14 @@ def _converse(rng: Random, session: Session, temper: Temper, watch: Watch) -> No
         if deadline is not None and (due is None or deadline < due or (deadline == due and rng.random() < 0.5)):
             now = max(now, deadline)
             if rng.random() < lag:
-                now += rng.choice((0.001, 0.3, 3.0))
+                jump()
             conversation.advance(now)
             enter(None, conversation.take_commands())
             continue
         assert due is not None
         now = max(now, due)
         if rng.random() < lag:
-            now += rng.choice((0.001, 0.3, 3.0))
+            jump()
         fact = world.step(now)
         if fact is not None:
             conversation.receive(fact, now)

@@ -39,6 +39,8 @@ class Watch:
         mark: str = "",
     ) -> None:
         self.trace = Trace(options, agent, mark, prompt_voice)
+        self._lost = 0.0
+        """Seconds in which everything stood still."""
         self._promises = [promise(self.trace) for promise in PROMISES]
         self._listening: dict[type, list[Callable[[Any], None]]] = {}
         for kind, method in [(k, getattr(p, name)) for p in self._promises for k, name in p.listens.items()]:
@@ -54,6 +56,10 @@ class Watch:
     ) -> None:
         """One entry of the journal, what came of it, and how the conversation then stands. Raises `Violation`."""
         trace = self.trace
+        if isinstance(fact, f.StoodStill):  # promises are measured by the time that counts
+            self._lost += fact.seconds
+        now = max(trace.now, now - self._lost)
+        deadline = None if deadline is None else deadline - self._lost
         for passed in self._passed:
             passed(now)
         trace.begin(now, fact)

@@ -46,6 +46,7 @@ from antiphon.runtime.realtime.turn_sound import TurnSound
 from antiphon.runtime.realtime.unnoticed import Unnoticed
 from antiphon.runtime.realtime.wire import Wire
 from antiphon.runtime.responses import Response
+from antiphon.runtime.timer import Timer
 from antiphon.runtime.tool_calls import ToolCalls
 from antiphon.streams import Breaks
 
@@ -156,7 +157,7 @@ class Link:
         """By request."""
         self._expected: Response | None = None
         """The answer to results that the model gives unasked."""
-        self._patience: asyncio.TimerHandle | None = None
+        self._patience: Timer | None = None
         self._replies: dict[str, _Reply] = {}
         self._pending: dict[int, _Reply] = {}
         """By the core's number: responses that it has not judged yet."""
@@ -324,7 +325,7 @@ class Link:
         if answers_by_itself:
             self.sync.knows(message_id(command.segment, self._port.mark))
             self._expected = response
-            self._patience = self._port.loop.call_later(OWN_REPLY_TIMEOUT, self._give_up)
+            self._patience = Timer(self._port.loop, self._port.loop.time() + OWN_REPLY_TIMEOUT, self._give_up)
             return
         choice = command.tool_choice if command.tools else "none"
         self._ask(response, notes or None, choice)

@@ -21,6 +21,15 @@ class TheDeadlineLiesAhead(Promise):
             self.broken(f"{deadline} is not after {self.trace.now}: the driver would spin")
 
 
+class WhatStandsReadyBeatsTheClock(Promise):
+    """After everything stood still nothing falls due before what stands ready was taken (facts: `StoodStill`)."""
+
+    def settled(self) -> None:
+        trace = self.trace
+        if isinstance(trace.fact, f.StoodStill) and trace.deadline is not None and trace.deadline <= trace.now:
+            self.broken(f"{trace.fact}, and at {trace.now} something was due at {trace.deadline}")
+
+
 class IdleMeansThatNothingSounds(Promise):
     """Idle: nothing owed, queued, sounding, undelivered or handing over (design 1)."""
 

@@ -144,7 +144,7 @@ class WhatIsAskedForOverTheCallerIsSaid(Promise):
     @on(told.SpeechInterrupted)
     def interrupted(self, notice: told.SpeechInterrupted) -> None:
         trace, speech = self.trace, self.trace.speech(notice.speech)
-        if speech not in self._asked or speech.steps or speech.is_goodbye or speech.is_filler or trace.is_closing:
+        if speech not in self._asked or speech.steps or speech.is_goodbye or speech.is_filler or trace.ends:
             return
         if not isinstance(trace.fact, (f.InterruptRequested, f.AgentTaskFinished, f.SpeechRequested)):
             self.broken(f"{notice}, which the caller cannot have spoken over")
@@ -341,15 +341,19 @@ class EveryReplyAnswersSomebody(Promise):
     def start(self) -> None:
         self._owed: list[str] = []
         self._answering: dict[Speech, list[str]] = {}
+        self._is_wordless = False
+        """Turns were committed before their words were known: nobody can tell which of them a request knows."""
 
     @on(told.TurnCommitted)
     def committed(self, notice: told.TurnCommitted) -> None:
         self._owed.append(notice.text)
+        self._is_wordless = self._is_wordless or not notice.text
 
     @on(do.Generate, do.Adopt, do.Release)
     def asked(self, command: do.Generate | do.Adopt | do.Release) -> None:
         trace, speech = self.trace, self.trace.speech(command.speech)
-        if speech.is_filler or speech.request is not None or any(step.is_asked for step in speech.steps):
+        is_new = not any(step.is_asked for step in speech.steps)
+        if speech.is_filler or (speech.request is not None if is_new else not speech.steps[-1].calls):
             return
         if isinstance(command, do.Generate) and (command.ahead or command.delivery):
             if command.delivery and not command.unheard:
@@ -358,10 +362,13 @@ class EveryReplyAnswersSomebody(Promise):
         if isinstance(command, do.Adopt) and trace.responses[command.response].turn is None:
             return
         knows = known_turns(trace, command)
-        answers = [text for text in self._owed if knows is None or not text or text in knows]
-        if not answers:
-            self.broken(f"reply {speech.number} answers nobody")
-        self._answering[speech] = answers
+        if is_new:
+            answers = [text for text in self._owed if knows is None or not text or text in knows]
+            if not answers and not self._is_wordless:
+                self.broken(f"reply {speech.number} answers nobody")
+        else:  # turns came while its tools worked
+            answers = [text for text in self._owed if text and text in (knows or ())]
+        self._answering.setdefault(speech, []).extend(answers)
         self._owed = [text for text in self._owed if text not in answers]
 
     @on(told.SpeechDone)
