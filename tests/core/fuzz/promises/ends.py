@@ -121,6 +121,11 @@ class ASilentCallerIsAsked(Promise):
             self.broken(f"{command}, and {why}")
         if self._since is None or self.trace.now < self._since + self._after[rung] - EPSILON:
             self.broken(f"{command} at {self.trace.now:.3f}, and the caller is silent since {self._since}")
+        heard, idle_since = self.trace.silent_since or 0.0, self._idle_since
+        if idle_since is not None and self.trace.prompt_voice is not None and not self.trace.is_speaking:
+            by = max(idle_since + self._after[rung], heard + self.options.transcript_timeout)
+            if self.trace.now > by + EPSILON:
+                self.broken(f"{command} at {self.trace.now:.3f}, and it was due at {by:.3f}")
         self._rungs, self._since, self._idle_since = {rung + 1}, None, None
 
     def _attends(self) -> str | None:
@@ -138,7 +143,8 @@ class ASilentCallerIsAsked(Promise):
             if step.is_asked and step.agent == trace.agent and not is_nothing:
                 return f"{step.asked} is under way"
         for run in trace.live_runs:
-            if not run.waits and (run.is_attached and not run.speech.is_over):
+            is_at_work = (run.is_attached and not run.speech.is_over) or (run.is_updated and not run.is_released)
+            if is_at_work and not run.waits:
                 return f"{run.made.call.call_id} is at work"
         return None
 
