@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -450,5 +452,29 @@ def test_a_tool_that_another_agent_has_under_another_name_is_the_same_tool() -> 
                 session.submit_user_turn(text)
                 await asyncio.sleep(1)
         assert len(booked) == 1
+
+    run_virtual(test())
+
+
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        ({"at": "2026-11-27T10:00:00+00:00"}, {"at": "2026-11-27T11:00:00+01:00"}),
+        ({"at": "2026-11-27T10:00:00Z", "price": "2.50"}, {"at": "2026-11-27T10:00:00Z", "price": 2.5}),
+        ({"at": "2026-11-27T10:00:00Z", "price": 2}, {"at": "2026-11-27T10:00:00Z", "price": "2.0"}),
+    ],
+)
+def test_times_and_numbers_are_equal_by_value(first: dict[str, Any], again: dict[str, Any]) -> None:
+    made: list[datetime] = []
+
+    @function_tool(effect="writes")
+    async def book(at: datetime, price: Decimal = Decimal(1)) -> str:
+        """Book."""
+        made.append(at)
+        return f"number {len(made)}"
+
+    async def test() -> None:
+        await texted(book, first, again)
+        assert len(made) == 1
 
     run_virtual(test())

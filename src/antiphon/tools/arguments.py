@@ -16,6 +16,8 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
 from itertools import accumulate
 from typing import Any, Final
 
@@ -308,6 +310,10 @@ def _canonical(value: Any, *, stripped: bool = False) -> Any:
         return value
     if isinstance(value, float):
         return int(value) if value.is_integer() else value
+    if isinstance(value, Decimal):
+        return int(value) if value.is_finite() and value == value.to_integral_value() else str(value.normalize())
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return str(value.astimezone(UTC))
     if isinstance(value, Mapping):
         return {_key(name): _canonical(item, stripped=stripped) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
