@@ -38,7 +38,7 @@ def counters() -> Counter[str]:
     """What occurred in a run of the fuzzer."""
     counters: Counter[str] = Counter()
     try:
-        fuzz(seed="tests", facts=FACTS, counters=counters)
+        fuzz(seed="suite", facts=FACTS, counters=counters)
     except Failed as failed:
         pytest.fail(f"{tell(failed.session)}\n{failed}", pytrace=False)
     return counters

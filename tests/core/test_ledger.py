@@ -77,6 +77,21 @@ def test_two_equal_calls_of_an_unsaid_tool_are_one_run_and_both_have_its_result(
     assert [line for line in d.lines if "sunny" in line] == ["output sunny", output(d)]
 
 
+def test_two_equal_calls_of_an_unsaid_tool_that_reports_nothing_are_one_run() -> None:
+    d = asked("1", "1", policy=UNSAID)
+    d.returns("", reply=False)
+    assert len(d.all(RunTool)) == 1
+
+
+def test_a_hand_off_that_is_asked_for_twice_in_a_response_is_made_without_a_word() -> None:
+    d = asked("1", "1", policy=UNSAID)
+    d.tell(ToolReturned(d.last(RunTool).run, "", reply=False, handoff=Handoff("b", "B")))
+    assert len(d.all(RunTool)) == 1
+    assert len(d.all(Generate)) == 1
+    d.types("and now")
+    assert d.last(Generate).agent == "b"
+
+
 def test_a_second_call_has_the_failure_of_the_first_in_its_response() -> None:
     d = asked("1", "1")
     d.tell(ToolReturned(d.last(RunTool).run, "no seats", is_error=True))

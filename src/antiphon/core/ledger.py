@@ -73,6 +73,8 @@ class Answer:
     is_error: bool = False
     shows: tuple[Row, ...] = ()
     """The rows whose outcome the output tells."""
+    reply: bool = True
+    """False: another agent takes over, and speaks."""
 
 
 Verdict: TypeAlias = Start | Wait | Ask | Adopt | Answer
@@ -121,6 +123,8 @@ class Ledger:
         """What came of a run is known, or that it never will be."""
         outcome = _UNKNOWN if fact.unknown else _FAILED if fact.is_error else _SUCCEEDED
         self._ended(row, outcome, fact.output)
+        if row is not None and fact.handoff is not None:
+            row.handed_over()
         if row is not None and not fact.reply:
             self.heard(row)
 
@@ -196,7 +200,7 @@ class Ledger:
         unheard = [row for row in done if not row.settled]
         if mode == "allow" and (working or any(row.ended_as > asked.outcomes for row in unheard)):
             return _START  # the model did not know what came of the first when it asked for another
-        if any(writes or self._is_news(row, asked, agent) for row in unheard):
+        if (writes and unheard) or (not writes and any(self._is_news(row, asked, agent) for row in done)):
             return self._answer(call, rows, asked)
         if rows and rows[-1].outcome is _FAILED and rows[-1].ended_as > asked.outcomes:
             return Answer(rows[-1].output, is_error=True)
@@ -207,7 +211,7 @@ class Ledger:
 
     def _is_news(self, row: Row, asked: Asked, agent: str) -> bool:
         """What an unsaid tool came to stands for a call of it that was made without knowing that, for a while."""
-        is_known = row.ended_as <= asked.outcomes and row.is_seen_by(agent)
+        is_known = row.ended_as <= asked.outcomes and (row.settled or row.is_seen_by(agent))
         return not is_known and self._is_fresh(row)
 
     def _working(self, call: OpenCall, working: Sequence[Row], asked: Asked, beside: Sequence[OpenCall]) -> Verdict:
@@ -223,7 +227,8 @@ class Ledger:
         shows = tuple(row for row in rows if row.outcome is not _FAILED)
         for row in shows:
             row.stands_for(asked.turn)
-        return Answer(texts.not_started_again(call.call, shows, once=call.policy.repeat == "once"), shows=shows)
+        output = texts.not_started_again(call.call, shows, once=call.policy.repeat == "once")
+        return Answer(output, shows=shows, reply=not any(row.hands_over for row in shows))
 
     # -- what is forgotten
 

@@ -60,6 +60,8 @@ class Row:
     """The number of its outcome among all outcomes."""
     settled: bool = False
     """The caller has heard what came of it, was not to, or did not after all attempts."""
+    hands_over: bool = False
+    """It put another agent in charge, who speaks."""
     last_turn: int = 0
     """Calls of this turn and of those before it mean this start."""
     notes: list[Note] = field(default_factory=list)
@@ -77,6 +79,10 @@ class Row:
     def ended(self, outcome: Outcome, output: str, now: float, number: int) -> None:
         """What came of it is known, or that it never will be."""
         self.outcome, self.output, self.ended_at, self.ended_as = outcome, output, now, number
+
+    def handed_over(self) -> None:
+        """It put another agent in charge."""
+        self.hands_over = True
 
     def reopened(self) -> None:
         """There is news of it: what the caller has heard is not true any more."""

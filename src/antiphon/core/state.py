@@ -165,9 +165,9 @@ class OpenCall:
         if self.run is not None and self.run.row is not None:
             self.shows = (self.run.row,)
 
-    def answer(self, output: str, *, is_error: bool, shows: tuple[Row, ...]) -> None:
+    def answer(self, output: str, *, is_error: bool, shows: tuple[Row, ...], reply: bool) -> None:
         """It is not made: this was done before."""
-        self.close(output, is_error=is_error)
+        self.close(output, is_error=is_error, reply=reply)
         self.shows, self.answered = shows, True
 
     def goes_on(self, progress: str, *, reply: bool = True) -> None:

@@ -209,7 +209,7 @@ BREAKS = (
     Break("wishes: a write runs beside an equal one", "ledger.py",
           'if working and mode != "allow":', "if False:"),
     Break("wishes: a write that nobody has heard of is done again", "ledger.py",
-          "if any(writes or self._is_news(row, asked, agent) for row in unheard):", "if False:"),
+          "if (writes and unheard) or (", "if ("),
     Break("wishes: what nobody knows is done again", "ledger.py",
           "if any(row.outcome is _UNKNOWN and (writes or row.turn == asked.turn) for row in rows):", "if False:"),
     Break("wishes: one turn is two wishes", "ledger.py",

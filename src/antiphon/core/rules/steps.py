@@ -259,8 +259,8 @@ def _start(floor: Floor, speech: Speech, step: Step, open_call: OpenCall) -> boo
             floor.runs.start(open_call, speech, step, speech.agent)
         case Adopt(run):
             _adopt(floor, speech, step, open_call, run)
-        case Answer(output, is_error, shows):
-            open_call.answer(output, is_error=is_error, shows=shows)
+        case Answer(output, is_error, shows, reply):
+            open_call.answer(output, is_error=is_error, shows=shows, reply=reply)
         case Ask() if policy.on_duplicate == "replace" and not any(run.keeps for run in others):
             for run in others:
                 cancel(floor, run)
