@@ -67,7 +67,10 @@ def test_a_replay_gives_commands_notices_history_and_how_it_ended() -> None:
     assert sorted(map(repr, [*again.commands, *again.notices])) == sorted(map(repr, recorded))
     messages = [item for item in again.history if isinstance(item, ChatMessage)]
     assert [item.text_content for item in messages] == ["Book it", "One moment."]
-    assert [round(item.created_at, 3) for item in messages] == [1_000.3, 1_000.4]
+    assert [round(item.created_at, 3) for item in messages] == [
+        1_000.2,
+        1_000.4,
+    ]
     assert [one.name for one in again.state.running.values()] == ["book"]
     assert (again.state.agent_state, again.state.idle, again.state.closed) == ("thinking", False, None)
     assert again.difference is None
