@@ -88,6 +88,13 @@ class Floor:
         """It comes behind the answer to what the caller was saying: they cannot have spoken over it."""
         return speech.over_caller and speech.stage is Stage.WAITING and speech.interruptible and not speech.ends_call
 
+    def awaits_turn(self, speech: Speech) -> bool:
+        """It must not be cut, and its results are in: what the caller says meanwhile is answered together with them."""
+        step = speech.step
+        if speech.interruptible or speech.frame is not self.top or step is None or not (step.generated and step.calls):
+            return False
+        return all(call.gate is Gate.CLOSED for call in step.calls)
+
     @property
     def accepts_turns(self) -> bool:
         """False once the session is to end."""

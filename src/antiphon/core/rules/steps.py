@@ -209,8 +209,8 @@ def _advance(floor: Floor, speech: Speech) -> bool:
             speech.written()
             return True
         return moved
-    if not speech.interruptible and speech.frame is floor.top and floor.hears_more:
-        return moved  # what they are saying is answered together with the results, by one reply
+    if floor.awaits_turn(speech) and floor.hears_more:
+        return moved
     _close_round(floor, speech, step)
     return True
 

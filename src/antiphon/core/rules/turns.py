@@ -165,8 +165,8 @@ def _listens(floor: Floor) -> bool | None:
     if floor.at_work() is not None:
         return False
     begun = [one for one in floor.top.speeches if one.stage is not Stage.WAITING and not one.interrupted]
-    is_to_come = floor.top.entering is not None or bool(begun)  # what waits to begin does so behind the turn
-    return None if is_to_come else False
+    goes_on = any(not floor.awaits_turn(one) for one in begun)  # what waits to begin does so behind the turn
+    return None if floor.top.entering is not None or goes_on else False
 
 
 def _let_go_on(floor: Floor) -> None:
