@@ -234,9 +234,9 @@ class Conversation:
             turns.predict(floor)
         if floor.ahead is not None:
             ahead.advance(floor)
-        if self._silence is not None and self._silence.advance():
-            self._settle()
         if floor.away is not None and away.advance(floor, floor.away):
+            self._settle()
+        if self._silence is not None and self._silence.advance():
             self._settle()
         self._presence.observe()
 
