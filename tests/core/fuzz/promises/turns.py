@@ -383,27 +383,33 @@ class EveryReplyAnswersSomebody(Promise):
 
 
 class LostWordsAreTold(Promise):
-    """That the caller was not heard is said when the recogniser understood nothing, or is told that it lost words."""
+    """That the caller was not heard is said when the recogniser understood nothing, or is told that it lost words.
+
+    It is said later where the reply that would have made good for it comes to nothing.
+    """
 
     def start(self) -> None:
-        self._lost_at = -1.0
+        self._are_lost = False
+        """Observers were told so, and no words came since."""
         self._nothing = False
-        """It said so."""
+        """The recogniser said so."""
 
     @on(f.Transcribed)
     def transcribed(self, fact: f.Transcribed) -> None:
         self._nothing = (self._nothing and not fact.text) or (fact.final and not fact.text)
+        self._are_lost = self._are_lost and not fact.text
 
     @on(told.WordsLost)
     def lost(self, _: told.WordsLost) -> None:
-        self._lost_at = self.trace.now
+        self._are_lost = True
 
     @on(do.Speak)
     def spoken(self, command: do.Speak) -> None:
         if not command.text or command.text != self.options.unheard_line or self.trace.speech(command.speech).steps:
             return
-        if self._lost_at != self.trace.now and not self._nothing:
+        if not (self._are_lost or self._nothing):
             self.broken(f"{command}, and nobody is told that words are lost")
+        self._are_lost = False
 
 
 class NoSilenceFollowsAWord(Promise):
