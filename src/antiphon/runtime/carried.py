@@ -55,6 +55,8 @@ class Carried:
     """Of one agent."""
 
     def __init__(self) -> None:
+        self._since: dict[int, ChatItem] = {}
+        """By speech that is not over: the first item that it was to answer."""
         self._carry_all()
 
     def _carry_all(self) -> None:
@@ -111,6 +113,35 @@ class Carried:
     def _shown(self, item: ChatItem) -> ChatItem:
         return item if self._longest is None else _with_output_of(item, self._longest)
 
+    # -- what must not leave
+
+    def asked(self, speech: int, context: Sequence[ChatItem], unheard: Collection[str]) -> None:
+        """A speech is asked for. Until it is over, what its first request was to answer is carried in each one.
+
+        Much may stand between that and what its tools came to: the talk of an `AgentTask`.
+        """
+        self.unheard = unheard
+        if context and speech not in self._since:
+            self._since[speech] = context[_latest(context, unheard)]
+
+    def forget(self, speech: int) -> None:
+        """It is over."""
+        self._since.pop(speech, None)
+
+    def boundary(self, context: Sequence[ChatItem], room: int, keep_turns: int, most: int | None = None) -> int:
+        """The place from which on less than half of what there is room for is carried (`_KEPT`).
+
+        It is the beginning of a turn of the caller; of `keep_turns` at least, as long as these are not too long
+        (`_MOST_KEPT`). What is still to be answered or told is carried in any case, unless the talk behind it alone is
+        longer than `most`, which is the room if it is not given.
+        """
+        since = {id(item) for item in self._since.values()}
+        latest = _latest(context, self.unheard)
+        latest = next((at for at in range(latest) if id(context[at]) in since), latest)
+        if sum(item_tokens(item) for item in context[latest:] if isinstance(item, ChatMessage)) > (most or room):
+            latest = _unanswered(context, len(context))
+        return _boundary(context, latest, room, keep_turns)
+
     # -- steps
 
     def cut(self, context: Sequence[ChatItem], room: int, keep_turns: int, effect: Callable[[str], Effect]) -> bool:
@@ -121,7 +152,7 @@ class Carried:
         has_changed = False
         for _ in range(2):  # once to know how much is taken by what is kept of those that leave
             left = max(room // 2, room - sum(map(item_tokens, self._before)))
-            at = boundary(context, left, keep_turns, self.unheard)
+            at = self.boundary(context, left, keep_turns, room)
             if at > self.begins_at(context):
                 self._longest, has_changed = None, True
                 self._begin(context, at, room, effect)
@@ -143,7 +174,7 @@ class Carried:
     def _begin(self, context: Sequence[ChatItem], at: int, room: int, effect: Callable[[str], Effect]) -> None:
         if 0 < at < len(context):
             self._start, self._at, self._counted = context[at], at, 0
-            self._before = _kept(context[:at], self.summary, room, effect)
+            self._before = _kept(context[:at], self.summary, self.unheard, room, effect)
 
     # -- what a summary is to be made of
 
@@ -154,14 +185,9 @@ class Carried:
         return [item for item in context[since:until] if isinstance(item, ChatMessage) and not _is_system(item)]
 
 
-def boundary(context: Sequence[ChatItem], room: int, keep_turns: int, unheard: Collection[str]) -> int:
-    """The place from which on less than half of what there is room for is carried (`_KEPT`).
-
-    It is the beginning of a turn of the caller; of `keep_turns` at least, as long as these are not too long
-    (`_MOST_KEPT`). What the agent has not answered yet is carried in any case, and so are calls whose results the
-    caller has not heard.
-    """
-    chosen = latest = _latest(context, unheard)
+def _boundary(context: Sequence[ChatItem], latest: int, room: int, keep_turns: int) -> int:
+    """The same, where what stands from the place `latest` on is carried in any case."""
+    chosen = latest
     turns, tokens = 1, sum(map(item_tokens, context[latest:]))
     for at in range(latest - 1, -1, -1):
         tokens += item_tokens(context[at])
@@ -176,11 +202,8 @@ def boundary(context: Sequence[ChatItem], room: int, keep_turns: int, unheard: C
 def _latest(context: Sequence[ChatItem], unheard: Collection[str]) -> int:
     """The place from which on something is still to be answered or told."""
     at = _unanswered(context, len(context))
-    calls = (item for item in context[at:] if isinstance(item, FunctionCall))
-    # A call that an `AgentTask` came between was made for the turn before the talk of that task.
-    responses = {call.group_id for call in calls if call.group_id is not None}
     for place, item in enumerate(context[:at]):
-        if isinstance(item, FunctionCall) and (item.group_id in responses or item.call_id in unheard):
+        if isinstance(item, FunctionCall) and item.call_id in unheard:
             return _unanswered(context, place + 1)
     return at
 
@@ -195,16 +218,24 @@ def _unanswered(context: Sequence[ChatItem], end: int) -> int:
 
 
 def _kept(
-    left_out: Sequence[ChatItem], summary: Summary | None, room: int, effect: Callable[[str], Effect]
+    left_out: Sequence[ChatItem],
+    summary: Summary | None,
+    unheard: Collection[str],
+    room: int,
+    effect: Callable[[str], Effect],
 ) -> list[ChatItem]:
     """What is carried of items that are not."""
     calls: dict[str, tuple[FunctionCall, FunctionCallOutput]] = {}
+    untold: list[ChatItem] = []
     for before, item in pairwise(left_out):
         if isinstance(before, FunctionCall) and isinstance(item, FunctionCallOutput) and before.call_id == item.call_id:
             # Of one that ran in the background, the last that came of it.
             wish = item.call_id.partition("/")[0]
             calls.pop(wish, None)
-            calls[wish] = before, item
+            if item.call_id in unheard:
+                untold += _brief(before, item, _OUTPUTS_KEPT[0])
+            else:
+                calls[wish] = before, item
     effects = {call.name: effect(call.name) for call, _ in calls.values()}
     for characters in _OUTPUTS_KEPT:
         writes = {wish: _brief(*pair, characters) for wish, pair in calls.items() if effects[pair[0].name] == "writes"}
@@ -224,9 +255,9 @@ def _kept(
     if summary is not None:
         text = f"{text} Notes of it:\n{summary.text}"
     note = ChatMessage(role="user", content=text, id=new_id(SUMMARY_ID), created_at=left_out[0].created_at)
-    if pairs:
+    if pairs or untold:
         pairs.append(ChatMessage(role="user", content=_GOES_ON, created_at=left_out[-1].created_at))
-    return [*filter(_is_system, left_out), note, *pairs]
+    return [*filter(_is_system, left_out), note, *pairs, *untold]
 
 
 def _brief(call: FunctionCall, output: FunctionCallOutput, characters: int) -> tuple[FunctionCall, FunctionCallOutput]:

@@ -22,7 +22,7 @@ from antiphon.errors import ContextOverflow, pass_on
 from antiphon.events import TrimReason
 from antiphon.llm import LLM, CompletionUsage
 from antiphon.options import ContextBudget, Effect
-from antiphon.runtime.carried import Carried, Summary, boundary, item_tokens
+from antiphon.runtime.carried import Carried, Summary, item_tokens
 from antiphon.runtime.host import Agents, Events, Tools
 from antiphon.runtime.port import Port
 from antiphon.runtime.summaries import summarised
@@ -96,13 +96,18 @@ class ContextWindow:
         if self._summary is not None and self._writer is model.llm:
             self._summary.cancel()  # a reply is asked for: nothing else is asked of the same model
             self._summary = None
-        carried.unheard = command.unheard
+        carried.asked(command.speech, context, command.unheard)
         room = model.estimated_room - sum(map(item_tokens, command.open))
         if carried.tokens(context) > room:
             self._cut(command, carried, room, model.budget.keep_turns, "budget")
         if not carried.is_whole:
             items[len(items) - len(context) :] = carried.items(context)
         return items
+
+    def forget(self, speech: int) -> None:
+        """The speech is over."""
+        for carried in self._carried.values():
+            carried.forget(speech)
 
     def _of(self, agent: str) -> Carried:
         if agent not in self._carried:
@@ -121,20 +126,24 @@ class ContextWindow:
     def _cut(self, command: Generate, carried: Carried, room: int, keep_turns: int, why: TrimReason) -> None:
         context = self._agents.agent(command.agent).context_items()
         before = carried.tokens(context)
-        if carried.summary is None and (known := self._summary_of_another(context)) is not None:
+        talk = carried.unnoted(context, len(context))
+        if carried.summary is None and (known := self._summary_of_another(talk)) is not None:
             carried.note(known, context, room, partial(self._effect, command.agent))
         if carried.cut(context, room, keep_turns, partial(self._effect, command.agent)):
             self._tries = 0
             self._port.span("context_trimmed", gen=command.gen)
             self._tell(command.agent, carried, before, why)
 
-    def _summary_of_another(self, context: Sequence[ChatItem]) -> Summary | None:
-        """That of an agent whose talk this one was given."""
-        known = {item.id for item in context}
+    def _summary_of_another(self, talk: Sequence[ChatMessage]) -> Summary | None:
+        """That of an agent whose talk this one was given, from its beginning.
+
+        The talk of an `AgentTask` stands in the middle of this one: its summary says nothing of what was before.
+        """
         for other in reversed(self._carried.values()):
-            if (summary := other.summary) is not None and summary.covers <= known:
-                upto = next(item for item in reversed(context) if item.id in summary.covers)
-                return Summary(summary.text, upto, summary.covers)
+            if (summary := other.summary) is not None:
+                covered = talk[: len(summary.covers)]
+                if summary.covers == {item.id for item in covered}:
+                    return Summary(summary.text, covered[-1], summary.covers)
         return None
 
     def _tell(self, agent: str, carried: Carried, before: int, why: TrimReason) -> None:
@@ -189,7 +198,7 @@ class ContextWindow:
         carried, room, budget = self._of(agent), model.estimated_room, model.budget
         until = carried.begins_at(context)
         if carried.tokens(context) > SUMMARY_FROM * room:
-            until = max(until, boundary(context, room, budget.keep_turns, carried.unheard))
+            until = max(until, carried.boundary(context, room, budget.keep_turns))
         talk = carried.unnoted(context, until)
         writer = model.llm if budget.summarise is True else budget.summarise
         if talk and isinstance(writer, LLM):

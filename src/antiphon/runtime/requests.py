@@ -72,6 +72,7 @@ class Requests:
         """The speech is over."""
         self._for_speech.pop(speech, None)
         self._instructed.pop(speech, None)
+        self.window.forget(speech)
 
     def _items_for(self, command: Generate) -> list[ChatItem]:
         added = self._for_turn.pop(command.agent, None)
