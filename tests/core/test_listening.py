@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from antiphon.core.commands import Close, Generate, PausePlayout, Play, ResumePlayout, RunHook, StopPlayout
+from antiphon.core.commands import Close, Generate, PausePlayout, Play, ResumePlayout, RunHook, RunTool, StopPlayout
 from antiphon.core.facts import (
     EndRequested,
     HookReturned,
+    InterruptionsDisallowed,
     PlayoutProgressed,
     SpeechRequested,
     StepGenerated,
@@ -19,7 +20,7 @@ from antiphon.core.facts import (
     UserSpeechStarted,
 )
 from antiphon.core.listening import A_BREATH
-from antiphon.options import Interruption, TurnHandling
+from antiphon.options import Interruption, ToolPolicy, TurnHandling
 from tests.core.dialogue import SILENCE, Dialogue
 
 QUESTION = "I have a table on Friday. Shall I book it?"
@@ -227,3 +228,17 @@ def test_a_text_of_which_nothing_was_written_yet_asks_nothing() -> None:
     d.tell(TextStarted(d.last(Generate).gen))
     hums(d).wait(A_BREATH)
     assert turns(d) == []
+
+
+def test_while_a_protected_tool_works_it_is_answered_with_what_the_tool_comes_to() -> None:
+    d = Dialogue()
+    d.types("a table please")
+    d.model("", ("book", ToolPolicy(effect="writes")))
+    run = d.last(RunTool).run
+    d.tell(InterruptionsDisallowed(run), UserSpeechStarted()).wait(0.3)
+    d.tell(Transcribed("okay", True))
+    d.returns("booked", run=run)
+    asked = len(d.all(Generate))
+    d.tell(UserSpeechEnded()).wait(SILENCE + 2.0)
+    assert len(d.all(Generate)) == asked + 1
+    assert {"output booked", "user: okay"} <= set(d.context())
