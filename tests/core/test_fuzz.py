@@ -11,6 +11,7 @@ import pytest
 from antiphon.core.commands import Record
 from antiphon.replay import read
 from tests.core.fuzz.fuzz import Failed, Session, check_journal, commands_of, fuzz, run_session, tell
+from tests.core.fuzz.known import KNOWN
 from tests.core.fuzz.mutate import stale
 from tests.core.fuzz.promises.promise import Violation
 from tests.core.fuzz.watch import Watch
@@ -38,7 +39,7 @@ def counters() -> Counter[str]:
     """What occurred in a run of the fuzzer."""
     counters: Counter[str] = Counter()
     try:
-        fuzz(seed="suite", facts=FACTS, counters=counters)
+        fuzz(seed="suite", facts=FACTS, counters=counters, known=KNOWN)
     except Failed as failed:
         pytest.fail(f"{tell(failed.session)}\n{failed}", pytrace=False)
     return counters
