@@ -276,9 +276,9 @@ def _dead_ends(walk: Walk) -> Iterator[str]:
 
 
 def _texts_in(walk: Walk) -> list[float]:
-    """When the text of a reply began to come in, oldest first."""
-    responses = (one for reply in walk.replies for one in reply.responses if not one.filler)
-    return sorted(one.first_text for one in responses if one.first_text is not None)
+    """When the text of each reply could begin to be said: it is in, and the turn that it answers is taken."""
+    responses = ((reply, one) for reply in walk.replies for one in reply.responses if not one.filler)
+    return sorted(max(one.first_text, reply.decided or 0.0) for reply, one in responses if one.first_text is not None)
 
 
 def _noticed(walk: Walk) -> Iterator[Said]:
