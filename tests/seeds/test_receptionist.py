@@ -47,7 +47,7 @@ def test_a_slot_that_does_not_exist_is_an_error_from_which_the_model_goes_on() -
             "error book_appointment: 10:00 AM is not an available slot. Available: 9:00 AM, 11:30 AM, 2:00 PM, 4:30 PM",
             "assistant: At nine, perhaps?",
         ]
-        assert not hasattr(session, "userdata")
+        assert session.userdata == {}
 
     run_virtual(main())
 
