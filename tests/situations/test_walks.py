@@ -10,7 +10,7 @@ import os
 import pytest
 
 from antiphon.sim import Findings, seeds, stroll
-from antiphon.sim.checks import MAX_PAUSE
+from antiphon.sim.checks import GRACE, MAX_PAUSE, NOTICED_LATE, TOLERANCE
 from antiphon.sim.walks import MAX_SILENCE
 from tests.situations.figures import measured
 
@@ -78,7 +78,9 @@ def test_no_result_is_told_twice(found: Findings) -> None:
 
 def test_the_line_is_never_silent_for_long_while_work_is_pending(found: Findings) -> None:
     assert list(found.silences) == []
-    measured(ROW, "longest silence with work pending", found.longest_silence, at_most=MAX_SILENCE + 1.1)
+    # Each silence is held to what is allowed for it; this is the most that any may be where no voice fails.
+    most = MAX_SILENCE + GRACE + TOLERANCE + NOTICED_LATE
+    measured(ROW, "longest silence with work pending", found.longest_silence, at_most=most)
 
 
 def test_nothing_else_goes_wrong(found: Findings) -> None:
