@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -28,6 +28,7 @@ from antiphon.chat import SUMMARY_ID, ChatItem
 from antiphon.errors import ProviderStatusError
 from antiphon.llm import ChatRequest
 from antiphon.overflow import overflow_of
+from antiphon.runtime.carried import Carried
 from antiphon.testing import Fail, FakeLLM, Reply, check_pairs, now, run_virtual, transcript
 from antiphon.testing.fakes import Turn
 
@@ -424,3 +425,32 @@ def test_an_overflow_of_a_node_of_the_application_is_known_too() -> None:
     talk = run_virtual(call())
     assert not talk.errors
     assert 0 < Own.refused < 5
+
+
+class _Looked(list[ChatItem]):
+    """A talk that counts how many of its items were looked at."""
+
+    looks = 0
+
+    def __getitem__(self, at: Any) -> Any:
+        self.looks += 1
+        return super().__getitem__(at)
+
+    def __iter__(self) -> Iterator[ChatItem]:
+        for item in super().__iter__():
+            self.looks += 1
+            yield item
+
+
+def test_what_a_request_carries_is_found_as_quickly_late_in_a_talk_as_early() -> None:
+    looks = []
+    for turns in (5, 500):
+        talk = _Looked()
+        for turn in range(turns):
+            talk.append(ChatMessage(role="user", content=f"question {turn}"))
+            talk.append(ChatMessage(role="assistant", content=f"answer {turn}"))
+        talk.append(ChatMessage(role="user", content="and now?"))
+        carried = Carried()
+        carried.asked(1, talk, ())
+        looks.append(talk.looks)
+    assert looks[0] == looks[1]

@@ -202,6 +202,8 @@ def _boundary(context: Sequence[ChatItem], latest: int, room: int, keep_turns: i
 def _latest(context: Sequence[ChatItem], unheard: Collection[str]) -> int:
     """The place from which on something is still to be answered or told."""
     at = _unanswered(context, len(context))
+    if not unheard:
+        return at  # looking for their calls takes as long as the talk is
     for place, item in enumerate(context[:at]):
         if isinstance(item, FunctionCall) and item.call_id in unheard:
             return _unanswered(context, place + 1)
