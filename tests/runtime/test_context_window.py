@@ -433,8 +433,9 @@ class _Looked(list[ChatItem]):
     looks = 0
 
     def __getitem__(self, at: Any) -> Any:
-        self.looks += 1
-        return super().__getitem__(at)
+        found: Any = super().__getitem__(at)
+        self.looks += len(found) if isinstance(at, slice) else 1
+        return found
 
     def __iter__(self) -> Iterator[ChatItem]:
         for item in super().__iter__():
