@@ -8,6 +8,7 @@ English is the default. Another language is a `Language` of yours, or the code o
 | `phrases` | `Phrases`: the words that the core hears out of a turn |
 | `spoken` | `SpokenForms`: numbers, letters, marks and dates as people say them |
 | `lines` | `Fillers`, `CaptureLines`: what is said |
+| `consent` | `decide`: what a reply to a read-back means; `ConsentPhrases`, its words |
 | `pack` | `Language`, which is all of these |
 | `english`, `german` | the packs that come along |
 """
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from antiphon.errors import UsageError
 from antiphon.exports import on_first_use
+from antiphon.language.consent import Asked, ConsentPhrases, Reply, decide
 from antiphon.language.english import ENGLISH
 from antiphon.language.lines import CaptureLines, Fillers, ValueLines
 from antiphon.language.pack import Language
@@ -30,12 +32,16 @@ if TYPE_CHECKING:
 __all__ = [
     "ENGLISH",
     "GERMAN",
+    "Asked",
     "CaptureLines",
+    "ConsentPhrases",
     "Fillers",
     "Language",
     "Phrases",
+    "Reply",
     "SpokenForms",
     "ValueLines",
+    "decide",
     "language_pack",
 ]
 

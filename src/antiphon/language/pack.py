@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from antiphon.language.consent import ConsentPhrases
 from antiphon.language.lines import AwayLadder, CaptureLines, Fillers
 from antiphon.language.phrases import Phrases
 from antiphon.language.spoken import SpokenForms
@@ -26,6 +27,8 @@ class Language(Phrases):
     """What is said to a caller who has fallen silent, where a session asks for it."""
     spoken: SpokenForms = SpokenForms()
     """How people say numbers, letters, marks and dates."""
+    consent: ConsentPhrases = ConsentPhrases()
+    """What people say when an action was read back to them."""
     captures: CaptureLines = CaptureLines()
     """What tasks that capture a value ask and read back."""
 

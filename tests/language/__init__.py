@@ -1,0 +1,1 @@
+"""Language packs: what a reply to a read-back means."""
