@@ -34,6 +34,10 @@ class RunningCall(Protocol):
     def language(self) -> Language:
         """The caller's."""
 
+    @property
+    def idempotency_key(self) -> str:
+        """What a backend may know it by, however often it is tried."""
+
     async def update(self, message: Any, *, silent: bool = False) -> None:
         """Report progress; the call goes on in the background."""
 

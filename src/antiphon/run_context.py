@@ -64,6 +64,15 @@ class RunContext(CallContext, Generic[Userdata]):
         return self.function_call
 
     @property
+    def idempotency_key(self) -> str:
+        """32 hexadecimal digits that stand for what the caller wants done: hand them to the backend.
+
+        Made before the tool is entered. The same whenever that wish is tried again, whichever call or agent it is for;
+        another for another wish. A backend can be expected to know it for 24 hours. Nothing can be read from it.
+        """
+        return self._running.execution.key
+
+    @property
     def speech_handle(self) -> SpeechHandle:
         """The speech that the call belongs to. Its `interrupted` turns True when the caller spoke over the call."""
         return self._running.speech_handle

@@ -120,6 +120,13 @@ async def order(item: str, to: Annotated[Delivery, Resolve(ask_delivery)]) -> st
 
 
 @server.tool()
+async def keyed(ctx: Context) -> str:
+    """Say what the key of the call is."""
+    meta = ctx.request_context.meta or {}
+    return f"key {meta.get('antiphon/idempotency-key')}"
+
+
+@server.tool()
 async def grow(ctx: Context) -> str:
     """Learn a new trick."""
 

@@ -72,6 +72,7 @@ class Recording(CallContext):
 
     def __init__(self, answer: Elicited | None = None, language: Language = ENGLISH) -> None:
         self.language = language
+        self.idempotency_key = "4711"
         self.updates: list[str] = []
         self.asked: list[tuple[str, list[str]]] = []
         self._answer = answer
@@ -250,6 +251,15 @@ class TestResults:
                 assert waiting.cancelled()
 
         run(test())
+
+
+def test_a_server_is_told_the_key_of_the_wish(http: Shop) -> None:
+    async def test() -> None:
+        async with open_toolset(http.http()) as toolset:
+            assert await call(toolset, "keyed", "{}", Recording()) == "key 4711"
+            assert await call(toolset, "keyed") == "key None"
+
+    run(test())
 
 
 class TestProgress:

@@ -170,6 +170,8 @@ class RunTool:
     speech: int
     gen: int
     agent: str
+    number: int = 0
+    """Of a tool that writes: with the wish, what its key is made of, from 1 on. Equal for starts that share a key."""
 
 
 @record

@@ -63,6 +63,7 @@ ROUTES: Mapping[type[f.Fact], Callable[[Floor, Any], None]] = {
     f.GenerationFailed: steps.failed,
     f.ToolUpdated: steps.updated,
     f.ToolReturned: steps.returned,
+    f.OutcomeFound: steps.found,
     f.RunSuspended: steps.suspended,
     f.RunResumed: steps.resumed,
     f.RunCancelRequested: steps.cancel_requested,

@@ -277,6 +277,16 @@ class ToolReturned:
 
 
 @record
+class OutcomeFound:
+    """Who was asked knows whether a call happened of which nobody knew: its backend, or a person."""
+
+    run: int
+    happened: bool
+    output: str = ""
+    """What came of it, for the model."""
+
+
+@record
 class InterruptionsDisallowed:
     """The tool must not be interrupted from now on (`ctx.disallow_interruptions()`)."""
 
@@ -452,6 +462,7 @@ Fact: TypeAlias = (
     | PlayoutFinished
     | ToolUpdated
     | ToolReturned
+    | OutcomeFound
     | InterruptionsDisallowed
     | RunSuspended
     | RunResumed
@@ -482,6 +493,7 @@ _WRITTEN: Mapping[type, tuple[str, ...]] = {
     GenerationFailed: ("error",),
     ToolUpdated: ("message", "told"),
     ToolReturned: ("output",),
+    OutcomeFound: ("output",),
     HookReturned: ("text",),
     SpeechRequested: ("instructions", "user_input"),
     EndRequested: ("reason",),

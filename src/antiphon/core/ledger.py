@@ -26,13 +26,14 @@ Rules and their traces: design, section 4; explored with a model of them and 1.7
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from antiphon.core import texts
 from antiphon.core.commands import Unheard
 from antiphon.core.facts import Call, ToolReturned
+from antiphon.core.notices import WriteEnded, WriteOutcome, WriteTold
 from antiphon.core.promises import Outbox
 from antiphon.core.row import Asked, Outcome, Row
 from antiphon.core.stages import Gate
@@ -80,6 +81,7 @@ class Answer:
 Verdict: TypeAlias = Start | Wait | Ask | Adopt | Answer
 _START, _WAIT, _ASK = Start(), Wait(), Ask()
 _STARTED, _SUCCEEDED, _FAILED, _UNKNOWN = Outcome.STARTED, Outcome.SUCCEEDED, Outcome.FAILED, Outcome.UNKNOWN
+_NAMES: Mapping[Outcome, WriteOutcome] = {_SUCCEEDED: "succeeded", _FAILED: "failed", _UNKNOWN: "unknown"}
 
 
 class Ledger:
@@ -106,14 +108,14 @@ class Ledger:
         """A model is asked now; `ahead`: to answer a turn that the caller may yet take."""
         return Asked(self._turns + ahead, self._outcomes)
 
-    def started(self, call: Call, policy: ToolPolicy, asked: Asked) -> Row | None:
+    def started(self, run: int, call: Call, policy: ToolPolicy, asked: Asked) -> Row | None:
         """A call is run. A tool that only reads leaves no row."""
         if policy.effect == "reads":
             return None
         self._forget_stale()
         rows = self._rows.setdefault(_wish(call), [])
-        number = rows[-1].number + 1 if rows else 1
-        row = Row(call, policy.effect == "writes", number, asked.turn, self._out.now)
+        number, key = (rows[-1].number + 1, rows[-1].next_key) if rows else (1, 1)
+        row = Row(call, policy.effect == "writes", number, asked.turn, self._out.now, run, key)
         rows.append(row)
         if not row.writes:
             self._unsaid.append(row)
@@ -128,9 +130,9 @@ class Ledger:
         if row is not None and not fact.reply:
             self.heard(row)
 
-    def corrected(self, row: Row, fact: ToolReturned) -> None:
-        """What came of a run is known after all: the caller has not heard that."""
-        row.reopened()
+    def corrected(self, row: Row, fact: ToolReturned, *, found: bool = False) -> None:
+        """What came of a run is known after all: the caller has not heard that. `found`: somebody was asked for it."""
+        row.reopened(found=found)
         self.returned(row, replace(fact, reply=True))
 
     def context_changed(self, agent: str, learns: Collection[str], forgets: Collection[str]) -> None:
@@ -154,9 +156,13 @@ class Ledger:
         self._outcomes += 1
         if row is not None:
             row.ended(outcome, output, self._out.now, self._outcomes)
+            if row.writes:
+                self._out.send(WriteEnded(row.run, row.call, _NAMES[outcome], output))
 
     def heard(self, row: Row) -> None:
         """The caller has heard what came of it. What they are saying at this moment may be another wish."""
+        if row.writes and not row.settled:
+            self._out.send(WriteTold(row.run, row.call))
         row.heard_in(self._turns + self._caller_has_floor())
         self._forget_told(row)
 

@@ -17,6 +17,7 @@ from antiphon.record import record
 AgentState: TypeAlias = Literal["initializing", "idle", "listening", "thinking", "speaking"]
 UserState: TypeAlias = Literal["listening", "speaking", "away"]
 ToolOutcome: TypeAlias = Literal["done", "error", "cancelled", "dropped", "unknown"]
+WriteOutcome: TypeAlias = Literal["succeeded", "failed", "unknown"]
 
 
 @record
@@ -154,6 +155,25 @@ class ToolEnded:
 
 
 @record
+class WriteEnded:
+    """What came of a tool that writes is known, or that nobody knows it. A second one for a run corrects the first."""
+
+    run: int
+    call: Call
+    outcome: WriteOutcome
+    output: str
+    """What the model is told of it."""
+
+
+@record
+class WriteTold:
+    """The caller has heard what came of a tool that writes, or was not to: it is closed."""
+
+    run: int
+    call: Call
+
+
+@record
 class ToolDropped:
     """A run lost its call: the caller spoke over it."""
 
@@ -240,6 +260,8 @@ Notice: TypeAlias = (
     | ToolStarted
     | ToolProgressed
     | ToolEnded
+    | WriteEnded
+    | WriteTold
     | ToolDropped
     | ToolAdopted
     | RoundClosed

@@ -2,7 +2,7 @@
 
     STARTED --returned--> SUCCEEDED | FAILED    STARTED --no answer in time, raised in the middle, cancelled--> UNKNOWN
     SUCCEEDED, UNKNOWN --the caller has heard what came of it--> settled
-    UNKNOWN --it says so after all--> SUCCEEDED | FAILED, not settled
+    UNKNOWN --it says so after all, or who was asked does--> SUCCEEDED | FAILED, not settled
 
 Above: the ledger, which numbers and judges them; runs and calls, which have theirs. Below: the history.
 """
@@ -53,6 +53,10 @@ class Row:
     """The turn of the request that asked for it."""
     started: float
     """In seconds of the session."""
+    run: int
+    """The execution that it is the start of."""
+    key: int
+    """What its key is made of, with the wish: that of the start before it, where that is known not to have happened."""
     outcome: Outcome = Outcome.STARTED
     output: str = ""
     ended_at: float = 0.0
@@ -64,6 +68,8 @@ class Row:
     """It put another agent in charge, who speaks."""
     last_turn: int = 0
     """Calls of this turn and of those before it mean this start."""
+    found: bool = False
+    """Nobody knew what it did, and who was asked knows."""
     notes: list[Note] = field(default_factory=list)
     """Where the history shows what came of it."""
 
@@ -84,9 +90,14 @@ class Row:
         """It put another agent in charge."""
         self.hands_over = True
 
-    def reopened(self) -> None:
-        """There is news of it: what the caller has heard is not true any more."""
-        self.settled = False
+    def reopened(self, *, found: bool) -> None:
+        """There is news of it: what the caller has heard is not true any more. `found`: somebody was asked for it."""
+        self.settled, self.found = False, found
+
+    @property
+    def next_key(self) -> int:
+        """What the key of the next start of its wish is made of: what did not happen is tried again with its key."""
+        return self.key if self.found and self.outcome is Outcome.FAILED else self.key + 1
 
     def shown_in(self, note: Note) -> None:
         """The history tells here what came of it."""

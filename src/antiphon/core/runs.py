@@ -50,14 +50,14 @@ class Runs:
     def start(self, open_call: OpenCall, speech: Speech, step: Step, agent: str) -> None:
         """Execute a call."""
         call, policy = open_call.call, open_call.policy
-        row = self._ledger.started(call, policy, step.asked)
-        run = Run(
-            self._out.new_id(), call, policy, speech, speech.frame, agent, self._out.now, open_call=open_call, row=row
-        )
+        number = self._out.new_id()
+        row = self._ledger.started(number, call, policy, step.asked)
+        run = Run(number, call, policy, speech, speech.frame, agent, self._out.now, open_call=open_call, row=row)
         self._runs[run.id] = run
         self._promise(run, policy.timeout)
         open_call.runs_as(run)
-        self._out.send(RunTool(run.id, call, policy, speech.id, step.gen, agent))
+        key = row.key if row is not None and row.writes else 0
+        self._out.send(RunTool(run.id, call, policy, speech.id, step.gen, agent, key))
         self._out.send(ToolStarted(run.id, speech.id, call))
 
     def _promise(self, run: Run, timeout: float) -> None:
@@ -89,14 +89,16 @@ class Runs:
         self._out.send(ToolEnded(run.id, run.speech.id, run.call, "cancelled"))
         self.forget(run)
 
-    def doubt(self, run: Run) -> None:
-        """It is stopped, and nobody knows what it did by then, if it writes: where it ends all the same, it says so."""
+    def doubt(self, run: Run, *, ended: bool = False) -> None:
+        """Nobody knows what it did, if it writes. One that was stopped says so where it ends all the same."""
         if run.keeps and run.row is not None:
             self._in_doubt[run.id] = run
-            self._out.promise(run.id, ToolReturned(run.id, "", unknown=True), None)
+            if not ended:
+                self._out.promise(run.id, ToolReturned(run.id, "", unknown=True), None)
 
-    def came_late(self, run_id: int) -> Run | None:
-        """The run of which nobody knew what it did, if it was one: now it says so."""
+    def known(self, run_id: int) -> Run | None:
+        """The run of which nobody knew what it did, if it was one: now somebody does."""
+        self._out.withdraw(run_id)
         return self._in_doubt.pop(run_id, None)
 
     def forget(self, run: Run) -> None:

@@ -74,8 +74,16 @@ def unknown_outcome(name: str) -> str:
     return f"It is unknown whether `{name}` happened; do not repeat it."
 
 
-def known_late(name: str, output: str, *, is_error: bool) -> str:
-    """What came of a call of which nobody knew whether it had happened."""
+NOT_HAPPENED = "It did not happen."
+"""What became of a call of which nobody knew, where who was asked says so."""
+
+
+def known_late(name: str, output: str, *, is_error: bool, found: bool = False) -> str:
+    """What came of a call of which nobody knew whether it had happened. `found`: somebody was asked for it."""
+    if found and is_error:
+        return (
+            f"It is known now what came of `{name}`: it did not happen. It may be called again if it is still wanted."
+        )
     known = "it failed" if is_error else "it happened"
     return f"It is known now what came of `{name}`: {known}. {output}".rstrip()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,6 +41,7 @@ class Run:
     kwargs: dict[str, Any]
     max_result_chars: int
     """Longer results are cut, whatever the tool allows."""
+    make_key: Callable[[], str]
     task: asyncio.Task[None] | None = None
     in_background: bool = False
     """It reported progress (`ctx.update`): its call has its output, its speech goes on without it."""
@@ -60,6 +61,7 @@ class Run:
     """Speeches that its coroutines wait for."""
 
     _item: FunctionCall | None = None
+    _key: str = ""
 
     @property
     def function_call(self) -> FunctionCall:
@@ -67,6 +69,13 @@ class Run:
         if self._item is None or self._item.call_id != self.call.call_id:
             self._item = FunctionCall(call_id=self.call.call_id, name=self.call.name, arguments=self.call.arguments)
         return self._item
+
+    @property
+    def key(self) -> str:
+        """What a backend may know its wish by: the same whatever call it serves. Made when first asked for."""
+        if not self._key:
+            self._key = self.make_key()
+        return self._key
 
     # -- what becomes of it
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from antiphon.chat import ImageContent
@@ -18,6 +19,7 @@ from antiphon.core.facts import Handoff, ToolReturned
 from antiphon.core.texts import unknown_outcome
 from antiphon.errors import pass_on
 from antiphon.runtime.host import Agents, Events, Speeches, Tools
+from antiphon.runtime.keys import Keys
 from antiphon.runtime.port import Port
 from antiphon.runtime.run import CANCEL_GRACE, Run
 from antiphon.runtime.scope import current
@@ -42,6 +44,7 @@ class ToolRunner:
         self._events = events
         self._calls = calls
         self._runs: dict[int, Run] = {}
+        self._keys = Keys()
 
     def run(self, command: RunTool) -> None:
         """Execute a call; it closes with `ToolReturned`."""
@@ -57,6 +60,7 @@ class ToolRunner:
             prepared.tool,
             prepared.kwargs,
             self._tools.max_result_chars,
+            partial(self._keys.of, command),
         )
         run.begin(self._port.spawn(self._execute(run), f"tool {command.call.name}"))
 

@@ -101,6 +101,7 @@ class RemoteCall(ServerFunction):
                 may_repeat=self._effect == "reads",
                 on_progress=None if call is None or not self._report_progress else _Progress(call).report,
                 ask=None if call is None else _Questions(call, self.server, self._asker).ask,
+                key=None if call is None else call.idempotency_key,
             )
         except NotConnected as error:
             logger.warning("MCP server %s: %r was not called: %s", self.server, name, error)

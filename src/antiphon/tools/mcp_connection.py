@@ -21,6 +21,7 @@ import contextlib
 import contextvars
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from antiphon.errors import pass_on
@@ -56,6 +57,8 @@ MAX_LISTED: Final = 10_000
 """Tools that are read of a list."""
 MAX_PAGES: Final = 100
 """Pages of tools that are read; a server whose list never ends must not hold us."""
+KEY: Final = "antiphon/idempotency-key"
+"""What the key of a call's wish is called in `_meta`."""
 
 SDK_LOGGERS: Final = (
     "client",
@@ -263,8 +266,11 @@ class Connection:
         may_repeat: bool,
         on_progress: ProgressFnT | None = None,
         ask: Ask | None = None,
+        key: str | None = None,
     ) -> CallToolResult:
         """Call a tool. `may_repeat`: after a broken connection it is sent once more, else `InDoubt` is raised.
+
+        `key`: what the server may know the wish by, the same however often it hears of it; sent as `_meta`'s `KEY`.
 
         Raises `NotConnected`, `InDoubt`, `mcp.MCPError` for what the server refuses, and what the SDK raises for an
         answer that is no MCP.
@@ -273,7 +279,8 @@ class Connection:
         while True:
             link = await self._online_link()
             try:
-                return await self._exchange(link, name, arguments, on_progress, ask)
+                meta = None if key is None else {KEY: key}
+                return await self._exchange(link, partial(_send, name, arguments, on_progress, meta), ask)
             except _Forgotten as error:
                 if not may_open_anew:
                     raise NotConnected(str(error)) from error
@@ -285,7 +292,7 @@ class Connection:
                 may_repeat = False
 
     async def _exchange(
-        self, link: _Link, name: str, arguments: dict[str, Any], on_progress: ProgressFnT | None, ask: Ask | None
+        self, link: _Link, send: Callable[[Client], Awaitable[CallToolResult]], ask: Ask | None
     ) -> CallToolResult:
         from mcp import MCPError
         from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
@@ -295,7 +302,7 @@ class Connection:
         self._calls.append(call)
         token = _current_call.set(call)
         try:
-            return await link.client.call_tool(name, arguments, CALL_LIMIT, on_progress)
+            return await send(link.client)
         except MCPError as error:
             if call.is_forgotten:
                 raise _Forgotten("it forgets each session that is opened") from error
@@ -489,3 +496,9 @@ def _reason(error: BaseException | None) -> str:
     if error is None:
         return "it ended"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+async def _send(
+    name: str, arguments: dict[str, Any], on_progress: ProgressFnT | None, meta: Any, client: Client
+) -> CallToolResult:
+    return await client.call_tool(name, arguments, CALL_LIMIT, on_progress, meta=meta)

@@ -18,6 +18,7 @@ from antiphon.core.commands import StopGenerating
 from antiphon.core.facts import (
     GenerationFailed,
     Handoff,
+    OutcomeFound,
     RunCancelRequested,
     RunResumed,
     RunSuspended,
@@ -32,6 +33,7 @@ from antiphon.core.facts import (
 from antiphon.core.floor import Floor
 from antiphon.core.ledger import Adopt, Answer, Ask, Start, Wait
 from antiphon.core.notices import SpeechFailed, ToolEnded, ToolOutcome, ToolProgressed, ToolStepsUsedUp
+from antiphon.core.row import Outcome
 from antiphon.core.stages import Bond, Gate, Kind, Stage
 from antiphon.core.state import OpenCall, Run, Speech, Step
 from antiphon.text import is_sayable
@@ -155,17 +157,31 @@ def returned(floor: Floor, fact: ToolReturned) -> None:
     elif run.bond is Bond.BACKGROUND:
         _deliver(floor, run, fact)
     floor.runs.forget(run)
+    if fact.unknown:
+        floor.runs.doubt(run, ended=True)
 
 
 def _returned_late(floor: Floor, fact: ToolReturned) -> None:
-    """A tool ended that had been given up: what nobody knew is known, and the caller is told."""
-    run = floor.runs.came_late(fact.run)
-    if run is None or run.row is None or fact.unknown:
+    """A tool ended that had been given up."""
+    if not fact.unknown:
+        _known_late(floor, fact)
+
+
+def found(floor: Floor, fact: OutcomeFound) -> None:
+    """Who was asked knows what nobody knew."""
+    output = fact.output if fact.happened else texts.NOT_HAPPENED
+    _known_late(floor, ToolReturned(fact.run, output, is_error=not fact.happened), found=True)
+
+
+def _known_late(floor: Floor, fact: ToolReturned, *, found: bool = False) -> None:
+    """What nobody knew is known, and the caller is told."""
+    run = floor.runs.known(fact.run)
+    if run is None or run.row is None or run.row.outcome is not Outcome.UNKNOWN:
         return
     floor.debts.corrected(run.row)
-    floor.ledger.corrected(run.row, fact)
+    floor.ledger.corrected(run.row, fact, found=found)
     done, frame = run.report("late"), floor.frames.home(run)
-    told = texts.known_late(run.call.name, fact.output, is_error=fact.is_error)
+    told = texts.known_late(run.call.name, fact.output, is_error=fact.is_error, found=found)
     done.close_with(replace(fact, output=told, reply=True, handoff=None))
     floor.rounds.result(run, done, frame.agent)
     floor.debts.result(done, frame, final=True)

@@ -1,0 +1,50 @@
+"""Keys: what a backend knows one wish by, however often it hears of it.
+
+Above: the tool runner and the contexts of tools. Below: the core, which numbers the wishes and knows no hashing. A key
+is a keyed hash: nobody reads tool or arguments out of it, and no two sessions make the same.
+"""
+
+from __future__ import annotations
+
+import os
+from hashlib import blake2b
+
+from antiphon.core.commands import RunTool
+from antiphon.core.ledger import tool_of
+
+KEY_LIFETIME = 24 * 3600.0
+"""Seconds for which a backend can be expected to know a key. Nothing is tried again with an older one."""
+
+_SIZE = 16
+
+
+class Keys:
+    """The keys of one session."""
+
+    __slots__ = ("_secret",)
+
+    def __init__(self) -> None:
+        self._secret = os.urandom(32)
+
+    def of(self, command: RunTool) -> str:
+        """The key of a run, in 32 hexadecimal digits: equal for runs of one wish, and only for these.
+
+        Two runs of a tool that does not write are two wishes: what such a tool did before is not kept for long.
+        """
+        call = command.call
+        number = f"wish {command.number}" if command.number else f"run {command.run}"
+        return _hash(self._secret, tool_of(call), call.identity or call.canonical, number)
+
+
+def derived(key: str, name: str) -> str:
+    """The key of something that belongs to what has `key`: an effect within it, what undoes it."""
+    return _hash(key.encode(), name)
+
+
+def _hash(secret: bytes, *parts: str) -> str:
+    made = blake2b(key=secret, digest_size=_SIZE)
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        made.update(len(data).to_bytes(8, "big"))  # so that no two lists of parts are one text
+        made.update(data)
+    return made.hexdigest()

@@ -1,0 +1,114 @@
+"""What came of tools that write, as those who keep a ledger are told it; and outcomes that somebody was asked for."""
+
+from __future__ import annotations
+
+from antiphon.core.commands import Generate, RunTool
+from antiphon.core.facts import OutcomeFound, RunCancelRequested, ToolReturned
+from antiphon.core.notices import WriteEnded, WriteTold
+from antiphon.options import ToolPolicy
+from tests.core.dialogue import Dialogue
+from tests.core.test_ledger import UNSAID, asked, calls, output, told
+
+
+def outcomes(d: Dialogue) -> list[str]:
+    return [notice.outcome for notice in d.all(WriteEnded)]
+
+
+def in_doubt() -> Dialogue:
+    """A write of which nobody knows whether it happened, and the caller was told so."""
+    d = asked("1")
+    d.tell(ToolReturned(d.last(RunTool).run, "who knows", is_error=True, unknown=True))
+    d.model("I don't know.")
+    return d.played()
+
+
+def test_a_write_is_told_as_it_ends_and_closed_when_it_was_heard() -> None:
+    d = asked("1")
+    d.returns("number 4711")
+    assert d.last(WriteEnded) == WriteEnded(d.last(RunTool).run, d.last(RunTool).call, "succeeded", "number 4711")
+    assert d.all(WriteTold) == []
+    d.model("It is number 4711.")
+    d.played()
+    assert [notice.run for notice in d.all(WriteTold)] == [d.last(RunTool).run]
+
+
+def test_a_write_that_no_reply_is_asked_for_is_closed_at_once() -> None:
+    d = asked("1")
+    d.returns("", reply=False)
+    assert len(d.all(WriteTold)) == 1
+
+
+def test_tools_that_do_not_write_leave_no_such_traces() -> None:
+    d = told("1", policy=UNSAID)
+    assert d.all(WriteEnded) == [] and d.all(WriteTold) == []
+    assert d.last(RunTool).number == 0
+
+
+def test_a_write_whose_time_is_over_or_that_is_cancelled_is_unknown() -> None:
+    d = asked("1", policy=ToolPolicy(effect="writes", parallel=False, timeout=5.0))
+    d.wait(5.1)
+    assert outcomes(d) == ["unknown"]
+    d = asked("1")
+    d.tell(RunCancelRequested(d.last(RunTool).run))
+    assert outcomes(d) == ["unknown"]
+
+
+def test_a_late_outcome_follows_the_unknown_one() -> None:
+    d = asked("1", policy=ToolPolicy(effect="writes", parallel=False, timeout=5.0))
+    d.wait(5.1)
+    d.returns("number 4711")
+    assert outcomes(d) == ["unknown", "succeeded"]
+
+
+def test_each_wish_has_a_number_of_its_own() -> None:
+    d = told("1")
+    d.types("another one")
+    calls(d, "1")
+    assert [run.number for run in d.all(RunTool)] == [1, 2]
+
+
+def test_a_write_that_failed_is_tried_again_under_another_number() -> None:
+    d = asked("1")
+    d.tell(ToolReturned(d.last(RunTool).run, "no seats", is_error=True))
+    calls(d, "1")
+    assert [run.number for run in d.all(RunTool)] == [1, 2]
+
+
+def test_who_was_asked_settles_what_nobody_knew_and_the_caller_is_told() -> None:
+    d = in_doubt()
+    d.tell(OutcomeFound(d.last(RunTool).run, True, "number 4711"))
+    assert outcomes(d) == ["unknown", "succeeded"]
+    assert output(d) == "output It is known now what came of `book`: it happened. number 4711"
+    assert d.last(Generate).unheard == (f"{d.last(RunTool).call.call_id}/late",)
+    d.model("It was booked after all: number 4711.")
+    d.played()
+    assert len(d.all(WriteTold)) == 2
+    d.types("another one")
+    assert calls(d, "1") == ["1"]
+
+
+def test_what_is_known_not_to_have_happened_runs_again_under_the_same_number() -> None:
+    d = in_doubt()
+    d.tell(OutcomeFound(d.last(RunTool).run, False))
+    assert "it did not happen" in output(d)
+    assert calls(d, "1") == ["1"]
+    assert [run.number for run in d.all(RunTool)] == [1, 1]
+    d.tell(ToolReturned(d.last(RunTool).run, "no seats", is_error=True))
+    calls(d, "1")
+    assert [run.number for run in d.all(RunTool)] == [1, 1, 2]
+
+
+def test_what_is_known_already_is_not_found_again() -> None:
+    d = told("1")
+    asked_before = len(d.all(Generate))
+    d.tell(OutcomeFound(d.last(RunTool).run, False), OutcomeFound(99, True))
+    assert len(d.all(Generate)) == asked_before
+    assert outcomes(d) == ["succeeded"]
+
+
+def test_what_was_found_is_not_corrected_by_the_tool_itself() -> None:
+    d = asked("1", policy=ToolPolicy(effect="writes", parallel=False, timeout=5.0))
+    d.wait(5.1)
+    d.tell(OutcomeFound(d.last(RunTool).run, True, "number 4711"))
+    d.returns("no seats")
+    assert outcomes(d) == ["unknown", "succeeded"]
