@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from antiphon.chat import ChatMessage, FunctionCall, ImageContent
+from antiphon.core.codec import DEEPEST, LARGEST_IMAGE, reader, to_data
 from antiphon.core.commands import Command, Generate, Record
 from antiphon.core.facts import (
     Call,
@@ -25,7 +26,6 @@ from antiphon.core.facts import (
 )
 from antiphon.errors import JournalError
 from antiphon.options import ToolPolicy
-from antiphon.replay.codec import DEEPEST, LARGEST_IMAGE, reader, to_data
 from antiphon.visible import to_json, visible
 from tests.replay.values import KINDS, again, values
 

@@ -9,11 +9,12 @@ import pytest
 
 from antiphon.core.commands import Play
 from antiphon.core.facts import Transcribed, UserSpeechStarted
+from antiphon.core.lines import version
 from antiphon.core.notices import BecameIdle
 from antiphon.errors import JournalError
 from antiphon.options import SessionOptions, TurnHandling, UserTurnLimit
 from antiphon.replay import Entry, Head, Journal, read
-from antiphon.replay.journal import parse, version
+from antiphon.replay.journal import parse
 
 OPTIONS = SessionOptions(
     turns=TurnHandling(user_turn_limit=UserTurnLimit(max_words=7)), failure_line="Ach, nein: \ud800"

@@ -11,10 +11,10 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from hypothesis import strategies as st
 
 from antiphon.chat import ChatContent, ChatItem, ChatMessage, ChatRole, ImageContent
+from antiphon.core.codec import reader, to_data
 from antiphon.core.commands import Command
 from antiphon.core.facts import Fact
 from antiphon.options import SessionOptions
-from antiphon.replay.codec import reader, to_data
 from antiphon.visible import to_json
 
 TEXTS = st.text(st.characters(), max_size=20)  # halves of surrogate pairs included

@@ -10,9 +10,10 @@ from typing import Any
 from antiphon.chat import ChatMessage, ImageContent
 from antiphon.core.commands import Generate, RunTool
 from antiphon.core.facts import AgentTaskStarted, Call, ContextChanged, Handoff, SpeechRequested, ToolReturned
+from antiphon.core.lines import Head
 from antiphon.errors import JournalError
 from antiphon.options import SessionOptions, ToolPolicy
-from antiphon.replay.journal import Entry, Head, Journal, parse
+from antiphon.replay.journal import Entry, Journal, parse
 from antiphon.replay.replaying import replay
 from tests.wires import mutate
 from tests.wires.wire import Finding, Wire

@@ -5,8 +5,8 @@ journal = replay.read(Path("call.jsonl"))    # what `antiphon call --journal` or
 again = replay.replay(journal)               # commands, notices and history, as they were
 ```
 
-The format is in `journal.py`, what values look like in `codec.py`. A journal names agents, tasks and tools by their
-ids: none of them need be there. Above: the shells. Below: the core, which this package may drive, and the vocabulary.
+The format is in `journal.py`, what values look like in `core/codec.py`. A journal names agents, tasks and tools by
+their ids: none of them need be there. Above: the shells. Below: the core, which this package may drive.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from antiphon.exports import on_first_use
 
 if TYPE_CHECKING:
-    from antiphon.replay.journal import Entry, Head, Journal, read
+    from antiphon.core.lines import Head
+    from antiphon.replay.journal import Entry, Journal, read
     from antiphon.replay.replaying import Difference, FinalState, Replay, Step, replay, steps
     from antiphon.replay.writer import JournalWriter
 

@@ -13,29 +13,26 @@ things happen, so a process that dies leaves a journal without its end, and mayb
 so. `{"ids": 1}`: the application took so many numbers for what it is about to open. `{"end": "words"}`: the journal was
 given up, and why.
 
-Above: `replaying.py`, and all who look into calls. Below: `codec.py`.
+Above: `replaying.py`, and all who look into calls. Below: `core/lines.py`, and `core/codec.py`.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from antiphon import private
+from antiphon.core.codec import reader
 from antiphon.core.commands import Command
 from antiphon.core.facts import Fact
+from antiphon.core.lines import FORMAT, HEAD, Head, command_line, end_line, fact_line, ids_line, version
 from antiphon.errors import JournalError
 from antiphon.options import SessionOptions
-from antiphon.replay.codec import reader, to_data
-from antiphon.visible import one_line, to_json
-
-FORMAT = 1
-"""Grows when a reader of the format before would misunderstand."""
+from antiphon.visible import one_line
 
 LONGEST_LINE = 64_000_000
 """Bytes of a line: more is no journal."""
@@ -47,48 +44,6 @@ LATEST = 1e12
 """Seconds: a time beyond it is none."""
 
 _SHOWN = 80
-
-
-@cache
-def version() -> str:
-    """The version of Antiphon that runs, for example "0.1.0"."""
-    from importlib.metadata import PackageNotFoundError
-    from importlib.metadata import version as installed
-
-    try:
-        return installed("antiphon")
-    except PackageNotFoundError:
-        return "not installed"
-
-
-@dataclass(slots=True, frozen=True)
-class Head:
-    """What a conversation began with."""
-
-    options: SessionOptions
-    agent: str
-    """The id of the agent that it began with."""
-    epoch: float = 0.0
-    """To be added to the times of entries: seconds since the Unix epoch."""
-    mark: str = ""
-    """Is in the ids of its history items."""
-    about: str = ""
-    """What it shows, in words."""
-    commands: bool = False
-    """The commands and notices are in it, too."""
-    notes: Mapping[str, Any] = field(default_factory=dict)
-    """What else its writer says of it: JSON-ready."""
-    antiphon: str = field(default_factory=version)
-    """The version that it was made by."""
-
-    def line(self) -> str:
-        """The first line of the journal."""
-        data = {"journal": FORMAT} | {name: getattr(self, name) for name in _HEAD}
-        return to_json({**data, "notes": dict(self.notes), "options": to_data(self.options)}) + "\n"
-
-
-_HEAD = {"antiphon": str, "about": str, "agent": str, "epoch": float, "mark": str, "commands": bool, "notes": dict}
-"""The fields of a head whose data is the value itself."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -128,26 +83,6 @@ class Journal:
     def save(self, path: Path) -> None:
         """Write it to a file that only its owner may read. Raises `OSError`."""
         private.write(path, "".join(self.lines()))
-
-
-def fact_line(at: float, fact: Fact | None) -> str:
-    """A fact as its line of a journal; None: time passed."""
-    return to_json({"at": at, "fact": to_data(fact)}) + "\n"
-
-
-def command_line(at: float, command: Command) -> str:
-    """A command or notice as its line of a journal."""
-    return to_json({"at": at, "command": to_data(command)}) + "\n"
-
-
-def ids_line(at: float, count: int) -> str:
-    """That the application took so many numbers."""
-    return to_json({"at": at, "ids": count}) + "\n"
-
-
-def end_line(lost: str | None) -> str:
-    """The last line. `lost`: why the journal was given up."""
-    return to_json({"end": lost}) + "\n"
 
 
 def read(path: Path) -> Journal:
@@ -283,11 +218,11 @@ def _head(data: dict[str, Any]) -> Head:
     if type(data["journal"]) is not int or data["journal"] != FORMAT:
         got, by = one_line(repr(data["journal"]), _SHOWN), one_line(str(made_by), _SHOWN)
         raise JournalError(f"expected the format {FORMAT}, got {got} of Antiphon {by}")
-    if data.keys() != {"journal", "options", *_HEAD}:
-        expected = ", ".join(("journal", *_HEAD, "options"))
+    if data.keys() != {"journal", "options", *HEAD}:
+        expected = ", ".join(("journal", *HEAD, "options"))
         raise JournalError(f"a head has {expected}; got {one_line(', '.join(data), 4 * _SHOWN)}")
     values = {}
-    for name, kind in _HEAD.items():
+    for name, kind in HEAD.items():
         try:
             values[name] = reader(kind)(data[name])
         except JournalError as error:

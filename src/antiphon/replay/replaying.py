@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon.chat import ChatItem
+from antiphon.core.codec import to_data
 from antiphon.core.commands import Command, Record
 from antiphon.core.conversation import Conversation
 from antiphon.core.facts import Call
+from antiphon.core.lines import version
 from antiphon.core.notices import (
     AgentState,
     AgentStateChanged,
@@ -25,8 +27,7 @@ from antiphon.core.notices import (
     is_notice,
 )
 from antiphon.errors import JournalError
-from antiphon.replay.codec import to_data
-from antiphon.replay.journal import Entry, Journal, version
+from antiphon.replay.journal import Entry, Journal
 from antiphon.visible import one_line, to_json
 
 

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from antiphon import private
+from antiphon.core.codec import classes
 from antiphon.core.commands import Command
 from antiphon.core.facts import Fact
+from antiphon.core.lines import Head, command_line, end_line, fact_line, ids_line, version
 from antiphon.errors import pass_on
 from antiphon.events import JournalEvent, NewId
-from antiphon.replay.codec import classes
-from antiphon.replay.journal import Head, command_line, end_line, fact_line, ids_line, version
 
 logger = logging.getLogger("antiphon")
 

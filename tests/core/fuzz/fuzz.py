@@ -27,10 +27,11 @@ from types import FrameType, MappingProxyType
 
 from antiphon.core import commands as do
 from antiphon.core import facts as f
+from antiphon.core.codec import to_data
 from antiphon.core.conversation import Conversation
+from antiphon.core.lines import Head
 from antiphon.errors import JournalError
-from antiphon.replay.codec import to_data
-from antiphon.replay.journal import Entry, Head, Journal, read
+from antiphon.replay.journal import Entry, Journal, read
 from antiphon.replay.replaying import steps
 from antiphon.runtime.timer import catch_up
 from tests.core.fuzz.promises.promise import Violation

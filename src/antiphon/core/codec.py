@@ -6,7 +6,7 @@ or a kind of value, is refused in words; a field that came later has its default
 
 JSON has no NaN, infinite numbers or bytes: the numbers are texts ("NaN"), pictures are `{"base64": ...}`.
 
-Above: the journal and its writer. Below: the vocabulary of the core. It knows no files and no versions.
+Above: journals and what stores keep of calls. Below: the vocabulary of the core. It knows no files and no versions.
 """
 
 from __future__ import annotations
