@@ -8,6 +8,11 @@ AntiphonError
 │   └── SessionClosed       the session has ended, or has not begun
 ├── AgentFileError          the file given on the command line holds no runnable agent
 ├── JournalError            a journal cannot be read, or not replayed by this version
+├── StoreError              a store of calls cannot be used, or refuses
+│   ├── StoreUnavailable    it cannot write now: full, failing, out of reach, or too slow
+│   ├── StoreConflict       something else stands where this was to be written
+│   ├── LeaseLost           another worker holds the call by now
+│   └── LeaseHeld           another worker holds the call still
 ├── MissingModelFile        a weight file is absent or is not the one that was pinned
 └── ProviderError           a model or service failed
     ├── MissingKey          no credentials for it
@@ -62,6 +67,42 @@ class AgentFileError(AntiphonError):
 
 class JournalError(AntiphonError):
     """A journal is not what it should be: the message names the line, what was expected, and what stands there."""
+
+
+class StoreError(AntiphonError):
+    """A store of calls cannot be opened or used, or what it holds cannot be read. The message ends with the remedy."""
+
+
+class StoreUnavailable(StoreError):
+    """The store did not write: its disk is full or fails, it cannot be reached, or it took too long.
+
+    `may_have_happened`: what was asked may be stored all the same, now or later. False: it is not, and will not be.
+    """
+
+    def __init__(self, message: str, *, may_have_happened: bool = False) -> None:
+        super().__init__(message)
+        self.may_have_happened = may_have_happened
+
+
+class StoreConflict(StoreError):
+    """Something else stands where this was to be written, so nothing was. `found` is what: a row, or a position."""
+
+    def __init__(self, message: str, *, found: object = None) -> None:
+        super().__init__(message)
+        self.found = found
+
+
+class LeaseLost(StoreError):
+    """The call is held by another worker by now, or by nobody: nothing is written for this one any more."""
+
+
+class LeaseHeld(StoreError):
+    """The call is held by a worker that lives. `seconds`: for how long at least, by the store's clock."""
+
+    def __init__(self, message: str, *, worker: str = "", seconds: float = 0.0) -> None:
+        super().__init__(message)
+        self.worker = worker
+        self.seconds = seconds
 
 
 class MissingModelFile(AntiphonError):

@@ -25,6 +25,7 @@ from antiphon.testing.audio import silence, speech
 from antiphon.testing.checks import close_twice, require, within
 from antiphon.testing.fakes import FakeVAD
 from antiphon.testing.realtime_contract import check_realtime
+from antiphon.testing.store_contract import StoreUnderTest, check_store
 from antiphon.testing.sweep import Heard
 from antiphon.testing.transport_contract import TransportUnderTest, check_transport, utterance
 from antiphon.text import words
@@ -34,10 +35,12 @@ from antiphon.vad import VAD, SpeechEnded, SpeechStarted, VADEvent, VADStream
 
 __all__ = [
     "Heard",
+    "StoreUnderTest",
     "TransportUnderTest",
     "check_llm",
     "check_output",
     "check_realtime",
+    "check_store",
     "check_stt",
     "check_transport",
     "check_tts",
