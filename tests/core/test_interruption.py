@@ -17,6 +17,7 @@ from antiphon.core.facts import (
     InterruptionsDisallowed,
     InterruptRequested,
     PlayoutFinished,
+    PlayoutProgressed,
     RunResumed,
     RunSuspended,
     SpeechRequested,
@@ -29,8 +30,8 @@ from antiphon.core.facts import (
     UserSpeechEnded,
     UserSpeechStarted,
 )
-from antiphon.core.notices import HandedOff, SpeechDone, ToolDropped, ToolEnded
-from antiphon.options import Effect, ToolPolicy
+from antiphon.core.notices import HandedOff, SpeechDone, SpeechInterrupted, ToolDropped, ToolEnded
+from antiphon.options import Effect, Interruption, ToolPolicy, TurnHandling
 from tests.core.dialogue import Dialogue, policy
 
 
@@ -474,3 +475,23 @@ def test_updates_are_moot_once_a_reply_built_with_them_was_heard() -> None:
     d.played()
     assert not d.last(Generate).delivery
     assert d.core.idle
+
+
+def test_a_reply_that_is_asked_for_once_more_answers_what_was_said_meanwhile() -> None:
+    d = Dialogue(turns=TurnHandling(interruption=Interruption(enabled=False)))
+    d.types("go")
+    d.types("and hurry")
+    d.model("")
+    assert d.last(Generate).retry and d.context()[-2:] == ["user: go", "user: and hurry"]
+    d.model("Both are done.")
+    d.played()
+    assert len(d.all(Generate)) == 2 and d.core.idle
+
+
+def test_who_speaks_over_the_end_of_what_a_tool_says_does_not_interrupt_what_was_heard_whole() -> None:
+    d = working("writes")
+    speech = d.say(run=d.last(RunTool).run)
+    d.voice("One moment.")
+    d.tell(PlayoutProgressed(d.last(Play).segment, "One moment."), UserSpeechStarted()).wait(0.3)
+    d.tell(Transcribed("no stop it", False))
+    assert speech not in [one.speech for one in d.all(SpeechInterrupted)]

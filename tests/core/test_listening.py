@@ -10,6 +10,8 @@ from antiphon.core.facts import (
     EndRequested,
     HookReturned,
     InterruptionsDisallowed,
+    InterruptRequested,
+    PlayoutFinished,
     PlayoutProgressed,
     SpeechRequested,
     StepGenerated,
@@ -86,6 +88,20 @@ def test_a_question_that_was_never_asked_is_not_still_to_come() -> None:
     d.tell(PlayoutProgressed(sounding, "I have"), UserSpeechStarted()).wait(0.2)
     d.tell(Transcribed("okay", True), UserSpeechEnded()).played(heard="I have a table").wait(SILENCE)
     assert turns(d) == ["okay"]
+
+
+def test_a_question_that_is_cut_before_it_was_asked_is_not_still_to_come() -> None:
+    d = speaking(QUESTION)
+    hums(d, heard="I have").tell(InterruptRequested()).played(heard="I have a table")
+    assert turns(d) == ["okay"]
+
+
+def test_a_question_that_gave_no_sound_and_is_said_once_more_is_still_to_come() -> None:
+    d = speaking(QUESTION)
+    hums(d).tell(PlayoutFinished(d.last(Play).segment, "", unsaid=QUESTION))
+    d.voice(QUESTION)
+    d.played()
+    assert turns(d) == [] and d.core.idle
 
 
 def test_over_a_question_behind_which_the_agent_goes_on_it_is_none() -> None:

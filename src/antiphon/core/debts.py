@@ -287,12 +287,13 @@ class Debts:
         self._account(speech).knows(shown, segment, unasked=unasked)
         return tuple(result.call_id for result in owed)
 
-    def answered_by(self, speech: Speech, *, unasked: bool = False) -> None:
+    def answered_by(self, speech: Speech, *, unasked: bool = False, below: bool = False) -> None:
         """The speech answers every turn that is owed, and tells what belongs to them.
 
-        `unasked`: a model began it by itself. It was not asked to tell anything, and so may not.
+        `unasked`: a model began it by itself. It was not asked to tell anything, and so may not. `below`: its agent is
+        not in charge any more.
         """
-        turns = self.turns.answered_by(speech)
+        turns = self.turns.answered_by(speech, below=below)
         if self.results and not unasked:
             belonging = [one for one in self.owed_in(speech.frame) if any(turn in turns for turn in one.turns)]
             self._account(speech).is_made_for(belonging)

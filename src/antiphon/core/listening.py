@@ -5,8 +5,8 @@
 
 "Okay" over the agent says only that the caller listens, as long as the agent goes on talking. What is said over the
 last of the agent's words, or over a question behind which nothing follows, is an answer to them: it waits until the
-agent has ended. Where a question is still to come, the caller will be asked. Fewer words than an interruption takes
-never cut the agent, and are never dropped: they are a turn when it has ended.
+agent has ended. Where a question was still to come, and was heard, the caller was asked behind it. Fewer words than an
+interruption takes never cut the agent, and are never dropped: they are a turn when it has ended.
 
 Above: the rules of turns. Below: nothing.
 """
@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from antiphon.core.stages import Sound
 from antiphon.core.state import Segment
 
 A_BREATH = 1.5
@@ -40,6 +41,12 @@ class Listening:
         """The caller begins to speak, over what sounds."""
         self._over, self._heard, self._since = over, "" if over is None else over.heard, None
 
+    def is_said_again(self, segment: Segment) -> None:
+        """What gave no sound is said once more, by this segment: so is what the caller spoke over, if it was that."""
+        over = self._over
+        if over is not None and over.speech is segment.speech and over.was_cut and not over.heard:
+            self._over, self._heard = segment, ""
+
     def waits(self, now: float) -> None:
         """The caller has said what they say, and it is not known yet what it was."""
         if self._since is None:
@@ -56,8 +63,8 @@ class Listening:
 
     @property
     def was_before_a_question(self) -> bool:
-        """The question with which the agent ends was still to come: it is answered behind this."""
-        is_asked = self._over is not None and not self._over.was_cut
+        """The question with which the agent ended was still to come, and was heard: it is answered behind this."""
+        is_asked = self._over is not None and self._over.sound is Sound.GONE and not self._over.was_cut
         return is_asked and len(self._rest) > 1 and self._rest[-1].endswith(_QUESTION)
 
     def was_over_the_last_question(self, ahead: Sequence[Segment]) -> bool:

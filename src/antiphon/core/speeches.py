@@ -115,6 +115,8 @@ class Speeches:
             return
         self._note_user_input(speech)
         before = speech.step
+        if before is not None:  # what was said since its latest request stands in this one
+            self._debts.answered_by(speech, below=speech.frame is not self._frames.top)
         used = speech.rounds if self.used_up_steps(speech) else 0
         choice = speech.tool_choice if response is None and speech.rounds == 0 else None
         tools = tools and choice != "none"
@@ -290,7 +292,7 @@ class Speeches:
         self._rounds.release(speech)
         for child in list(self.unfinished.values()):
             if child.parent is not None and child.parent.speech is speech and (child.interruptible or force):
-                self.interrupt(child, force=force)
+                self.interrupt(child, force=force, by_caller=by_caller)
         self.finish_if_over(speech)
 
     def wind_down(self, speech: Speech) -> None:

@@ -76,8 +76,13 @@ class Turns:
         if fact.text is None:
             self.late_words.expect(fact.turn)
 
-    def answerable_by(self, agent: str) -> list[Turn]:
-        """What is owed, but for what another agent's model heard and `agent` would answer without its words."""
+    def answerable_by(self, agent: str, *, below: bool = False) -> list[Turn]:
+        """What is owed, but for what another agent's model heard and `agent` would answer without its words.
+
+        `below`: the agent is not in charge any more. It answers what was said to it.
+        """
+        if below:
+            return [turn for turn in self.owed if turn.agent == agent]
         return [turn for turn in self.owed if turn.text or turn.heard_by == agent or not self.late_words.are_due(turn)]
 
     def transcribed(self, heard_as: int, text: str) -> None:
@@ -171,10 +176,11 @@ class Turns:
 
     # -- the answer
 
-    def answered_by(self, speech: Speech) -> list[Turn]:
+    def answered_by(self, speech: Speech, *, below: bool = False) -> list[Turn]:
         """The speech answers every turn that is owed and that its agent can answer. Returns these."""
-        self._carry(speech.frame.agent)
-        answered = self.answerable_by(speech.frame.agent)
+        if not below:
+            self._carry(speech.frame.agent)
+        answered = self.answerable_by(speech.frame.agent, below=below)
         for turn in answered:
             turn.is_taken_up_by(speech)
         self._moved()

@@ -291,7 +291,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     except Failed as failed:
         if not given.quiet:
-            print(tell(failed.session))
+            print(tell(failed.session, last=MAX_ENTRIES if given.only is not None else 60))
         print(f"{failed}\nafter {failed.facts} facts", file=sys.stderr)
         if not isinstance(failed.__cause__, Violation):
             sys.excepthook(type(failed), failed, failed.__traceback__)

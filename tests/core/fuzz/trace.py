@@ -229,6 +229,8 @@ class Trace:
         self.silent_since: float | None = None
         self.latest_word = ""
         """The first of the latest words that are no turn yet."""
+        self.is_interim = False
+        """The recogniser may still change the latest."""
         self.given: set[str] = set()
         """The texts of turns that came as a whole."""
         self.words: set[str] = set()
@@ -323,7 +325,9 @@ class Trace:
             case f.Transcribed(text, final):
                 if text:
                     self.latest_word = text.split()[0]
+                if text or self.is_interim:  # none at all may take back those that were not for good
                     self.version = self.probability = None
+                self.is_interim = bool(text) and not final
                 if final:
                     self.words |= serials(text) - self.taken_words
             case f.UserTurnSubmitted(text) | f.TurnTaken(text=text):

@@ -22,7 +22,8 @@ LINGER = 2.0
 def advance(floor: Floor, away: Away) -> bool:
     """Take the step that is due. True if the rules must be asked again."""
     away.deadline = None
-    if floor.turn.text or floor.debts.turns.are_pending:
+    turns = floor.debts.turns
+    if floor.turn.text or turns.waiting or turns.judged is not None:
         return _answered(floor, away)
     if not floor.closing.is_open or _is_attended(floor, away):
         away.attended()
@@ -65,6 +66,7 @@ def _is_attended(floor: Floor, away: Away) -> bool:
     top = floor.top
     return bool(
         floor.debts.owes_results
+        or floor.debts.turns.owed
         or top.is_handing_over
         or top.entering is not None
         or floor.dead_voice.since is not None

@@ -108,7 +108,7 @@ class Silence:
         ):
             return True
         asks = None if floor.away is None else floor.away.line  # a caller who may not be there waits for nothing
-        return floor.top.is_handing_over or any(_is_at_work(one) for one in floor.top.speeches if one is not asks)
+        return floor.top.leaving is not None or any(_is_at_work(one) for one in floor.top.speeches if one is not asks)
 
     def _calls_at_work(self) -> list[OpenCall]:
         return [

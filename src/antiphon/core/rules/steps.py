@@ -352,6 +352,8 @@ def _make_up_for(floor: Floor, speech: Speech, lost: str) -> bool:
     if may_be_said and not speech.trouble.again:
         speech.trouble.said_again()
         floor.speeches.begin(speech, tools=False, say=lost, tells=True)
+        if speech.step is not None:
+            floor.listening.is_said_again(speech.step.segment)
         return True
     line = floor.options.failure_line if may_be_said or not lost else floor.options.fallback_line
     if not line or speech.ends_call or not (is_answer or (lost and not may_be_said)):
@@ -388,8 +390,8 @@ def _close_round(floor: Floor, speech: Speech, step: Step) -> None:
         floor.frames.hand_over(speech.frame, handoff)
         speech.took_leave()
     speech.round_answered(step, wants_reply=wants_reply)
-    if (speech.owes or floor.debts.turns.answerable_by(speech.frame.agent)) and not speech.last_round:
-        floor.debts.answered_by(speech)
+    is_added_to = floor.debts.turns.answerable_by(speech.frame.agent, below=speech.frame is not floor.top)
+    if (speech.owes or is_added_to) and not speech.last_round:
         floor.rounds.let_know(speech.frame.agent, calls)
         may_call = speech.rounds < floor.options.max_tool_steps and not speech.farewell and not only_updates
         if floor.speeches.used_up_steps(speech):

@@ -152,6 +152,11 @@ class AToolThatSilencesGoesOn(Promise):
     def start(self) -> None:
         self._asking: Run | None = None
 
+    @on(do.RunHook)
+    def taken(self, command: do.RunHook) -> None:
+        if command.kind == "on_user_turn_completed":  # which interrupts, too
+            self._asking = None
+
     @on(f.InterruptRequested)
     def requested(self, fact: f.InterruptRequested) -> None:
         run = self.trace.live_run(fact.run)

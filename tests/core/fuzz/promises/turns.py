@@ -276,10 +276,13 @@ class TurnsAreAnswered(Promise):
         self._owed: list[Owed] = []
         self._words_due: dict[int, float] = {}
         """By turn that a model heard: when its words must have come."""
+        self._heard_by: dict[int, str] = {}
+        """By turn: the agent whose model heard it."""
 
     @on(f.TurnTaken, do.CommitAudio)
     def heard(self, what: f.TurnTaken | do.CommitAudio) -> None:
         self._words_due[what.turn] = self.trace.now + self.options.words_timeout
+        self._heard_by[what.turn] = self.trace.agent
 
     @on(f.TurnTranscribed)
     def worded(self, fact: f.TurnTranscribed) -> None:
@@ -292,7 +295,8 @@ class TurnsAreAnswered(Promise):
     @on(told.TurnCommitted)
     def committed(self, notice: told.TurnCommitted) -> None:
         hook = self.trace.returned
-        turn = Owed(notice.text) if hook is None else Owed(notice.text, hook.heard_as, hook.agent)
+        heard_as = None if hook is None else hook.heard_as
+        turn = Owed(notice.text, heard_as, self._heard_by.get(heard_as or 0, ""))
         self._owed.append(turn)
 
     @on(do.Generate, do.Adopt, do.Release)
@@ -353,7 +357,7 @@ class EveryReplyAnswersSomebody(Promise):
     def asked(self, command: do.Generate | do.Adopt | do.Release) -> None:
         trace, speech = self.trace, self.trace.speech(command.speech)
         is_new = not any(step.is_asked for step in speech.steps)
-        if speech.is_filler or (speech.request is not None if is_new else not speech.steps[-1].calls):
+        if speech.is_filler or (is_new and speech.request is not None):
             return
         if isinstance(command, do.Generate) and (command.ahead or command.delivery):
             if command.delivery and not command.unheard:
@@ -366,7 +370,7 @@ class EveryReplyAnswersSomebody(Promise):
             answers = [text for text in self._owed if knows is None or not text or text in knows]
             if not answers and not self._is_wordless:
                 self.broken(f"reply {speech.number} answers nobody")
-        else:  # turns came while its tools worked
+        else:  # turns came since its latest request
             answers = [text for text in self._owed if text and text in (knows or ())]
         self._answering.setdefault(speech, []).extend(answers)
         self._owed = [text for text in self._owed if text not in answers]
@@ -429,6 +433,8 @@ class NoSilenceFollowsAWord(Promise):
         self._over: Step | None = None
         """What they were said over, and what was heard of it then."""
         self._heard = ""
+        self._has_begun = False
+        """What they were said over is known: a voice was heard, or words of which none was."""
         self._was_over_agent = False
         self._spoke_at: float | None = None
         self._is_real = False
@@ -443,7 +449,7 @@ class NoSilenceFollowsAWord(Promise):
         self._said = None if self._said == NOT_UNDERSTOOD else self._said
 
     def _begins(self) -> None:
-        self._over = self._sounding()
+        self._has_begun, self._over = True, self._sounding()
         self._heard = "" if self._over is None else self._over.heard
 
     @on(f.UserSpeechEnded)
@@ -458,7 +464,7 @@ class NoSilenceFollowsAWord(Promise):
         if self.options.turns.detection not in ("vad", "stt") or not fact.final or trace.ends:
             return
         words = serials(fact.text)
-        if self._said is None and self._over is None:  # words of which no voice was heard
+        if self._said is None and not self._has_begun:  # words of which no voice was heard
             self._begins()
         if fact.text and not (words and words <= trace.taken_words):
             self._said, self._said_at = fact.text, trace.now
@@ -482,6 +488,7 @@ class NoSilenceFollowsAWord(Promise):
         else:
             followed = True
         self._said = None if followed else self._said
+        self._has_begun &= not followed or isinstance(what, do.Play)
 
     def passed(self, now: float) -> None:
         if self._said is None or now < self._said_at + self.A_BREATH or self.trace.is_paused:
@@ -507,6 +514,8 @@ class NoSilenceFollowsAWord(Promise):
     def _is_asked(self) -> bool:
         """A question was still to come, and was heard."""
         over, rest = self._over, self._rest()
+        if over is not None and over.unsaid and not over.heard:  # it gave no sound, and was said again
+            over = next((step for step in over.speech.steps if getattr(step.asked, "text", None) == over.unsaid), over)
         return over is not None and over.heard == over.text and len(rest) > 1 and rest[-1].endswith("?")
 
     @on(told.BecameIdle)
@@ -516,7 +525,9 @@ class NoSilenceFollowsAWord(Promise):
         said, self._said = self._said, None
         if said is not None and not self.trace.ends and not self._is_asked():
             self.broken(f"the caller said {said!r}, and nothing follows")
-        self._over = None
+        since = self.trace.silent_since
+        if said is not None or since is None or self.trace.now > since + self.options.transcript_timeout:
+            self._has_begun, self._over = False, None  # else its words may still come
 
 
 NOT_UNDERSTOOD = "something that was not understood"
