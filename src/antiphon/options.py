@@ -12,8 +12,10 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from typing_extensions import TypeIs
 
+from antiphon.language.consent import ConsentPhrases
 from antiphon.language.english import ENGLISH
 from antiphon.language.lines import AwayLadder as AwayLadder
+from antiphon.language.lines import ConsentLines
 from antiphon.language.lines import Fillers as Fillers
 from antiphon.language.phrases import Phrases
 
@@ -79,6 +81,8 @@ class ToolPolicy:
     """What becomes of a call while another of its tool works; None: the ledger alone decides, about equal calls."""
     duplicate_scope: DuplicateScope = "name"
     repeat: Repeat = "per_turn"
+    confirm: bool = False
+    """Runs only after a spoken yes to what is read back of it (`Call.read_back`)."""
     filler: str | None = None
     """What to say when the call takes longer than the silence budget."""
     expected: float | None = None
@@ -168,6 +172,20 @@ class SilenceBudget:
 
 
 @dataclass(slots=True, frozen=True)
+class ConsentOptions:
+    """How the caller is asked before a call that must not be made by mistake. Seconds."""
+
+    timeout: float | None = 8.0
+    """Silence after the read-back until it is asked once more, and then until it is void. None: no limit (in text)."""
+    lifetime: float = 60.0
+    """After that a yes is void."""
+    judge_timeout: float | None = None
+    """What a judge gets to say what the reply means; then the words decide by themselves. None: there is no judge."""
+    lines: ConsentLines = field(default_factory=ConsentLines)
+    phrases: ConsentPhrases = field(default_factory=ConsentPhrases)
+
+
+@dataclass(slots=True, frozen=True)
 class ContextBudget:
     """How much of the talk the requests of a session carry.
 
@@ -202,6 +220,7 @@ class SessionOptions:
     """Said when the caller spoke and the recogniser gave no words in time. Empty: nothing is said."""
     silence: SilenceBudget | None = None
     """None: the line may be silent."""
+    consent: ConsentOptions = field(default_factory=ConsentOptions)
     user_away_timeout: float | None = None
     """Seconds after which a caller who neither speaks nor is spoken to counts as away. None: never."""
     away_ladder: AwayLadder | None = None

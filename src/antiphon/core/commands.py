@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 from antiphon.chat import ChatItem
 from antiphon.core.facts import Call
 from antiphon.core.notices import Notice
+from antiphon.language.consent import Asked
 from antiphon.options import ToolChoice, ToolPolicy
 from antiphon.record import record
 
@@ -217,6 +218,15 @@ class RunHook:
 
 
 @record
+class JudgeReply:
+    """Ask the judge what the caller's reply to a read-back means. Closes with `ReplyJudged`."""
+
+    judgement: int
+    words: str
+    asked: Asked
+
+
+@record
 class PredictEndOfTurn:
     """Ask the turn detector about this version of the turn. An answer is optional."""
 
@@ -283,6 +293,7 @@ Command: TypeAlias = (
     | RebindRun
     | ReleaseRun
     | RunHook
+    | JudgeReply
     | PredictEndOfTurn
     | Record
     | Notice

@@ -28,6 +28,7 @@ from antiphon.core.rules import (
     away,
     barge_in,
     closing,
+    consent,
     handoff,
     model_initiated,
     overdue,
@@ -76,6 +77,8 @@ ROUTES: Mapping[type[f.Fact], Callable[[Floor, Any], None]] = {
     f.PlayoutFinished: playing.finished,
     f.SpeechRequested: replies.requested,
     f.InterruptibilityChanged: replies.interruptibility_changed,
+    f.ReplyJudged: consent.judged,
+    f.ConsentGiven: consent.given,
     f.HandOffRequested: handoff.requested,
     f.AgentTaskStarted: handoff.task_started,
     f.AgentTaskFinished: handoff.task_finished,
@@ -102,6 +105,8 @@ def follow(floor: Floor) -> bool:
         fired |= model_initiated.judge(floor)
     if floor.speeches.unfinished:
         fired |= steps.advance(floor)
+    if floor.consent.question is not None:
+        fired |= consent.advance(floor)
     if debts.turns.owed:
         fired |= replies.answer(floor)
     if top.speeches:
@@ -186,6 +191,8 @@ class Conversation:
             timers.append(floor.listening.deadline(self._out.now))
         if floor.debts.turns.owed:
             timers.append(floor.debts.turns.answer_due)
+        if floor.consent.question is not None:
+            timers.append(floor.consent.deadline)
         if self._silence is not None:
             timers.append(self._silence.deadline)
         if floor.away is not None:

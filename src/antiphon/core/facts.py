@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from antiphon.chat import AgentConfigUpdate, ImageContent
+from antiphon.language.consent import Reply
 from antiphon.options import ToolChoice, ToolPolicy
 from antiphon.record import record
 from antiphon.visible import well_formed
@@ -39,6 +40,10 @@ class Call:
     """
     identity: str = ""
     """What of the arguments makes the wish, where the tool says so: equal text means the same wish."""
+    read_back: str | None = None
+    """What the caller hears and agrees to before it is made; None: it is made without asking."""
+    spoken: tuple[str, ...] = ()
+    """Its arguments as they are spoken in that."""
 
 
 # -- the caller
@@ -380,6 +385,26 @@ class InterruptibilityChanged:
 
 
 @record
+class ReplyJudged:
+    """A judge said what the caller's reply to a read-back means. Closes `judgement`."""
+
+    judgement: int
+    reply: Reply | None = None
+    """None: it could not tell, or did not in time."""
+
+
+@record
+class ConsentGiven:
+    """The caller answered by a key or a button what was read back of a call."""
+
+    yes: bool
+    text: str
+    """What stands in the history for it."""
+    call_id: str | None = None
+    """The call that they mean; None: the one that is asked about."""
+
+
+@record
 class HandOffRequested:
     """The application puts another agent in charge (`session.update_agent`)."""
 
@@ -472,6 +497,8 @@ Fact: TypeAlias = (
     | SpeechRequested
     | InterruptRequested
     | InterruptibilityChanged
+    | ReplyJudged
+    | ConsentGiven
     | HandOffRequested
     | AgentTaskStarted
     | AgentTaskFinished
@@ -484,7 +511,7 @@ Fact: TypeAlias = (
 _FactT = TypeVar("_FactT", bound=Fact | Call)
 
 _WRITTEN: Mapping[type, tuple[str, ...]] = {
-    Call: ("call_id", "name", "arguments", "canonical"),
+    Call: ("call_id", "name", "arguments", "canonical", "read_back"),
     Transcribed: ("text",),
     UserTurnSubmitted: ("text",),
     TurnTaken: ("text",),
@@ -496,6 +523,7 @@ _WRITTEN: Mapping[type, tuple[str, ...]] = {
     OutcomeFound: ("output",),
     HookReturned: ("text",),
     SpeechRequested: ("instructions", "user_input"),
+    ConsentGiven: ("text",),
     EndRequested: ("reason",),
     CloseRequested: ("reason",),
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 from antiphon.core.ahead import Ahead
 from antiphon.core.away import Away
 from antiphon.core.closing import Closing
+from antiphon.core.consent import Consent
 from antiphon.core.dead_voice import DeadVoice
 from antiphon.core.debts import Debts
 from antiphon.core.frames import Frames
@@ -44,6 +45,7 @@ class Floor:
         self.listening = Listening()
         self.unasked = Unasked(self.out)
         self.frames = Frames(agent)
+        self.consent = Consent(self.out, options.consent)
         self.shields = Shields(self.out, self.debts.turns)
         self.speeches = Speeches(
             self.out,
@@ -75,7 +77,7 @@ class Floor:
 
         Protected itself, or one of its tools must not be interrupted now.
         """
-        if self.is_protected(speech) or speech in self.shields:
+        if self.is_protected(speech) or speech in self.shields or self.consent.shields(speech):
             return True
         return any(c.run is not None and c.run.suspended for c in speech.open_calls())
 
@@ -150,8 +152,24 @@ class Floor:
 
     @property
     def is_idle(self) -> bool:
-        """Nothing owed, queued, sounding, undelivered or handing over, and no speech in the top frame."""
+        """Nothing owed, queued, sounding, undelivered or handing over, and no speech in the top frame.
+
+        Or the caller was asked for a yes, and nothing is to come but their answer.
+        """
+        if self.consent.question is not None:
+            return self.awaits_consent
         return not self.is_busy and self.top.entering is None and not self.debts.owed_in(self.top)
+
+    @property
+    def awaits_consent(self) -> bool:
+        """The caller was asked for a yes: it is their turn, and theirs alone."""
+        top, turns = self.frames.top, self.debts.turns
+        return (
+            all(self.consent.waits_in(speech) and not speech.live for speech in top.speeches)
+            and bool(top.speeches)
+            and not (turns.owed or turns.judged is not None or self.line.segments or self._hears_a_turn)
+            and top.entering is None
+        )
 
     def shielding(self) -> Speech | None:
         """A speech of the top frame that must end, or come to its next response, before a turn is answered."""

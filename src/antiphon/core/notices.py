@@ -18,6 +18,11 @@ AgentState: TypeAlias = Literal["initializing", "idle", "listening", "thinking",
 UserState: TypeAlias = Literal["listening", "speaking", "away"]
 ToolOutcome: TypeAlias = Literal["done", "error", "cancelled", "dropped", "unknown"]
 WriteOutcome: TypeAlias = Literal["succeeded", "failed", "unknown"]
+ConsentDecision: TypeAlias = Literal[
+    "yes", "no", "change", "question", "unclear", "unanswered", "unheard", "interrupted", "handed_over", "ending"
+]
+"""All but "yes" are void: the call never runs."""
+DecidedBy: TypeAlias = Literal["words", "judge", "key", "time", "session"]
 
 
 @record
@@ -192,6 +197,31 @@ class ToolAdopted:
 
 
 @record
+class ConsentAsked:
+    """A call is read back to the caller, who is to agree to it."""
+
+    speech: int
+    """The one that made the call."""
+    call: Call
+    text: str
+    """What they are asked."""
+    times: int
+    """How often they were asked, this one included."""
+
+
+@record
+class ConsentDecided:
+    """Whether a call may be made that was read back."""
+
+    speech: int
+    call: Call
+    decision: ConsentDecision
+    heard: str
+    """The caller's words; empty: there were none."""
+    by: DecidedBy
+
+
+@record
 class RoundClosed:
     """The calls of one response stand in the history, each beside its output, in call order."""
 
@@ -264,6 +294,8 @@ Notice: TypeAlias = (
     | WriteTold
     | ToolDropped
     | ToolAdopted
+    | ConsentAsked
+    | ConsentDecided
     | RoundClosed
     | ToolStepsUsedUp
     | HandedOff

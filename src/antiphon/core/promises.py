@@ -24,6 +24,7 @@ from antiphon.core.facts import (
     PlayoutProgressed,
     PlayoutStarted,
     PlayoutStarved,
+    ReplyJudged,
     RunCancelRequested,
     RunResumed,
     RunSuspended,
@@ -55,6 +56,7 @@ _KEYS: dict[type[Fact], tuple[str, bool]] = {
     RunCancelRequested: ("run", False),
     ToolReturned: ("run", True),
     HookReturned: ("hook", True),
+    ReplyJudged: ("judgement", True),
     TurnTranscribed: ("turn", True),
 }
 """Which field of a fact names its promise, and whether the fact closes it."""

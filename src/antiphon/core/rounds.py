@@ -36,7 +36,9 @@ class Rounds:
             return
         for open_call in step.calls:
             run = open_call.run
-            if open_call.gate is Gate.WAITING:
+            if open_call.gate is Gate.CONSENT and open_call.was_put:
+                open_call.answer(texts.not_agreed(open_call.call, "interrupted"), is_error=False, shows=(), reply=False)
+            elif open_call.gate in (Gate.WAITING, Gate.CONSENT):
                 open_call.drop()
             elif open_call.gate is Gate.RUNNING and run is not None:
                 if run.keeps:

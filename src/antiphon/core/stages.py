@@ -52,6 +52,8 @@ class Gate(enum.Enum):
 
     WAITING = enum.auto()
     """It may not run yet: calls before it come first."""
+    CONSENT = enum.auto()
+    """It waits for the caller's yes to what is read back of it."""
     RUNNING = enum.auto()
     CLOSED = enum.auto()
     """Its output is known."""

@@ -22,6 +22,8 @@ from antiphon.core.row import Asked, Row
 from antiphon.core.stages import Bond, Gate, Kind, Rank, Sound, Stage, Voice
 from antiphon.options import ToolChoice, ToolPolicy
 
+_OPEN_GATES = (Gate.WAITING, Gate.CONSENT, Gate.RUNNING)
+
 
 @dataclass(slots=True, eq=False)
 class Run:
@@ -137,6 +139,22 @@ class OpenCall:
     """It was not started, for what was done before: its output is nothing new."""
     ends_task: bool = False
     """It completed the task of its agent."""
+    was_put: bool = False
+    """The caller has heard something of what is read back of it."""
+    agreed_at: float | None = None
+    """When the caller said yes to it."""
+
+    def asks(self) -> None:
+        """The caller is asked whether it may be made."""
+        self.gate, self.agreed_at = Gate.CONSENT, None
+
+    def was_put_to_the_caller(self) -> None:
+        """They hear what they are asked."""
+        self.was_put = True
+
+    def agreed_to(self, now: float) -> None:
+        """The caller said yes: it may start."""
+        self.gate, self.agreed_at = Gate.WAITING, now
 
     @property
     def was_protected(self) -> bool:
@@ -415,7 +433,7 @@ class Speech:
         """The calls of the step at hand that are not closed."""
         if self.step is None:
             return []
-        return [c for c in self.step.calls if c.gate in (Gate.WAITING, Gate.RUNNING)]
+        return [c for c in self.step.calls if c.gate in _OPEN_GATES]
 
 
 @dataclass(slots=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from antiphon.core.facts import Call
+from antiphon.core.notices import ConsentDecision
 from antiphon.core.row import Outcome, Row
 
 NO_ANSWER = "no answer in time"
@@ -25,6 +26,26 @@ def dead_voice(seconds: float) -> str:
         f"nothing was heard of the agent's voice for {seconds:.0f} s, although it was tried again: the call ends."
         " Check the voice, or give the session a FallbackTTS."
     )
+
+
+_NOT_AGREED: dict[ConsentDecision, str] = {
+    "no": "the user said no",
+    "change": "the user wants something else, or under other conditions",
+    "question": "the user asked something instead of answering. Answer them, and call it again if they want it then",
+    "unclear": "the user was asked twice, and it is not clear that they agree",
+    "unanswered": "the user was asked twice, and did not answer",
+    "unheard": "it could not be read back to the user",
+    "interrupted": "it was stopped before the user had answered",
+    "handed_over": "another agent takes over before the user had answered",
+    "ending": "the conversation ends before the user had answered",
+}
+
+
+def not_agreed(call: Call, why: ConsentDecision, heard: str = "") -> str:
+    """The output of a call that the caller did not agree to."""
+    said = f'. They said: "{heard}"' if heard else ""
+    remedy = " Make a new call with what they want; it is read back to them again." if why == "change" else ""
+    return f"`{call.name}` was not run, and this call never will be: {_NOT_AGREED[why]}{said}.{remedy}"
 
 
 def still_running(name: str, seconds: float) -> str:

@@ -62,9 +62,9 @@ class Turns:
 
     # -- they come
 
-    def submitted(self, text: str) -> None:
-        """A whole turn was typed."""
-        self._all.append(Turn(text))
+    def waits(self, turn: Turn) -> None:
+        """A whole turn was typed, or the words of one are still to come."""
+        self._all.append(turn)
         self._moved()
 
     def taken_by_model(self, fact: TurnTaken, agent: str, *, over_agent: bool) -> None:
@@ -118,8 +118,15 @@ class Turns:
 
     # -- the history
 
-    def hold(self, turn: Turn, speech: Speech) -> None:
-        """It was said over calls of the speech that go on: it enters the history behind their round."""
+    def hold(self, turn: Turn, speech: Speech, agent: str | None = None) -> None:
+        """It was said over calls of the speech that go on: it enters the history behind their round.
+
+        `agent`: it replies to what that agent asked for one of them, and enters it now.
+        """
+        if agent is not None:
+            self.record(turn, agent)
+            if turn not in self._all:
+                self._all.append(turn)
         self._leave_place(turn)
         turn.held_by(speech)
         self._moved()
@@ -136,7 +143,8 @@ class Turns:
 
     def commit(self, turn: Turn, agent: str) -> None:
         """A turn enters the history and is owed an answer, behind those that are owed one already."""
-        self.record(turn, agent)
+        if not turn.item:  # else it has its place
+            self.record(turn, agent)
         turn.is_owed()
         self._all.remove(turn)
         self._all.append(turn)

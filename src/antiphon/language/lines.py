@@ -51,6 +51,25 @@ class AwayLadder:
 
 
 @record
+class ConsentLines:
+    """What is asked before a call that must not be made by mistake. Braces are filled in."""
+
+    check: str = "Shall I go ahead?"
+    """Behind what is read back, unless that ends with a question itself."""
+    again: str = "{read_back} Please say yes or no. {check}"
+    """Asks once more."""
+    what: str = "{what}: {values}."
+    """What is read back where the tool does not say: what it does, and its arguments."""
+    value: str = "{name} {value}"
+    """One of these."""
+    between: str = ", "
+    """Between two of them."""
+    yes: str = "yes"
+    no: str = "no"
+    """Arguments that are true or false."""
+
+
+@record
 class ValueLines:
     """What is said about one value that a task captures."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from antiphon.core import facts as f
 from antiphon.core.floor import Floor
 from antiphon.core.notices import SpeechProtected
+from antiphon.core.rules import consent
 from antiphon.core.stages import Bond, Kind, Sound, Stage
 from antiphon.core.state import Speech
 
@@ -18,6 +19,7 @@ def voice_started(floor: Floor, fact: f.UserSpeechStarted) -> None:
     """The caller's voice: the line falls silent until it is clear what it means."""
     turn, sounding = floor.turn, floor.line.sounding
     floor.listening.began(sounding)
+    consent.caller_began(floor)
     turn.speech_started(floor.out.now, fact.voice, over_agent=sounding is not None)
     if sounding is not None and not floor.is_protected(sounding.speech):
         floor.line.suspect()
@@ -28,8 +30,13 @@ def words(floor: Floor, fact: f.Transcribed) -> None:
     turn, sounding = floor.turn, floor.line.sounding
     if turn.is_blank:
         floor.listening.began(sounding)
+        consent.caller_began(floor)
     turn.transcribed(fact.text, final=fact.final, now=floor.out.now, over_agent=sounding is not None)
     if sounding is None or turn.overruled:
+        return
+    if floor.consent.is_read_in(sounding):
+        if consent.stops(floor, turn.text, final=fact.final):
+            floor.speeches.interrupt(sounding.speech)
         return
     is_new = turn.speaking or floor.line.doubt.is_open or not turn.is_voiced
     is_late = sounding.speech.kind is Kind.FILLER and not is_new  # words of a voice before the filler
@@ -55,7 +62,8 @@ def requested(floor: Floor, fact: f.InterruptRequested) -> None:
     for speech in wanted:
         if speech is None or speech.interrupted:
             continue
-        if speech not in served and (fact.force or not floor.is_shielded(speech)):
+        consent_only = floor.consent.shields(speech) and not floor.is_protected(speech)
+        if speech not in served and (fact.force or consent_only or not floor.is_shielded(speech)):
             floor.debts.silenced(speech)
             floor.speeches.interrupt(speech, force=fact.force)
         elif fact.speech is None and (fact.force or not floor.is_protected(speech)):

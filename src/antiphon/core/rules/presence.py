@@ -67,6 +67,8 @@ class Presence:
         sounding = line.sounding if line.segments else None
         if sounding is not None and sounding.has_sounded:
             return "speaking"
+        if floor.consent.question is not None and floor.awaits_consent:
+            return "listening"
         if turns.owed or turns.judged is not None or floor.frames.top.speeches or sounding is not None:
             return "thinking"
         return "listening"

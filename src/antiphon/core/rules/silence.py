@@ -107,6 +107,8 @@ class Silence:
             turns.waiting or turn.ready or turn.awaits_words or (turn.has_floor and not turn.is_ended_by_application)
         ):
             return True
+        if floor.consent.question is not None and floor.awaits_consent:
+            return False
         asks = None if floor.away is None else floor.away.line  # a caller who may not be there waits for nothing
         return floor.top.leaving is not None or any(_is_at_work(one) for one in floor.top.speeches if one is not asks)
 

@@ -11,7 +11,7 @@ from antiphon.core import facts as f
 from antiphon.core.commands import CommitAudio, PredictEndOfTurn
 from antiphon.core.floor import Floor
 from antiphon.core.notices import TurnCommitted, TurnExceeded, TurnVetoed, WordsLost
-from antiphon.core.rules import ahead, barge_in, closing, handoff
+from antiphon.core.rules import ahead, barge_in, closing, consent, handoff
 from antiphon.core.stages import Kind, Stage
 from antiphon.core.turn import Turn
 from antiphon.core.user_turn import UserTurn
@@ -45,7 +45,7 @@ def cleared(floor: Floor, _: f.UserTurnCleared) -> None:
 
 def submitted(floor: Floor, fact: f.UserTurnSubmitted) -> None:
     """A whole turn was typed."""
-    floor.debts.turns.submitted(fact.text)
+    floor.debts.turns.waits(Turn(fact.text))
 
 
 def taken(floor: Floor, fact: f.TurnTaken) -> None:
@@ -118,7 +118,14 @@ def commit(floor: Floor) -> bool:
     if turns.waiting and floor.closing.is_ending and turns.late_words.are_due(turns.waiting[0]):
         return False  # whether it says goodbye to a goodbye only its words can tell
     is_taken = not turns.waiting
-    is_none = _is_noise(floor) if is_taken and not floor.turn.text else _listens(floor)
+    if is_taken and not floor.turn.text:
+        is_none: bool | None = _is_noise(floor)
+    elif consent.is_asked(floor):
+        is_none = consent.is_nothing(floor, _said(floor).text)
+        if is_none:
+            _let_go_on(floor)
+    else:
+        is_none = _listens(floor)
     if is_none is None:
         return False
     floor.listening.decided()
@@ -226,7 +233,7 @@ def _hook(floor: Floor, turn: Turn) -> bool:
     return True
 
 
-TAKERS: tuple[Callable[[Floor, Turn], bool], ...] = (_goodbye, _listening, _hook)
+TAKERS: tuple[Callable[[Floor, Turn], bool], ...] = (_goodbye, consent.take, _listening, _hook)
 """Who may take a turn, in order of right of way."""
 
 
