@@ -135,37 +135,50 @@ def test_a_sign_of_listening_leaves_no_trace_and_an_early_yes_stands_in_the_hist
     assert "user: okay" not in d.lines and "user: yes" in d.lines
 
 
-@pytest.mark.parametrize(
-    ("words", "why"), [("no", "no"), ("yes but at three", "change"), ("what does it cost?", "question")]
-)
 @pytest.mark.parametrize("is_over_it", [True, False])
-def test_a_no_a_change_and_a_question_void_it_at_any_time(words: str, why: str, is_over_it: bool) -> None:
+def test_a_no_voids_it_at_any_time(is_over_it: bool) -> None:
     d = reading(asked(), "Book Friday") if is_over_it else question()
-    d.tell(UserSpeechStarted()).tell(Transcribed(words, True))
+    d.tell(UserSpeechStarted()).tell(Transcribed("no", True))
     d.tell(UserSpeechEnded()).wait(1)
     if is_over_it:
         d.tell(PlayoutFinished(d.last(Speak).segment, "Book Friday"))
-    assert decided(d) == why
-    assert f"user: {words}" in d.lines
-    assert "was not run" in d.lines[-1] and words in d.lines[-1]
+    assert decided(d) == "no"
+    assert "user: no" in d.lines
+    assert "was not run" in d.lines[-1] and '"no"' in d.lines[-1]
     d.model("I see.")
     d.played().wait(100)
     assert not d.all(RunTool)
     assert len(d.all(Generate)) == 2, "one reply answers the caller and the void call"
 
 
+def judged(words: str, reply: Reply) -> Dialogue:
+    """The reply to the question means that."""
+    d = question(consent=ConsentOptions(judge_timeout=1.0)).says(words)
+    return d.tell(ReplyJudged(d.last(JudgeReply).judgement, reply))
+
+
+@pytest.mark.parametrize(("reply", "why"), [(Reply.CHANGE, "change"), (Reply.QUESTION, "question")])
+def test_a_change_and_a_question_void_it(reply: Reply, why: str) -> None:
+    d = judged("so and so", reply)
+    assert decided(d) == why
+    assert "user: so and so" in d.lines
+    assert "so and so" in d.lines[-1]
+    d.wait(100)
+    assert not d.all(RunTool)
+
+
 def test_yes_but_at_three_is_asked_anew_with_the_new_call() -> None:
-    d = question().says("yes but at three")
+    d = judged("yes but at three", Reply.CHANGE)
     call(d, arguments='{"at": 3}', read_back="Book three.")
     d.model()
     assert not d.all(RunTool)
-    assert heard(d).says("yes").got(RunTool)
+    heard(d).says("yes").wait(1.1)
     assert [run.call.arguments for run in d.all(RunTool)] == ['{"at": 3}']
 
 
 def test_yes_and_also_keeps_it_and_one_reply_answers_the_rest() -> None:
-    d = question()
-    assert d.says("yes and also what are your hours").got(RunTool)
+    d = judged("yes and also what are your hours", Reply.YES_AND)
+    assert d.got(RunTool)
     assert len(d.all(Generate)) == 1
     d.returns("done")
     assert d.context()[2] == "user: yes and also what are your hours"
@@ -343,7 +356,7 @@ def test_what_is_said_while_the_judge_thinks_is_decided_on_with_it() -> None:
     assert not d.all(RunTool)
     d.tell(Transcribed("no wait", True), UserSpeechEnded()).wait(1)
     assert d.last(JudgeReply).words == "yes no wait"
-    d.wait(6)
+    d.tell(ReplyJudged(d.last(JudgeReply).judgement, Reply.NO))
     assert decided(d) == "no" and not d.all(RunTool)
     assert {"user: yes", "user: no wait"} <= set(d.lines)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 from collections.abc import Mapping
 from dataclasses import fields
@@ -61,6 +62,8 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
         return st.lists(values(arguments[0]), max_size=3)
     if origin is not None and issubclass(origin, Mapping):
         return st.dictionaries(TEXTS, FREE, max_size=3)
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return st.sampled_from(hint)
     if hint is ChatMessage:
         return st.builds(
             ChatMessage,

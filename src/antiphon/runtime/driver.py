@@ -23,6 +23,7 @@ from antiphon.core.commands import (
     Decline,
     Discard,
     Generate,
+    JudgeReply,
     PausePlayout,
     Play,
     PredictEndOfTurn,
@@ -43,6 +44,7 @@ from antiphon.core.facts import (
     GenerationFailed,
     HookReturned,
     PlayoutFinished,
+    ReplyJudged,
     StoodStill,
     ToolReturned,
     well_formed_fact,
@@ -55,6 +57,7 @@ from antiphon.runtime.context_window import ContextWindow
 from antiphon.runtime.generation import Generation
 from antiphon.runtime.hooks import Hooks
 from antiphon.runtime.host import Host
+from antiphon.runtime.judge import ConsentJudge, Judge
 from antiphon.runtime.observers import Observer, show
 from antiphon.runtime.playout import Playout
 from antiphon.runtime.port import Port
@@ -87,6 +90,7 @@ class Driver:
         audio_output: AudioOutput | None = None,
         vad: VAD | None = None,
         turn_detector: TurnDetector | None = None,
+        consent_judge: ConsentJudge | None = None,
     ) -> None:
         self.options = options
         self._events = host.events
@@ -121,6 +125,7 @@ class Driver:
         )
         self._tools = ToolRunner(port, agents, tools, speeches, events, self._calls)
         self._hooks = Hooks(port, agents, tools, events, self._requests, self.realtime)
+        self._judge = Judge(port, events, consent_judge)
         self.recognition = Recognition(
             port, agents, speeches, events, voice, self.realtime.push, audio_input, vad, turn_detector
         )
@@ -392,6 +397,7 @@ _PERFORM: dict[type[Command], Callable[[Driver, Any], None]] = {
     RebindRun: lambda driver, command: driver._tools.rebind(command),
     ReleaseRun: lambda driver, command: driver._tools.release(command.run),
     RunHook: lambda driver, command: driver._hooks.run(command),
+    JudgeReply: lambda driver, command: driver._judge.ask(command),
     PredictEndOfTurn: lambda driver, command: driver.recognition.predict(command.version, command.text),
     Close: Driver._close,
     SpeechDone: Driver._speech_done,
@@ -411,6 +417,8 @@ def _closing_fact(command: Command) -> Fact | None:
             return ToolReturned(command.run, INTERNAL_ERROR, is_error=True)
         case RunHook():
             return HookReturned(command.hook)
+        case JudgeReply():
+            return ReplyJudged(command.judgement)
         case Play() | StopPlayout():
             return PlayoutFinished(command.segment, "")
         case _:
