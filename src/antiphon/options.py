@@ -55,8 +55,19 @@ class ModelSettings:
     tool_choice: NotGivenOr[ToolChoice] = NOT_GIVEN
 
 
-Effect: TypeAlias = Literal["reads", "unsaid", "writes"]
+Effect: TypeAlias = Literal["reads", "unsaid", "writes", "irreversible"]
 """What a tool call does to the world. "unsaid" is a tool whose author did not say."""
+
+WRITING: Final = frozenset[Effect](("writes", "irreversible"))
+"""The effects of tools that change the world, as their authors say."""
+
+OnInterrupt: TypeAlias = Literal["cancel", "drop", "keep"]
+"""What becomes of a call that the caller speaks over: stopped; it leaves the history and runs on unseen; it goes on."""
+
+ON_INTERRUPT: Final[Mapping[Effect, OnInterrupt]] = {
+    "reads": "cancel", "unsaid": "drop", "writes": "keep", "irreversible": "keep",
+}  # fmt: skip
+"""What becomes of one whose author did not say."""
 
 DuplicateMode: TypeAlias = Literal["allow", "replace", "reject", "confirm"]
 DuplicateScope: TypeAlias = Literal["name", "name_and_args"]
@@ -74,7 +85,7 @@ class ToolPolicy:
     background_timeout: float = 600.0
     """Seconds allowed once the call has gone to the background (`ctx.update`)."""
     parallel: bool = True
-    """False: starts only when the calls before it in the same step have ended (writes, in call order)."""
+    """False: starts when the calls before it in the same step have ended, and those behind it when it has."""
     cancellable: bool = False
     """The model may cancel it with `cancel_task`."""
     on_duplicate: DuplicateMode | None = None
@@ -83,10 +94,22 @@ class ToolPolicy:
     repeat: Repeat = "per_turn"
     confirm: bool = False
     """Runs only after a spoken yes to what is read back of it (`Call.read_back`)."""
+    on_interrupt: OnInterrupt | None = None
+    """None: by effect."""
     filler: str | None = None
     """What to say when the call takes longer than the silence budget."""
     expected: float | None = None
     """Seconds that calls of this tool take as a rule, measured; None: nobody knows yet."""
+
+    @property
+    def writes(self) -> bool:
+        """It changes the world, as its author says."""
+        return self.effect in WRITING
+
+    @property
+    def interrupted(self) -> OnInterrupt:
+        """What becomes of a call that the caller speaks over."""
+        return self.on_interrupt or ON_INTERRUPT[self.effect]
 
 
 TurnDetection: TypeAlias = Literal["vad", "stt", "manual", "realtime_llm"]

@@ -62,8 +62,8 @@ class RunningTool:
 
     @property
     def may_be_cancelled(self) -> bool:
-        """It changes nothing in the world (`effect="writes"`), and did not disallow interruptions."""
-        return not self.execution.protected and self.execution.tool.options.effect != "writes"
+        """Its author did not say that it changes the world, and it did not disallow interruptions."""
+        return not self.execution.protected and not self.execution.tool.options.writes
 
     def cancel(self) -> None:
         """Stop it. The model reads that it was cancelled. Raises `ToolError` if it may not be."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from antiphon.core.commands import (
     CancelTool,
     Generate,
@@ -49,6 +53,40 @@ def test_the_callers_new_turn_is_answered_at_once() -> None:
         d.wait(5)
         d.types("something else")
         assert len(d.all(Generate)) == 2, effect
+
+
+def spoken_over(effect: Effect, **options: Any) -> Dialogue:
+    d = Dialogue()
+    d.types("go")
+    d.model("", ("work", policy(effect, **options)))
+    d.wait(5)
+    return d.types("something else")
+
+
+@pytest.mark.parametrize("effect", ["reads", "unsaid"])
+def test_a_tool_that_is_to_be_stopped_leaves_the_history_and_is_cancelled(effect: Effect) -> None:
+    d = spoken_over(effect, on_interrupt="cancel")
+    assert d.got(ReleaseRun) and d.got(CancelTool)
+    assert not any("work" in line for line in d.context())
+
+
+@pytest.mark.parametrize("effect", ["reads", "unsaid"])
+def test_a_tool_that_is_to_be_dropped_runs_on_until_an_equal_call_adopts_it(effect: Effect) -> None:
+    d = spoken_over(effect, on_interrupt="drop")
+    assert d.got(ReleaseRun) and not d.got(CancelTool)
+    d.model("", ("work", policy(effect, on_interrupt="drop")))
+    assert d.got(RebindRun) and len(d.all(RunTool)) == 1
+
+
+@pytest.mark.parametrize("effect", ["reads", "unsaid", "writes", "irreversible"])
+def test_a_tool_that_is_to_be_kept_goes_on_and_is_told_once(effect: Effect) -> None:
+    d = spoken_over(effect, on_interrupt="keep")
+    assert not d.got(ReleaseRun)
+    assert any("still running" in line for line in d.context())
+    d.model("Something else it is.")
+    d.played()
+    d.returns("found")
+    assert d.last(Generate).unheard == (f"{d.last(RunTool).call.call_id}/finished",)
 
 
 def test_voice_without_words_does_not_interrupt_a_tool() -> None:

@@ -151,7 +151,7 @@ class TestTools:
         async def test() -> None:
             async with open_toolset(http.http(trusted=True)) as toolset:
                 effects = {name: tool.options.effect for name, tool in tools(toolset).items()}
-                assert (effects["add"], effects["greet"], effects["wipe"]) == ("reads", "writes", "writes")
+                assert (effects["add"], effects["greet"], effects["wipe"]) == ("reads", "writes", "irreversible")
 
         run(test())
         warned = [record.getMessage() for record in caplog.records if record.name == "antiphon"]

@@ -333,14 +333,18 @@ class TestDiscovery:
 
 
 class TestRefusals:
-    @pytest.mark.parametrize("option", ["confirm", "retries", "undo", "reconcile"])
+    @pytest.mark.parametrize("option", ["approve", "undo", "reconcile"])
     def test_options_not_built_yet_are_type_errors(self, option: str) -> None:
         with pytest.raises(TypeError, match=rf"function_tool\({option}=\) is not available yet"):
             function_tool(**{option: True})  # type: ignore[call-overload]
 
-    def test_irreversible_is_not_built_yet(self) -> None:
-        with pytest.raises(TypeError, match=r"irreversible.*not available yet"):
-            function_tool(effect="irreversible")  # type: ignore[call-overload]
+    def test_nobody_is_asked_yet_before_what_is_irreversible(self) -> None:
+        with pytest.raises(TypeError, match=r"irreversible.*not available yet.*confirm=False"):
+            function_tool(lambda: None, name="wipe", effect="irreversible")
+
+    def test_the_caller_is_not_asked_yet_before_a_write(self) -> None:
+        with pytest.raises(TypeError, match=r"function_tool\(confirm=\) is not available yet"):
+            function_tool(lambda: None, name="book", effect="writes", confirm=True)
 
     @pytest.mark.parametrize(
         "options",

@@ -219,7 +219,7 @@ class Debts:
             if not done.reply or done.update or done.answered:
                 continue
             row = None if done.run is None else done.run.row
-            must_be_told = done.policy.effect == "writes" or done.was_protected
+            must_be_told = done.policy.interrupted == "keep" or done.was_protected
             if must_be_told and speech.last_round:
                 self.result(done, speech.frame, final=True)
             elif must_be_told:

@@ -115,7 +115,7 @@ class Ledger:
         self._forget_stale()
         rows = self._rows.setdefault(_wish(call), [])
         number, key = (rows[-1].number + 1, rows[-1].next_key) if rows else (1, 1)
-        row = Row(call, policy.effect == "writes", number, asked.turn, self._out.now, run, key)
+        row = Row(call, policy.writes, number, asked.turn, self._out.now, run, key)
         rows.append(row)
         if not row.writes:
             self._unsaid.append(row)
@@ -187,7 +187,7 @@ class Ledger:
         it says `on_duplicate=`.
         """
         policy, rows = call.policy, self._rows.get(_wish(call.call), ())
-        writes, mode = policy.effect == "writes", policy.on_duplicate
+        writes, mode = policy.writes, policy.on_duplicate
         if not rows and orphan is None and not ask:
             return _START
         if any(row.outcome is _UNKNOWN and (writes or row.turn == asked.turn) for row in rows):

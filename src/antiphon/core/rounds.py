@@ -41,7 +41,7 @@ class Rounds:
             elif open_call.gate in (Gate.WAITING, Gate.CONSENT):
                 open_call.drop()
             elif open_call.gate is Gate.RUNNING and run is not None:
-                if run.keeps:
+                if run.outlives_interruption:
                     elapsed = self._out.now - run.started
                     open_call.close(texts.still_running(open_call.call.name, elapsed), reply=False)
                     self._runs.to_background(run)

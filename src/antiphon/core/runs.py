@@ -1,7 +1,8 @@
 """Executions of tools. A call belongs to a step and to the history; a run belongs to the session.
 
     ATTACHED --first update--> BACKGROUND       ATTACHED --returned--> its call is closed
-    ATTACHED --the caller spoke over it--> reads: cancelled | unsaid: ORPHAN | writes, protected: BACKGROUND (kept)
+    ATTACHED --the caller spoke over it--> reads: cancelled | unsaid: ORPHAN | writes, protected: BACKGROUND (kept);
+                                           or as `on_interrupt=` says
     ORPHAN --an equal call--> ATTACHED, also after it ended well, for ten minutes
     BACKGROUND --returned--> the pair {call_id}/finished, and an offer
     writes, protected --its time is over, or it was cancelled--> gone; what it says yet is told: {call_id}/late
@@ -72,10 +73,10 @@ class Runs:
             self._promise(run, run.policy.background_timeout)
 
     def release(self, run: Run) -> None:
-        """Its call was dropped. A tool that only reads is stopped; one that did not say runs on as an orphan."""
+        """Its call was dropped: it is stopped, or runs on as an orphan, as its policy says."""
         self._out.send(ReleaseRun(run.id))
         self._out.send(ToolDropped(run.id, run.speech.id, run.call))
-        if run.policy.effect == "reads":
+        if run.policy.interrupted == "cancel":
             self.cancel(run)
         else:
             run.orphaned()

@@ -111,8 +111,13 @@ class Run:
 
     @property
     def keeps(self) -> bool:
-        """An interruption does not undo it."""
-        return self.protected or self.policy.effect == "writes"
+        """Nothing but its own end undoes it."""
+        return self.protected or self.policy.writes
+
+    @property
+    def outlives_interruption(self) -> bool:
+        """The caller's words do not undo it, and what it comes to is told."""
+        return self.protected or self.policy.interrupted == "keep"
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from antiphon.chat import SUMMARY_ID, ChatItem, ChatMessage, FunctionCall, FunctionCallOutput, new_id
-from antiphon.options import Effect
+from antiphon.options import WRITING, Effect
 from antiphon.text.tokens import tokens_of
 from antiphon.visible import shortened
 
@@ -240,7 +240,7 @@ def _kept(
                 calls[wish] = before, item
     effects = {call.name: effect(call.name) for call, _ in calls.values()}
     for characters in _OUTPUTS_KEPT:
-        writes = {wish: _brief(*pair, characters) for wish, pair in calls.items() if effects[pair[0].name] == "writes"}
+        writes = {wish: _brief(*pair, characters) for wish, pair in calls.items() if effects[pair[0].name] in WRITING}
         if sum(map(_pair_tokens, writes.values())) <= 2 * _SHARE_OF_CALLS * room:
             break
     left = _SHARE_OF_CALLS * room

@@ -18,6 +18,7 @@ from antiphon.core.commands import RebindRun, RunTool
 from antiphon.core.facts import Handoff, ToolReturned
 from antiphon.core.texts import unknown_outcome
 from antiphon.errors import pass_on
+from antiphon.runtime.attempts import Attempts
 from antiphon.runtime.host import Agents, Events, Speeches, Tools
 from antiphon.runtime.keys import Keys
 from antiphon.runtime.port import Port
@@ -62,7 +63,7 @@ class ToolRunner:
             self._tools.max_result_chars,
             partial(self._keys.of, command),
         )
-        run.begin(self._port.spawn(self._execute(run), f"tool {command.call.name}"))
+        run.begin(self._port.spawn(self._execute(run, command.policy.timeout), f"tool {command.call.name}"))
 
     def cancel(self, run_id: int) -> None:
         """Cancel a run. It is abandoned if it does not end within `CANCEL_GRACE` seconds."""
@@ -103,12 +104,12 @@ class ToolRunner:
 
     # -- one run
 
-    async def _execute(self, run: Run) -> None:
+    async def _execute(self, run: Run, limit: float) -> None:
         current.set(run)
         outcome = _cancelled(run)
         began = self._port.loop.time()
         try:
-            outcome = await self._outcome(run)
+            outcome = await self._outcome(run, Attempts(run, self._port.loop.time, limit))
             if outcome.handoff is None and self._completed_its_task(run):
                 outcome = replace(outcome, ends_task=True)
             if not run.waited:
@@ -118,15 +119,17 @@ class ToolRunner:
             del self._runs[run.id]
             run.end()
 
-    async def _outcome(self, run: Run) -> ToolReturned:
+    async def _outcome(self, run: Run, attempts: Attempts) -> ToolReturned:
+        ctx = self._tools.run_context(run)
         try:
-            value = await run.tool.call(run.kwargs, self._tools.run_context(run))
-            return self._returned(run, value)
+            return self._returned(run, await attempts.value(lambda: run.tool.call(run.kwargs, ctx)))
         except StopResponse:
             return ToolReturned(run.id, "", reply=False)
         except ToolError as error:
             # Subclasses need not call our constructor.
             text = run.rendered(str(getattr(error, "message", error)))
+            if attempts.in_doubt:
+                return _unknown(run, text)
             return ToolReturned(run.id, text, is_error=True, unknown=isinstance(error, OutcomeUnknown))
         except asyncio.CancelledError:
             if is_cancelled():
@@ -138,7 +141,7 @@ class ToolRunner:
             pass_on(error)
             logger.exception("tool %r raised", run.call.name)
             self._events.failed(error, run.tool)
-            return _broke_off(run)
+            return _did_nothing(run) if attempts.did_nothing(error) else _broke_off(run)
 
     def _returned(self, run: Run, value: Any) -> ToolReturned:
         handoff, value = self._split(value)
@@ -179,9 +182,20 @@ def _cancelled(run: Run) -> ToolReturned:
 
 def _broke_off(run: Run) -> ToolReturned:
     """It raised what says nothing of how far it had come: of a write, nobody knows whether it happened."""
-    unknown = run.tool.options.effect == "writes"
-    text = f"{INTERNAL_ERROR}. {unknown_outcome(run.call.name)}" if unknown else INTERNAL_ERROR
-    return ToolReturned(run.id, text, is_error=True, unknown=unknown)
+    if run.tool.options.writes:
+        return _unknown(run, INTERNAL_ERROR)
+    return ToolReturned(run.id, INTERNAL_ERROR, is_error=True)
+
+
+def _unknown(run: Run, why: str) -> ToolReturned:
+    text = f"{why.rstrip('.')}. {unknown_outcome(run.call.name)}"
+    return ToolReturned(run.id, text, is_error=True, unknown=True)
+
+
+def _did_nothing(run: Run) -> ToolReturned:
+    """It raised what its author says is raised before anything is done (`retry_on`)."""
+    text = f"{INTERNAL_ERROR}. `{run.call.name}` did nothing." if run.tool.options.writes else INTERNAL_ERROR
+    return ToolReturned(run.id, text, is_error=True)
 
 
 def _images(value: Any) -> tuple[tuple[ImageContent, ...], Any]:

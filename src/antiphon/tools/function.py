@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast, overload
 from typing_extensions import TypeIs, TypeVar, Unpack
 
 from antiphon.errors import ToolDefinitionError, UsageError
-from antiphon.options import NOT_GIVEN, DuplicateMode, DuplicateScope, Effect, NotGivenOr, Repeat, is_given
+from antiphon.options import NOT_GIVEN, DuplicateMode, DuplicateScope, NotGivenOr, is_given
 from antiphon.tools.definition import CONFIRM_DUPLICATE, Code, Definition, PreparedCall, checked_name
-from antiphon.tools.options import Identity, ToolFlag, ToolOptions, ToolSettings, refuse_unavailable
+from antiphon.tools.options import ToolFlag, ToolOptions, ToolSettings, options_of
 from antiphon.tools.signature import CallContext, ContextParameter, context_parameters, innermost
 from antiphon.tools.spec import ToolSpec
 from antiphon.tools.threads import in_thread, in_thread_to_its_end
@@ -232,7 +232,7 @@ class _CallableTool(Tool, Generic[R]):
         positional = [arguments.pop(name) for name in signature.positional_only if name in arguments]
         if code.is_async:
             return await self._function(*positional, **arguments)
-        return await _in_thread(functools.partial(self._function, *positional, **arguments), self.options.effect)
+        return await _in_thread(functools.partial(self._function, *positional, **arguments), self.options)
 
     def bind(self, owner: object) -> Self:
         """The tool as a method of `owner`. Tools of one definition bound to one object are equal."""
@@ -380,17 +380,7 @@ def function_tool(
     name: str | None = None,
     description: str | None = None,
     raw_schema: Mapping[str, Any] | None = None,
-    flags: ToolFlag = ToolFlag.NONE,
-    effect: Effect = "unsaid",
-    timeout: float | None = None,
-    background_timeout: float | None = None,
-    filler: str | None = None,
-    on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
-    duplicate_scope: DuplicateScope = "name",
-    identity: Identity | None = None,
-    repeat: Repeat = "per_turn",
-    max_result_chars: int = 20_000,
-    **unavailable: object,
+    **options: Unpack[ToolSettings],
 ) -> Any:
     """Make a tool of a function: a decorator, with or without parentheses, or called with any callable.
 
@@ -398,35 +388,30 @@ def function_tool(
     `raw_schema` ({"name", "description", "parameters"}) replaces all three: the function then takes
     `raw_arguments: dict`.
 
-    `effect` says what a call does to the world, "reads" or "writes"; how a call is interrupted, timed out and run
-    beside others follows from it. `timeout` is in seconds: 30, or 60 for what writes, and `background_timeout`, 600,
+    `effect` says what a call does to the world: "reads", "writes", or "irreversible" for what must not be done by
+    mistake. How a call is interrupted, tried again, timed out and run beside others follows from it, and each of these
+    may be said by itself. `timeout` is in seconds: 30, or 60 for what writes, and `background_timeout`, 600,
     in the background. `filler` is said when a call takes long. `on_duplicate` and `duplicate_scope` decide about a call
     while an earlier one still runs, `identity` (names of parameters, or a function of all arguments) and `repeat` which
-    call is another wish. Results over `max_result_chars` are cut.
+    call is another wish. `on_interrupt` is what becomes of a call that the caller speaks over ("cancel", "drop",
+    "keep"), `parallel=False` runs it with no other of its response. Results over `max_result_chars` are cut.
+
+    `retries` is how often a call is tried again within its time limit: one that reads twice, after errors of
+    connecting and waiting, or those that `retry_on` names (classes, or a function of the error); one that writes only
+    with `idempotent=True`: its backend does the same call once, however often it comes. Of a tool that writes,
+    `retry_on` also says that nothing was done when one of these is raised.
 
     Raises `ToolDefinitionError` (a `TypeError`) for options that cannot be right. Annotations are looked at later, by
     `check`.
     """
-    refuse_unavailable(unavailable, effect)
-    options = ToolOptions(
-        flags=flags,
-        effect=effect,
-        timeout=timeout,
-        background_timeout=background_timeout,
-        filler=filler,
-        on_duplicate=on_duplicate,
-        duplicate_scope=duplicate_scope,
-        identity=identity if identity is None or callable(identity) or isinstance(identity, str) else tuple(identity),
-        repeat=repeat,
-        max_result_chars=max_result_chars,
-    )
+    said = options_of(options)
     if raw_schema is not None:
         from antiphon.tools.raw import check_raw_schema
 
         check_raw_schema(raw_schema)
 
     def decorate(function: Any) -> AnyFunctionTool:
-        return _made(function, name, description, raw_schema, options)
+        return _made(function, name, description, raw_schema, said)
 
     return decorate if f is None else decorate(f)
 
@@ -520,12 +505,12 @@ async def _call_stand_in(
     return result
 
 
-async def _in_thread(call: Callable[[], Any], effect: Effect) -> Any:
+async def _in_thread(call: Callable[[], Any], options: ToolOptions) -> Any:
     def run() -> Any:
         try:
             return call()
         except StopIteration as error:  # no future can carry it, and the await would never end
             raise RuntimeError("a tool's function raised StopIteration") from error
 
-    result = await (in_thread_to_its_end if effect == "writes" else in_thread)(run)
+    result = await (in_thread_to_its_end if options.writes else in_thread)(run)
     return await result if inspect.isawaitable(result) else result

@@ -90,6 +90,7 @@ class MCPToolset(Toolset):
         self._names: dict[str, str] = {}
         """What the model calls each of the server's tools. A name once given stays that tool's."""
         self._writing: set[str] = set()
+        self._irreversible: set[str] = set()
         """Tools that counted as writing once: a server cannot make them harmless later."""
         self._warned: set[str] = set()
         self._left_out: dict[str, ToolDefinitionError] = {}
@@ -126,7 +127,7 @@ class MCPToolset(Toolset):
             self._opening.give_up()  # who sets it up holds the lock, and waits for the server
         async with self._changing:
             connection, self._connection = self._connection, None
-            self._names, self._writing = {}, set()
+            self._names, self._writing, self._irreversible = {}, set(), set()
             self._take([])
             if connection is not None:
                 await connection.close()
@@ -256,6 +257,10 @@ class MCPToolset(Toolset):
                 filler=options.filler,
                 on_duplicate=options.on_duplicate,
                 duplicate_scope=options.duplicate_scope,
+                identity=options.identity,
+                repeat=options.repeat,
+                on_interrupt=options.on_interrupt,
+                parallel=options.parallel,
                 max_result_chars=options.max_result_chars,
             ),
         )
@@ -266,15 +271,22 @@ class MCPToolset(Toolset):
         if not self._server.trusted or hints is None:
             return "writes"
         if hints.read_only_hint:
-            return "writes" if remote.name in self._writing else "reads"
-        if hints.destructive_hint:
+            return self._believed(remote.name)
+        if hints.destructive_hint and remote.name not in self._irreversible:
+            self._irreversible.add(remote.name)
             logger.warning(
-                "MCP server %s: tool %r may destroy, and the caller is not asked before it does; it is treated as one"
-                " that writes. Leave it out with allowed_tools= if that is not enough.",
+                "MCP server %s: tool %r may destroy, and the caller is not asked before it does; it is treated as"
+                " irreversible. Leave it out with allowed_tools= if that is not enough.",
                 self._server.label,
                 cleaned(remote.name, _MAX_NAME),
             )
-        return "writes"
+        return "irreversible" if remote.name in self._irreversible else "writes"
+
+    def _believed(self, name: str) -> Effect:
+        """A tool that says now that it reads, and once said something else, is not believed."""
+        if name in self._irreversible:
+            return "irreversible"
+        return "writes" if name in self._writing else "reads"
 
 
 def _asker(id: str, elicitation: Elicitation) -> Asker | None:

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from antiphon.chat import ImageContent
 from antiphon.errors import ToolDefinitionError
 from antiphon.language import Language
-from antiphon.options import NOT_GIVEN, DuplicateMode, DuplicateScope, Effect, NotGivenOr
+from antiphon.options import NOT_GIVEN, DuplicateMode, DuplicateScope, Effect, NotGivenOr, OnInterrupt, Repeat
 from antiphon.protocols import RunningCall
 from antiphon.tools.function import CallContext, OutcomeUnknown, ToolError, ToolFlag
 from antiphon.tools.mcp_connection import Connection, InDoubt, NotConnected
+from antiphon.tools.options import Identity
 from antiphon.tools.toolset import ServerFunction
 
 if TYPE_CHECKING:
@@ -52,6 +53,10 @@ class MCPToolOptions:
     filler: str | None = None
     on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN
     duplicate_scope: DuplicateScope = "name"
+    identity: Identity | None = None
+    repeat: Repeat = "per_turn"
+    on_interrupt: NotGivenOr[OnInterrupt] = NOT_GIVEN
+    parallel: NotGivenOr[bool] = NOT_GIVEN
     report_progress: bool = False
     """The server's progress notifications become `ctx.update`, so that the call goes on in the background."""
     max_result_chars: int = 20_000

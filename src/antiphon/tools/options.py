@@ -1,27 +1,49 @@
 """What the author of a tool says about it, and what of that cannot be right.
 
-Above: `function`, whose decorator takes it, and `policy`, which says what follows from it.
+Above: `function`, whose decorator takes it, and `policy`, which says what follows from it. An option that changes
+nothing, or says the opposite of another, would be believed by whoever wrote it: so it is an error where the tool is
+defined, which says why, and what to write instead.
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeAlias, TypedDict
 
 from antiphon.errors import ToolDefinitionError
-from antiphon.options import NOT_GIVEN, DuplicateMode, DuplicateScope, Effect, NotGivenOr, Repeat, is_given
+from antiphon.options import (
+    NOT_GIVEN,
+    WRITING,
+    DuplicateMode,
+    DuplicateScope,
+    Effect,
+    NotGivenOr,
+    OnInterrupt,
+    Repeat,
+    is_given,
+)
 from antiphon.tools.arguments import canonical_text
+from antiphon.tools.tool import OutcomeUnknown, StopResponse
 
 Identity: TypeAlias = Sequence[str] | Callable[[Mapping[str, Any]], Any]
 """What of a call's arguments makes the wish: their names, or a function of all that the call has."""
 
-_NOT_BUILT_YET = frozenset({"confirm", "retries", "undo", "reconcile"})
-_EFFECTS = ("reads", "unsaid", "writes")
+Confirm: TypeAlias = bool | str | Callable[[Mapping[str, Any]], str]
+"""Whether the caller is asked first, and what is read back to them: a template, or a function of the arguments."""
+
+RetryOn: TypeAlias = type[Exception] | Sequence[type[Exception]] | Callable[[Exception], bool]
+"""Which errors a call is tried again after: their classes, or a function that says it of each."""
+
+_NOT_BUILT_YET = frozenset({"approve", "undo", "reconcile"})
+MOST_RETRIES = 10
+
+_EFFECTS = ("reads", "unsaid", "writes", "irreversible")
 _DUPLICATE_MODES = ("allow", "replace", "reject", "confirm")
 _DUPLICATE_SCOPES = ("name", "name_and_args")
 _REPEATS = ("per_turn", "once")
+_ON_INTERRUPT = ("cancel", "drop", "keep")
 
 
 class ToolFlag(enum.Flag):
@@ -46,6 +68,12 @@ class ToolSettings(TypedDict, total=False):
     duplicate_scope: DuplicateScope
     identity: Identity | None
     repeat: Repeat
+    retries: NotGivenOr[int]
+    retry_on: RetryOn
+    idempotent: bool
+    on_interrupt: NotGivenOr[OnInterrupt]
+    parallel: NotGivenOr[bool]
+    confirm: NotGivenOr[Confirm]
     max_result_chars: int
 
 
@@ -66,6 +94,18 @@ class ToolOptions:
     identity: Identity | None = None
     """None: all arguments."""
     repeat: Repeat = "per_turn"
+    retries: NotGivenOr[int] = NOT_GIVEN
+    """How often a call is tried again; not given: `antiphon.tools.retries` says, by effect."""
+    retry_on: RetryOn = ()
+    """After which errors; (): those of connecting and waiting. Of a tool that writes: nothing was done then."""
+    idempotent: bool = False
+    """Its backend does the same call once, however often it comes."""
+    on_interrupt: NotGivenOr[OnInterrupt] = NOT_GIVEN
+    """Not given: by effect."""
+    parallel: NotGivenOr[bool] = NOT_GIVEN
+    """Beside other calls of its response; not given: unless it writes."""
+    confirm: NotGivenOr[Confirm] = NOT_GIVEN
+    """Whether the caller is asked first; not given: for what is irreversible."""
     max_result_chars: int = 20_000
     """Longer results are cut, with a note."""
 
@@ -76,6 +116,11 @@ class ToolOptions:
     def __hash__(self) -> int:
         """Of what most tools differ in: every call looks up what follows from the options."""
         return hash((self.effect, self.timeout, self.filler))
+
+    @property
+    def writes(self) -> bool:
+        """It changes the world, as its author says."""
+        return self.effect in WRITING
 
     def wish_of(self, arguments: Mapping[str, Any]) -> str:
         """A text that is equal for calls of one wish, as `identity` says; "" where it is not given."""
@@ -96,34 +141,57 @@ class ToolOptions:
             )
 
 
-def refuse_unavailable(options: Mapping[str, object], effect: str) -> None:
-    """Raises `ToolDefinitionError` for options that there are not, or not yet."""
-    for option in options:
+_KNOWN = frozenset(option.name for option in fields(ToolOptions))
+
+
+def options_of(said: ToolSettings) -> ToolOptions:
+    """What was given to `function_tool`. Raises `ToolDefinitionError` for what is not there, or cannot be right."""
+    given: dict[str, Any] = dict(said)
+    for option in given.keys() - _KNOWN:
         if option in _NOT_BUILT_YET:
             raise ToolDefinitionError(f"function_tool({option}=) is not available yet. Leave it out.")
         raise ToolDefinitionError(f"function_tool() got an unexpected keyword argument {option!r}. Leave it out.")
-    if effect == "irreversible":
-        raise ToolDefinitionError('function_tool(effect="irreversible") is not available yet. Use effect="writes".')
+    for option in ("identity", "retry_on"):  # what a tool goes by does not change
+        if isinstance(given.get(option), list):
+            given[option] = tuple(given[option])
+    options = ToolOptions(**given)
+    _refuse_unasked(options)
+    return options
+
+
+def _refuse_unasked(options: ToolOptions) -> None:
+    """Nobody can be asked yet before a call is made."""
+    if options.confirm not in (NOT_GIVEN, False):
+        raise ToolDefinitionError("function_tool(confirm=) is not available yet. Leave it out.")
+    if options.effect == "irreversible" and options.confirm is not False:
+        raise ToolDefinitionError(
+            'function_tool(effect="irreversible"): the caller is asked before such a call, and that is not available '
+            "yet. Say confirm=False to have it made without."
+        )
 
 
 def _check(options: ToolOptions) -> None:
+    """Raises `ToolDefinitionError`."""
+    _check_values(options)
+    for complaint in (_wish, _asking, _retries, _retry_on, _course):
+        if why := complaint(options):
+            raise ToolDefinitionError(f"function_tool({why}")
+
+
+def _check_values(options: ToolOptions) -> None:
     _one_of("effect", options.effect, _EFFECTS)
     _one_of("duplicate_scope", options.duplicate_scope, _DUPLICATE_SCOPES)
+    _one_of("repeat", options.repeat, _REPEATS)
     if is_given(options.on_duplicate):
         _one_of("on_duplicate", options.on_duplicate, _DUPLICATE_MODES)
+    if is_given(options.on_interrupt):
+        _one_of("on_interrupt", options.on_interrupt, _ON_INTERRUPT)
     for name, seconds in (("timeout", options.timeout), ("background_timeout", options.background_timeout)):
         if seconds is not None and not seconds > 0:
             raise ToolDefinitionError(f"function_tool({name}=) must be a positive number of seconds, got {seconds!r}.")
-    _one_of("repeat", options.repeat, _REPEATS)
-    if options.repeat != "per_turn" and options.effect != "writes":
-        raise ToolDefinitionError('function_tool(repeat=) is for tools that write. Say effect="writes" too.')
-    if options.identity is not None and options.effect == "reads":
-        raise ToolDefinitionError("function_tool(identity=) is for tools that write: one that reads may be run again.")
-    if isinstance(options.identity, str) or options.identity == ():
-        raise ToolDefinitionError(
-            'function_tool(identity=): expected names of parameters, as ("date",), or a function, '
-            f"got {options.identity!r}."
-        )
+    for name, flag in (("parallel", options.parallel), ("idempotent", options.idempotent)):
+        if is_given(flag) and not isinstance(flag, bool):
+            raise ToolDefinitionError(f"function_tool({name}=) must be True or False, got {flag!r}.")
     if options.max_result_chars < 1:
         raise ToolDefinitionError(
             f"function_tool(max_result_chars=) must be positive, got {options.max_result_chars!r}."
@@ -133,3 +201,94 @@ def _check(options: ToolOptions) -> None:
 def _one_of(option: str, value: object, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise ToolDefinitionError(f"function_tool({option}=) must be one of {', '.join(allowed)}, got {value!r}.")
+
+
+# -- each gives what is wrong, behind "function_tool(", or ""
+
+
+def _wish(options: ToolOptions) -> str:
+    """Which calls are one wish."""
+    if options.repeat != "per_turn" and not options.writes:
+        return 'repeat=) is for tools that write. Say effect="writes" too.'
+    if options.identity is not None and options.effect == "reads":
+        return "identity=) is for tools that write: one that reads may be run again."
+    if isinstance(options.identity, str) or options.identity == ():
+        return f'identity=): expected names of parameters, as ("date",), or a function, got {options.identity!r}.'
+    return ""
+
+
+def _asking(options: ToolOptions) -> str:
+    """Whom a call is put to first."""
+    if not is_given(options.confirm) or options.confirm is False:
+        return ""
+    if options.effect == "reads":
+        return "confirm=): a call that only reads is not worth a question. Leave confirm= out, or say what it changes."
+    if options.effect == "unsaid":
+        return 'confirm=) is for tools that say that they write. Say effect="writes" or effect="irreversible" too.'
+    return ""
+
+
+def _retries(options: ToolOptions) -> str:
+    """How often it is tried."""
+    retries = options.retries if is_given(options.retries) else 0
+    if isinstance(retries, bool) or not isinstance(retries, int) or not 0 <= retries <= MOST_RETRIES:
+        return f"retries=) must be a number from 0 to {MOST_RETRIES}, got {retries!r}."
+    if options.idempotent and options.effect == "reads":
+        return "idempotent=) is for tools that write: one that reads may be run again as it is. Leave it out."
+    if options.idempotent and options.effect == "unsaid":
+        return 'idempotent=) is for tools that write. Say effect="writes" too.'
+    if options.idempotent:
+        return _never_again(options, "idempotent")
+    if not retries or options.effect == "reads":
+        return ""
+    if options.effect == "unsaid":
+        return (
+            "retries=): nobody knows what another attempt would do twice."
+            ' Say effect="reads", or effect="writes" with idempotent=True.'
+        )
+    return _never_again(options, "retries") or (
+        "retries=): a write that raised may have happened, and another attempt would double it. Say idempotent=True too"
+        " if its backend does the same call once, however often it comes; else leave retries= out."
+    )
+
+
+def _never_again(options: ToolOptions, option: str) -> str:
+    if options.effect != "irreversible":
+        return ""
+    return f'{option}=): what is irreversible is never tried again. Leave it out, or say effect="writes".'
+
+
+def _retry_on(options: ToolOptions) -> str:
+    """After which errors."""
+    named = options.retry_on
+    if named == ():
+        return ""
+    if options.effect == "unsaid":
+        return 'retry_on=) is for tools that say what they do. Say effect="reads" or effect="writes" too.'
+    if options.effect == "reads" and options.retries == 0:
+        return "retry_on=) names errors that retries=0 never tries again after. Leave one of the two out."
+    if not isinstance(named, type) and callable(named):
+        return ""
+    for one in (named,) if isinstance(named, type) else named:
+        if not isinstance(one, type) or not issubclass(one, Exception):
+            return f"retry_on=): expected classes of exceptions, or a function of one, got {one!r}."
+        if issubclass(one, (StopResponse, OutcomeUnknown)):
+            return f"retry_on=): {one.__name__} is an answer, and nothing to try again after. Leave it out."
+        if one is Exception and options.writes:
+            return (
+                "retry_on=Exception) would say that nothing was done, whatever is raised and wherever."
+                " Name the errors that are raised before anything is done."
+            )
+    return ""
+
+
+def _course(options: ToolOptions) -> str:
+    """How it runs."""
+    if options.writes and is_given(options.on_interrupt) and options.on_interrupt != "keep":
+        return (
+            f"on_interrupt={options.on_interrupt!r}): nobody would hear of what a write had done by then. Leave it out;"
+            ' a tool that changes nothing says effect="reads".'
+        )
+    if options.effect == "irreversible" and options.parallel is True:
+        return 'parallel=True): what is irreversible runs alone. Leave it out, or say effect="writes".'
+    return ""

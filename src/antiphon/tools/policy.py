@@ -11,7 +11,7 @@ from typing import Final
 from antiphon.options import Effect, ToolPolicy, is_given
 from antiphon.tools.function import AnyFunctionTool, ToolFlag, ToolOptions
 
-_TIMEOUTS: Final[dict[Effect, float]] = {"reads": 30.0, "unsaid": 30.0, "writes": 60.0}
+_TIMEOUTS: Final[dict[Effect, float]] = {"reads": 30.0, "unsaid": 30.0, "writes": 60.0, "irreversible": 60.0}
 """Seconds. A write gets longer: abandoning it leaves its outcome unknown."""
 
 _BACKGROUND_TIMEOUT: Final = 600.0
@@ -32,12 +32,13 @@ def _policy(options: ToolOptions, expected: float | None) -> ToolPolicy:
         effect=options.effect,
         timeout=_TIMEOUTS[options.effect] if options.timeout is None else options.timeout,
         background_timeout=_BACKGROUND_TIMEOUT if options.background_timeout is None else options.background_timeout,
-        # Writes of one step happen in the order in which the model asked for them.
-        parallel=options.effect != "writes",
+        # Writes of one step happen in the order in which the model asked for them, what is irreversible alone.
+        parallel=options.parallel if is_given(options.parallel) else not options.writes,
         cancellable=ToolFlag.CANCELLABLE in options.flags,
         on_duplicate=options.on_duplicate if is_given(options.on_duplicate) else None,
         duplicate_scope=options.duplicate_scope,
         repeat=options.repeat,
+        on_interrupt=options.on_interrupt if is_given(options.on_interrupt) else None,
         filler=options.filler,
         expected=expected,
     )

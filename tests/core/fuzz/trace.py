@@ -167,7 +167,7 @@ class Run:
     @property
     def is_kept(self) -> bool:
         """No interruption undoes it."""
-        return self.is_updated or self.is_protected or self.policy.effect == "writes"
+        return self.is_updated or self.is_protected or self.policy.interrupted == "keep"
 
     @property
     def is_dropped(self) -> bool:

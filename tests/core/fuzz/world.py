@@ -302,7 +302,7 @@ def prompt_voice(options: SessionOptions, temper: Temper) -> float | None:
 def draw_policy(rng: Random, temper: Temper) -> ToolPolicy:
     """How one tool of the session is to be treated."""
     effect = rng.choices(("unsaid", "reads", "writes"), (0.5, 0.2, 0.3))[0]
-    return ToolPolicy(
+    policy = ToolPolicy(
         effect=effect,  # type: ignore[arg-type]
         timeout=rng.choice((2.0, 6.0, 30.0)),
         background_timeout=rng.choice((4.0, 20.0)),
@@ -314,6 +314,24 @@ def draw_policy(rng: Random, temper: Temper) -> ToolPolicy:
         filler=f"f5{rng.randrange(10)} {rng.choice(WORDS)}" if rng.random() < 0.4 else None,
         expected=rng.choice((None, None, 0.5, 2.0, 20.0)),
     )
+    return draw_exception(rng, policy)
+
+
+def draw_exception(rng: Random, policy: ToolPolicy) -> ToolPolicy:
+    """What its author says singly, or that it is irreversible. Drawn aside: what else is drawn stays as it would be."""
+    aside = Random()
+    aside.setstate(rng.getstate())
+    aside = Random(aside.getrandbits(64))
+    if aside.random() < 0.7:
+        return policy
+    if policy.effect == "writes":
+        is_irreversible = aside.random() < 0.7
+        return replace(
+            policy,
+            effect="irreversible" if is_irreversible else "writes",
+            parallel=not is_irreversible and aside.random() < 0.7,
+        )
+    return replace(policy, on_interrupt=aside.choice(("cancel", "drop", "keep")))
 
 
 class World:

@@ -74,14 +74,17 @@ class RoundsAreBounded(Promise):
 
 
 class CallsRunInTheirOrder(Promise):
-    """Writes run in call order, each when what comes before it is closed; others beside one another (design 4)."""
+    """Writes run in call order, each when what comes before it is closed; others beside one another (design 4).
+
+    Behind one that is not to run beside others, nothing runs before it is closed.
+    """
 
     @on(do.RunTool)
     def run(self, command: do.RunTool) -> None:
         made = self.trace.calls[command.call.call_id]
-        if made.policy.parallel:
-            return
         for earlier in made.step.calls[: made.step.calls.index(made)]:
+            if made.policy.parallel and earlier.policy.parallel:
+                continue
             if earlier.run is not None and earlier.run.is_attached and not earlier.run.waits:
                 self.broken(f"{command} while {earlier.call.call_id} runs, which comes first")
             if earlier.run is None and not earlier.is_rejected and not self._may_be_refused(earlier):
@@ -105,7 +108,7 @@ class NothingRunsTwice(Promise):
         is_lost = run.result is not None and (run.result.is_error or run.result.handoff is not None)
         return (
             run.is_dropped
-            and run.policy.effect == "unsaid"
+            and run.policy.interrupted == "drop"
             and not (run.is_cancelled or is_lost)
             and _is_equal(run, call)
         )
@@ -127,6 +130,29 @@ class NothingRunsTwice(Promise):
         run = self.trace.runs.get(command.run)
         if run is None or not self._is_adoptable(run, command.call):
             self.broken(f"{command} is not the adoption of an orphan by an equal call")
+
+
+class SpokenOverAsTheToolSays(Promise):
+    """What the caller speaks over is stopped, runs on unseen or is kept, as the tool says (tool loop 5)."""
+
+    def start(self) -> None:
+        self._to_stop: set[int] = set()
+
+    @on(do.ReleaseRun)
+    def released(self, command: do.ReleaseRun) -> None:
+        how = self.trace.runs[command.run].policy.interrupted
+        if how == "keep":
+            self.broken(f"{command}, which is to be kept")
+        if how == "cancel":
+            self._to_stop.add(command.run)
+
+    @on(do.CancelTool)
+    def cancelled(self, command: do.CancelTool) -> None:
+        self._to_stop.discard(command.run)
+
+    def settled(self) -> None:
+        if self._to_stop:
+            self.broken(f"{sorted(self._to_stop)} lost their calls, and run on")
 
 
 class AnOrphanIsNotHeard(Promise):
