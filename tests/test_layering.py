@@ -31,6 +31,8 @@ LAYERS: dict[int, frozenset[str]] = {
             "visible",
             "private",
             "secrets",
+            "secret",
+            "vault",
         }
     ),
     1: frozenset({"core", "text"}),

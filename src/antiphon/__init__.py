@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from antiphon.run_context import RunContext
     from antiphon.run_result import RunResult, mock_tools
     from antiphon.running_tool import RunningTool
+    from antiphon.secret import Secret
     from antiphon.server.entrypoint import AgentServer
     from antiphon.server.job import JobContext
     from antiphon.session import AgentSession
@@ -195,6 +196,7 @@ _HOME = {
     ),
     "protocols": ("get_job_context",),
     "run_context": ("RunContext",),
+    "secret": ("Secret",),
     "run_result": ("RunResult", "mock_tools"),
     "running_tool": ("RunningTool",),
     "server.job": ("JobContext",),
@@ -298,6 +300,7 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "RunResult",
     "RunningTool",
     "STT",
+    "Secret",
     "Session",
     "SessionClosed",
     "SpeechCreatedEvent",

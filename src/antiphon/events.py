@@ -290,6 +290,15 @@ class ToolsetReadyEvent(_Event):
 
 
 @dataclass(slots=True, kw_only=True)
+class RecordingHushedEvent(_Event):
+    """Whose sound must not be recorded from now on: something sensitive is asked for, or said."""
+
+    caller: bool
+    agent: bool
+    type: Literal["recording_hushed"] = "recording_hushed"
+
+
+@dataclass(slots=True, kw_only=True)
 class ErrorEvent(_Event):
     """Something failed and the session went on."""
 

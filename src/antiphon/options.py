@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
@@ -110,6 +110,11 @@ class ToolPolicy:
     def interrupted(self) -> OnInterrupt:
         """What becomes of a call that the caller speaks over."""
         return self.on_interrupt or ON_INTERRUPT[self.effect]
+
+
+RedactWords: TypeAlias = Sequence[str] | Callable[[str], Iterable[tuple[int, int, str]]]
+"""What of texts is to be masked: names ("card_number", "phone_number", "email"), or a function of a text that gives
+(start, end, what it is) for each part."""
 
 
 TurnDetection: TypeAlias = Literal["vad", "stt", "manual", "realtime_llm"]

@@ -7,6 +7,7 @@ adoption its call and speech are those of the call it serves now.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Generic
 
 from antiphon.agent import Agent
@@ -81,6 +82,10 @@ class RunContext(CallContext, Generic[Userdata]):
     def run(self) -> RunningTool:
         """The tool at work, as `session.running_tools` has it: whether its call was dropped, and how to stop it."""
         return self._running
+
+    def sensitive(self) -> AbstractContextManager[None]:
+        """`with ctx.sensitive():` What the caller says or enters meanwhile appears nowhere: see `Session.sensitive`."""
+        return self._session.sensitive()
 
     def disallow_interruptions(self) -> None:
         """From now on nothing that the caller says interrupts this call.

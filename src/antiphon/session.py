@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -35,6 +36,7 @@ from antiphon.options import (
     ContextBudget,
     Fillers,
     NotGivenOr,
+    RedactWords,
     SessionOptions,
     ToolChoice,
     TurnDetection,
@@ -79,15 +81,18 @@ class AgentSession(Session[Userdata], Closable):
     the model is asked before the caller's turn is over, when it is likely to be. `language`: a `Language`, or the code
     of one ("de"): which words are no turn, and what the session says itself. `unheard_line` is said when the caller
     spoke and no words came of it. `context_budget`: how much of the talk requests carry; None: all of it, however long.
+    `redact`: what of the caller's words and of results is known by a mask alone ("card_number", "phone_number",
+    "email", or a function), to models, logs and all that is kept; tools and the agent's voice get it.
 
     Events (`session.on(name, callback)`): agent_state_changed, user_state_changed, user_input_transcribed,
     agent_output_transcribed, conversation_item_added, speech_created, function_tools_executed,
     max_tool_steps_reached, tool_execution_updated, tool_dropped, tool_adopted, tool_ended, tool_result,
-    agent_false_interruption, user_turn_exceeded, turn_metrics, context_trimmed, error, close. Their objects are in
-    `antiphon.events`.
+    agent_false_interruption, user_turn_exceeded, turn_metrics, context_trimmed, recording_hushed, error, close.
+    Their objects are in `antiphon.events`.
     """
 
     _room: Any = None
+    _driver: Driver | None = None
     _closer: asyncio.Task[None] | None = None
 
     def __init__(
@@ -118,9 +123,9 @@ class AgentSession(Session[Userdata], Closable):
         context_budget: NotGivenOr[ContextBudget | Mapping[str, Any] | None] = NOT_GIVEN,
         write_grace: float = 30.0,
         close_grace: float = 1.0,
+        redact: RedactWords = (),
     ) -> None:
-        # The machinery is loaded with the first session: whoever only imports the names does not pay for it.
-        from antiphon import session_options
+        from antiphon import session_options  # with the first session: who only imports names does not pay for it
         from antiphon.application.host import SessionHost
 
         super().__init__()
@@ -148,8 +153,8 @@ class AgentSession(Session[Userdata], Closable):
             max_result_chars=max_result_chars,
             max_tools=max_tools,
             context_budget=session_options.context_budget(context_budget),
+            redact=session_options.redaction(redact),
         )
-        self._driver: Driver | None = None
 
     # -- beginning
 
@@ -298,6 +303,9 @@ class AgentSession(Session[Userdata], Closable):
         return self._host.handles.running_tools()
 
     # -- speaking
+
+    def sensitive(self) -> AbstractContextManager[None]:
+        return self._host.masks.sensitive()
 
     def say(
         self,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterable, Awaitable
+from contextlib import AbstractContextManager
 from typing import Any, Generic
 
 from typing_extensions import TypeVar
@@ -125,6 +126,14 @@ class Session(EventEmitter, ABC, Generic[Userdata]):
         """The session's voice activity detector, or None."""
 
     # -- speaking
+
+    @abstractmethod
+    def sensitive(self) -> AbstractContextManager[None]:
+        """While the block runs the caller is asked for what nobody may know: a card number, a PIN.
+
+        What they say or enter appears nowhere, neither as words nor as sound; the model reads its digits as
+        placeholders, which the tools that it calls get back.
+        """
 
     @abstractmethod
     def say(

@@ -20,6 +20,7 @@ from antiphon.options import (
     Interruption,
     NotGivenOr,
     PreemptiveGeneration,
+    RedactWords,
     SessionOptions,
     SilenceBudget,
     TurnDetection,
@@ -167,3 +168,15 @@ def away_ladder(given: AwayLadder | Mapping[str, Any] | bool | None, default: Aw
         if not getattr(ladder, name) > 0:
             raise UsageError(f"away_ladder: expected {name} in seconds above 0, got {getattr(ladder, name)!r}")
     return ladder
+
+
+def redaction(given: RedactWords) -> RedactWords:
+    """What is to be masked. Raises `UsageError` for a name that is none."""
+    if callable(given):
+        return given
+    from antiphon.text.findings import FINDERS  # most sessions redact nothing
+
+    names = (given,) if isinstance(given, str) else tuple(given)
+    if unknown := [name for name in names if name not in FINDERS]:
+        raise UsageError(f"redact: expected some of {', '.join(FINDERS)}, or a function, got {unknown[0]!r}")
+    return names

@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any
 
 from antiphon.secrets import without_secrets
+from antiphon.vault import hide
 
 LONGEST_SHOWN = 2_000
 """Characters of one text that a line on a terminal or in a log needs at most."""
@@ -117,13 +118,13 @@ class VisibleRecords(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         message = record.getMessage()
-        shown = without_secrets(one_line(message, LONGEST_LOGGED))
+        shown = hide(without_secrets(one_line(message, LONGEST_LOGGED)))
         if shown != message:
             record.msg, record.args = shown, ()
         if record.exc_info and not record.exc_text:
             trace = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
             # Handlers write this in place of what they would make of the exception.
-            shown = without_secrets(visible(shortened(trace, LONGEST_LOGGED)))
+            shown = hide(without_secrets(visible(shortened(trace, LONGEST_LOGGED))))
             record.exc_text = shown if shown != trace else None
         return True
 

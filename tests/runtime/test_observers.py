@@ -17,8 +17,10 @@ from antiphon.core.commands import Command
 from antiphon.core.facts import Call, Fact
 from antiphon.core.notices import Notice
 from antiphon.errors import UsageError
+from antiphon.language import ENGLISH
 from antiphon.llm import FunctionToolCall
 from antiphon.runtime.driver import Driver
+from antiphon.runtime.masks import Masks
 from antiphon.runtime.observers import Observer
 from antiphon.runtime.tool_calls import ToolCalls
 from antiphon.testing import FakeLLM, Reply, run_virtual
@@ -193,7 +195,7 @@ def made(calls: ToolCalls, speech: int) -> Call:
 
 def calls_of_a_session() -> ToolCalls:
     nobody: Any = _Nobody()
-    return ToolCalls(nobody, nobody, silence_is_bridged=False)
+    return ToolCalls(nobody, nobody, Masks(ENGLISH), silence_is_bridged=False)
 
 
 def test_a_checked_call_is_handed_over_once() -> None:

@@ -24,6 +24,7 @@ from antiphon.errors import as_exception, pass_on
 from antiphon.streams import closing
 from antiphon.text import SentenceSplitter, words
 from antiphon.tts import TTS, SynthesizedAudio
+from antiphon.vault import is_secret
 
 _logger = logging.getLogger("antiphon.tts")
 
@@ -159,7 +160,7 @@ class CachedTTS(TTS):
                 self._keep(key, making.speech)
 
     def _keep(self, key: Key, speech: Speech) -> None:
-        if self._shelf.put(key, speech):
+        if not is_secret(key.text) and self._shelf.put(key, speech):
             self._save(self._shelf.save(key, speech))
 
     def _save(self, work: Coroutine[Any, Any, None] | None) -> None:

@@ -82,6 +82,8 @@ class Announcer:
 
     def spoken(self, segment: int, text: str, final: bool) -> None:
         """The agent's words, as they are heard."""
+        masks = self._here.running.port.masks
+        text = masks.mask(text) if masks.is_active else text
         segment_id = message_id(segment, self._here.running.port.mark)
         self._here.tell(
             "agent_output_transcribed",

@@ -19,10 +19,11 @@ from antiphon.application.speeches import Speeches
 from antiphon.application.surroundings import Surroundings
 from antiphon.application.tool_tables import ToolTables
 from antiphon.application.transcript import Transcript
-from antiphon.options import ContextBudget, NotGivenOr, SessionOptions
+from antiphon.options import ContextBudget, NotGivenOr, RedactWords, SessionOptions
 from antiphon.protocols import ModelKind
 from antiphon.runtime.driver import Driver
 from antiphon.runtime.host import Host
+from antiphon.runtime.masks import Masks
 from antiphon.runtime.synthesis import prepare
 from antiphon.runtime.tool_log import log_tools
 from antiphon.session_api import Session
@@ -44,9 +45,12 @@ class SessionHost:
         max_result_chars: int,
         max_tools: int | None,
         context_budget: ContextBudget | None,
+        redact: RedactWords,
     ) -> None:
         here, agents = Surroundings(session), dict[str, Agent]()
         self._here = here
+        near = weakref.proxy(here)
+        self.masks = Masks(session.language, redact, lambda caller, agent: near.hushed(caller, agent))
         self.models = Models(models, parallel_tool_calls)
         self.rest = Rest(here)
         self.handles = Handles(here)
@@ -81,6 +85,7 @@ class SessionHost:
                 audio_output=audio_output,
                 vad=agent.vad,
                 turn_detector=self.models.get("turn_detector"),
+                masks=self.masks,
             )
         )
         self.announcer.keep_journal(agent_id)

@@ -10,10 +10,11 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from antiphon.errors import SessionClosed
-from antiphon.events import ErrorEvent
+from antiphon.errors import AntiphonError, SessionClosed
+from antiphon.events import ErrorEvent, RecordingHushedEvent
 from antiphon.runtime.driver import Driver
 from antiphon.session_api import Session, current_session
+from antiphon.vault import hide
 
 
 class Surroundings:
@@ -53,6 +54,17 @@ class Surroundings:
         if self.listened(name) and (session := self._session()) is not None:
             session.emit(name, event())
 
+    def hushed(self, caller: bool, agent: bool) -> None:
+        """Whose sound must not be recorded from now on."""
+        self.tell("recording_hushed", lambda: RecordingHushedEvent(caller=caller, agent=agent))
+
     def failed(self, error: BaseException, source: Any) -> None:
         """Something failed and the session goes on."""
-        self.tell("error", lambda: ErrorEvent(error=error, source=source))
+        self.tell("error", lambda: ErrorEvent(error=_masked(error), source=source))
+
+
+def _masked(error: BaseException) -> BaseException:
+    """The error; where it says what must not be shown, its words alone, masked."""
+    said = str(error)
+    shown = hide(said)
+    return error if shown == said else AntiphonError(f"{type(error).__name__}: {shown}")

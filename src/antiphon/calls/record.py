@@ -34,6 +34,7 @@ from antiphon.events import (
 from antiphon.metrics import CallMetrics, TurnMetrics
 from antiphon.session import AgentSession
 from antiphon.tools.function import FunctionTool, RawFunctionTool
+from antiphon.vault import hide_in
 from antiphon.visible import LONGEST_SHOWN, finite, shortened
 
 Status = Literal["running", "done", "error", "dropped", "cancelled", "unknown", "adopted", "refused"]
@@ -212,7 +213,7 @@ class CallRecord:
         return CallReport(
             turns=list(self.turns),
             tool_calls=self.tool_calls,
-            userdata=plain(getattr(self._session, "userdata", None)),
+            userdata=hide_in(plain(getattr(self._session, "userdata", None))),
             latency={"voice_to_voice_ms": percentiles([1000 * v for v in voice_to_voice if v is not None])},
             history=history.to_dict(exclude_timestamp=False)["items"] if history is not None else [],
             duration=duration,

@@ -121,7 +121,7 @@ async def voice_call(
     screen.interim("Loading models ...")
     async with server.job(room, models=models) as job:
         job.on_session(sessions.append)
-        _keep_record(job, record, journal)
+        _keep_record(job, record, journal, recorder)
         session = await start_session(job)
         if not caller.started:
             raise AgentFileError(
@@ -189,8 +189,12 @@ def _find_latency(turn: Turn, found: Sequence[Answer | None]) -> None:
             turn.answers(answer.delay)
 
 
-def _keep_record(job: JobContext, record: CallRecord, journal: JournalWriter | None) -> None:
+def _keep_record(
+    job: JobContext, record: CallRecord, journal: JournalWriter | None, recorder: StereoRecorder | None = None
+) -> None:
     job.on_session(record.listen)
+    if recorder is not None:
+        job.on_session(recorder.follow)
     if journal is not None:
         job.on_session(journal.listen)
 

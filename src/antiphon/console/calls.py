@@ -344,6 +344,8 @@ class PageCall:
             session.set_turn_detection("manual")
         # The first event of all: nothing is sent before the page knows that the call has begun.
         session.once("agent_state_changed", lambda _: self._announce(session))
+        if self._recorder is not None:
+            self._recorder.follow(session)
         self._record.listen(session)
         Narration(self.line.send, self._record).listen(session)
 

@@ -51,6 +51,7 @@ from antiphon.core.facts import (
 )
 from antiphon.core.notices import HookOverdue, SpeechDone, SpeechInterrupted, WordsLost
 from antiphon.errors import pass_on
+from antiphon.language import ENGLISH
 from antiphon.options import SessionOptions
 from antiphon.runtime.callers_voice import CallersVoice
 from antiphon.runtime.context_window import ContextWindow
@@ -58,6 +59,7 @@ from antiphon.runtime.generation import Generation
 from antiphon.runtime.hooks import Hooks
 from antiphon.runtime.host import Host
 from antiphon.runtime.judge import ConsentJudge, Judge
+from antiphon.runtime.masks import Masks
 from antiphon.runtime.observers import Observer, show
 from antiphon.runtime.playout import Playout
 from antiphon.runtime.port import Port
@@ -91,13 +93,16 @@ class Driver:
         vad: VAD | None = None,
         turn_detector: TurnDetector | None = None,
         consent_judge: ConsentJudge | None = None,
+        masks: Masks | None = None,
     ) -> None:
         self.options = options
         self._events = host.events
         self._speeches = host.speeches
         self._context = outside()
         mark = f"{os.urandom(4).hex()}_"
-        self.port = port = Port(self, options, self._context, mark=mark, has_audio_output=audio_output is not None)
+        masks = self._masks = masks or Masks(ENGLISH)
+        has_output = audio_output is not None
+        self.port = port = Port(self, options, self._context, mark=mark, masks=masks, has_audio_output=has_output)
         """What those are given who work for it."""
         self.loop = port.loop
         self._clock = port.clock
@@ -114,12 +119,12 @@ class Driver:
         self._closed: asyncio.Future[Close] = self.loop.create_future()
         agents, tools, speeches, events = host.agents, host.tools, host.speeches, host.events
         self.playout = Playout(port, agents, events, audio_output)
-        self._calls = ToolCalls(agents, events, silence_is_bridged=options.silence is not None)
+        self._calls = ToolCalls(agents, events, masks, silence_is_bridged=options.silence is not None)
         self._responses = Responses(port, agents, self.playout, self._calls)
         voice = CallersVoice(port, self.playout.tell_progress, has_detector=vad is not None)
         self.realtime = Realtime(port, agents, tools, events, voice, self._calls)
         window = ContextWindow(port, agents, tools, events)
-        self._requests = Requests(agents, tools, events, window, self.playout.written)
+        self._requests = Requests(agents, tools, events, masks, window, self.playout.written)
         self._generation = Generation(
             agents, speeches, self._requests, self._responses, self._calls, self.playout, self.realtime
         )
@@ -151,7 +156,8 @@ class Driver:
 
         Called while commands are being performed, it queues the fact behind them.
         """
-        self._facts.append(well_formed_fact(fact))
+        fact = well_formed_fact(fact)
+        self._facts.append(self._masks.masked(fact) if self._masks.is_active else fact)
         if not self._performing:
             self._hear()
 
@@ -320,7 +326,8 @@ class Driver:
 
     def _record(self, command: Record) -> None:
         self.realtime.recorded(command)
-        self._speeches.record(command, self.playout.raw_text(command))
+        raw = self.playout.raw_text(command)
+        self._speeches.record(command, self._masks.mask(raw) if raw else raw)
 
     def _stop_playout(self, command: StopPlayout) -> None:
         if command.at_word:

@@ -283,7 +283,7 @@ class Playout:
             position = segment.sound.position(played)
             if segment.when_cut is not None:
                 segment.when_cut(position / segment.sound.rate)
-            heard = segment.ledger.heard(position)
+            heard = segment.heard(played)
             if heard:
                 self._raw[message_id(segment.id, self._port.mark)] = segment.raw  # for those who ask what was cut
             self._queue.remove(segment)
@@ -390,7 +390,7 @@ class Playout:
             position = first.sound.position(self.played)
             first.sound.drop_before(position - round(KEPT * first.sound.rate))
             if self.captions.are_read and first.told.has_progressed(position):
-                first.caption.show(first.ledger.heard(position), first.spoken)
+                first.caption.show(first.heard(self.played), first.spoken)
             self._tell(first, position, PROGRESS_PERIOD * first.sound.rate)
             if self._is_starved(first, position) and first.told.starves():
                 self._port.report(PlayoutStarved(first.id))
@@ -403,7 +403,7 @@ class Playout:
 
     def _tell(self, segment: Voiced, position: int, samples: float) -> None:
         if segment.told.progresses(position, samples):
-            self._port.report(PlayoutProgressed(segment.id, segment.ledger.heard(position)))
+            self._port.report(PlayoutProgressed(segment.id, segment.heard(self.played)))
 
     def _watch_voice(self, segment: Voiced) -> None:
         """It owes sound: all of its text is there."""
@@ -432,6 +432,7 @@ class Playout:
             self._segments.pop(segment.id, None)
             finished.append(segment)
         for segment in finished:
+            self._port.masks.spoke(segment.id)
             self._keep_raw(segment)
             self._report_finished(segment, segment.heard_whole())
         self._release_ticker()

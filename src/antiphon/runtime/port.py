@@ -18,6 +18,7 @@ from typing import Any, Protocol, TypeVar
 from antiphon.chat import Clock
 from antiphon.core.facts import Fact
 from antiphon.options import SessionOptions
+from antiphon.runtime.masks import Masks
 
 logger = logging.getLogger("antiphon")
 
@@ -61,6 +62,7 @@ class Port:
         "has_audio_output",
         "loop",
         "mark",
+        "masks",
         "options",
     )
 
@@ -71,6 +73,7 @@ class Port:
         context: contextvars.Context,
         *,
         mark: str,
+        masks: Masks,
         has_audio_output: bool,
     ) -> None:
         self._driver = weakref.ref(driver)
@@ -84,6 +87,8 @@ class Port:
         self.epoch = Clock.wall() - self.loop.time()
         """To be added to the loop's clock: seconds since the Unix epoch."""
         self.options = options
+        self.masks = masks
+        """What must not be shown of the call."""
         self.mark = mark
         self.has_audio_output = has_audio_output
         """Somebody hears the agent."""

@@ -418,6 +418,8 @@ class Recognition:
                 final = event.type is SpeechEventType.FINAL_TRANSCRIPT
                 text = event.text.strip()
                 self._unsettled = "" if final else text
+                if self._port.masks.is_active:
+                    text = self._port.masks.words(text, final=final)
                 self._port.report(Transcribed(text, final))
                 if text and self._events.listened("user_input_transcribed"):
                     language = event.alternatives[0].language if event.alternatives else ""
@@ -437,7 +439,9 @@ class Recognition:
         audio = self._memory.audio() if self._memory is not None else None
         try:
             async with asyncio.timeout(PREDICTION_TIMEOUT):
-                probability = await detector.predict(TurnSoFar(text, self._speeches.history_items(), audio))
+                probability = await detector.predict(
+                    TurnSoFar(self._port.masks.read(text), self._speeches.history_items(), audio)
+                )
         except TimeoutError:
             return
         except BaseException as error:

@@ -25,6 +25,7 @@ from antiphon.overflow import overflow_of
 from antiphon.runtime.context_window import ContextWindow
 from antiphon.runtime.host import Agents, Events, Tools
 from antiphon.runtime.instructions import instructions_told
+from antiphon.runtime.masks import Masks
 from antiphon.runtime.refused_tools import RefusedTools
 from antiphon.visible import LONGEST_SHOWN, shortened
 
@@ -43,10 +44,12 @@ class Requests:
         agents: Agents,
         tools: Tools,
         events: Events,
+        masks: Masks,
         window: ContextWindow,
         written: Callable[[str], str | None],
     ) -> None:
         self._agents = agents
+        self._masks = masks
         self.window = window
         """How much of the talk a request carries."""
         self._written = written
@@ -94,7 +97,7 @@ class Requests:
         if cut is not None or command.unheard or command.retry or command.steps_used:
             items += _notes(command, cut)
         context = ChatContext()
-        context.items = items
+        context.items = self._masks.shown(items)
         return context
 
     def _instruct(self, command: Generate, items: list[ChatItem]) -> None:
@@ -121,7 +124,7 @@ class Requests:
 
     def news(self, command: Generate) -> list[ChatItem]:
         """The agent's context and what is still open, for a model that remembers the rest."""
-        return [*self._agents.agent(command.agent).context_items(), *command.open]
+        return self._masks.shown([*self._agents.agent(command.agent).context_items(), *command.open])
 
     def notes(self, command: Generate) -> str:
         """What is to be known for this response only, as text."""

@@ -87,6 +87,7 @@ class Segment:
 
     def close(self) -> None:
         """Nothing more is wanted of it."""
+        self.port.masks.spoke(self.id)
 
     def heard(self, played: float) -> str:
         """What was heard so far, by the loudspeaker's clock. Of text alone: all that is written, as it can be read."""
@@ -127,6 +128,7 @@ class Rendered(Segment):
         raise NotImplementedError
 
     def close(self) -> None:
+        Segment.close(self)
         self.feed.close()
         self._stop_making()
 

@@ -17,6 +17,7 @@ from dataclasses import InitVar, dataclass, field
 
 from antiphon.audio import AudioFrame, Resampler
 from antiphon.runtime.feed import TextFeed
+from antiphon.runtime.masked_text import Unmasked
 from antiphon.runtime.segments import Rendered, current_segment, speakable
 from antiphon.runtime.sound import Sound, Told
 from antiphon.streams import closing
@@ -42,6 +43,8 @@ class Voiced(Rendered):
     """It was ended early, at a word."""
     told: Told = field(default_factory=Told, init=False)
     """What the core was told of its sound."""
+    _unmasked: Unmasked = field(init=False)
+    """What the voice is given of masked text."""
     _filter: SpeechText = field(default_factory=SpeechText, init=False)
     _spoken: list[str] = field(default_factory=list, init=False)
     _voiced_text: int = field(default=0, init=False)
@@ -51,6 +54,7 @@ class Voiced(Rendered):
     def __post_init__(self, rate: int, pace: float) -> None:
         self.sound = Sound(rate)
         self.ledger = PlayoutLedger(rate, pace=pace)
+        self._unmasked = Unmasked(self.port.masks, self.id)
 
     # -- text
 
@@ -65,6 +69,8 @@ class Voiced(Rendered):
     def _speak(self, text: str) -> None:
         if text:
             self._note(text)
+            if self.port.masks.is_active:
+                text = self._unmasked.push(text)
             self.feed.push(text)
 
     def _note(self, text: str) -> None:
@@ -77,6 +83,8 @@ class Voiced(Rendered):
             self.complete = True
             if not self.respells:
                 self._speak(self._filter.flush())
+                if self._unmasked.held:
+                    self.feed.push(self._unmasked.flush())
             self.feed.close()
         return None if self.respells and not self._is_respelled else self.spoken
 
@@ -134,7 +142,9 @@ class Voiced(Rendered):
         try:
             async for piece in speakable(text):
                 self._note(piece)
-                feed.push(piece)
+                feed.push(self._unmasked.push(piece) if self.port.masks.is_active else piece)
+            if self._unmasked.held:
+                feed.push(self._unmasked.flush())
         finally:
             feed.close()
             self._all_respelled()
@@ -187,13 +197,13 @@ class Voiced(Rendered):
     # -- what was heard
 
     def heard(self, played: float) -> str:
-        return self.ledger.heard(self.sound.position(played))
+        return self._unmasked.masked(self.ledger.heard(self.sound.position(played)))
 
     def heard_whole(self) -> str:
         """What was heard when it has been played to its end."""
         if self.unsaid:
             return ""
-        return self.ledger.heard(self.sound.total) if self.failed or self.cut else self.spoken
+        return self._unmasked.masked(self.ledger.heard(self.sound.total)) if self.failed or self.cut else self.spoken
 
     @property
     def unsaid(self) -> str:

@@ -16,6 +16,7 @@ from antiphon.llm import FunctionToolCall
 from antiphon.options import ToolPolicy
 from antiphon.record import record
 from antiphon.runtime.host import Agents, Events
+from antiphon.runtime.masks import Masks, hides
 from antiphon.tools.function import AnyFunctionTool, ToolError, is_function_tool, is_raw_function_tool
 from antiphon.tools.latency import latencies
 from antiphon.tools.policy import policy_of
@@ -55,9 +56,10 @@ class Prepared:
 class ToolCalls:
     """The calls of one session. `silence_is_bridged`: somebody is told how long a tool is likely to take."""
 
-    def __init__(self, agents: Agents, events: Events, *, silence_is_bridged: bool) -> None:
+    def __init__(self, agents: Agents, events: Events, masks: Masks, *, silence_is_bridged: bool) -> None:
         self._agents = agents
         self._events = events
+        self._masks = masks
         self._silence_is_bridged = silence_is_bridged
         self._known_tools: dict[tuple[object, object, str], tuple[str, AnyFunctionTool]] = {}
         """What names each tool in calls, by what tells tools apart; with a form of it, so that its parts live on."""
@@ -85,28 +87,32 @@ class ToolCalls:
     ) -> ToolCalled:
         """What the core is to know of a call, whose id is from `new_id`. `refusal`: why it is not run, fit or not."""
         tool = find_tool(tools, wanted.name)
-        name = wanted.name if tool is not None else shortened(wanted.name, LONGEST_NAME)
-        call = Call(wanted.call_id, name, wanted.arguments)
         if refusal is TOO_MANY_CALLS:
-            return ToolCalled(gen, call, _NO_POLICY, refusal)
+            return self._refused(gen, wanted, tool, tools, refusal, _NO_POLICY)
         if tool is None:
             names = [one.id for one in tools if is_function_tool(one) or is_raw_function_tool(one)]
-            return ToolCalled(gen, call, _NO_POLICY, unknown_tool_text(name, names))
+            said = unknown_tool_text(shortened(wanted.name, LONGEST_NAME), names)
+            return self._refused(gen, wanted, tool, tools, said, _NO_POLICY)
         if refusal is not None:
-            return ToolCalled(gen, call, self._policy(tool), refusal)
+            return self._refused(gen, wanted, tool, tools, refusal)
+        masks = self._masks
         try:
-            meant, prepared = prepare_call(tool, wanted.arguments)
+            meant, prepared = prepare_call(
+                tool, masks.opened(wanted.arguments) if masks.is_active else wanted.arguments
+            )
+            if masks.is_active or hides(meant):
+                prepared, refusal = masks.closed(meant, prepared)
         except ToolError as error:
-            return ToolCalled(gen, call, self._policy(tool), error.message)
+            return self._refused(gen, wanted, tool, tools, error.message)
         except BaseException as error:  # what checks an argument may be the application's
             pass_on(error)
+            called = self._refused(gen, wanted, tool, tools, INTERNAL_ERROR)  # what it holds is masked in the log, too
             logger.exception("checking the arguments of tool %r raised", tool.name)
             self._events.failed(error, tool)
-            return ToolCalled(gen, call, self._policy(tool), INTERNAL_ERROR)
+            return called
         # If it was made by proxy, it is the other tool's call from here on.
-        self._prepared[call.call_id] = Prepared(speech, meant, prepared.kwargs)
         call = Call(
-            call.call_id,
+            wanted.call_id,
             meant.name,
             prepared.arguments,
             prepared.canonical,
@@ -114,7 +120,28 @@ class ToolCalls:
             self._origin(meant),
             prepared.identity,
         )
-        return ToolCalled(gen, call, self._policy(meant))
+        if refusal is None:
+            self._prepared[call.call_id] = Prepared(speech, meant, prepared.kwargs)
+        return ToolCalled(gen, call, self._policy(meant), refusal)
+
+    def _refused(
+        self,
+        gen: int,
+        wanted: FunctionToolCall,
+        tool: AnyFunctionTool | None,
+        tools: Sequence[Any],
+        why: str,
+        policy: ToolPolicy | None = None,
+    ) -> ToolCalled:
+        """A call that is not run, as it was written, but for what must not be shown."""
+        arguments = wanted.arguments
+        if self._masks.is_active or any(
+            hides(one) for one in tools if is_function_tool(one) or is_raw_function_tool(one)
+        ):
+            arguments, why = self._masks.refused(tool, arguments, why)
+        name = wanted.name if tool is not None else shortened(wanted.name, LONGEST_NAME)
+        policy = policy if policy is not None or tool is None else self._policy(tool)
+        return ToolCalled(gen, Call(wanted.call_id, name, arguments), policy or _NO_POLICY, why)
 
     def _origin(self, tool: AnyFunctionTool) -> str:
         """A name for the tool that no other has: of one function on two objects, two tools are made."""

@@ -151,7 +151,10 @@ class ToolRunner:
         if value is None:
             return ToolReturned(run.id, "", reply=False, handoff=handoff)
         images, value = _images(value)
-        return ToolReturned(run.id, run.rendered(value), reply=reply, handoff=handoff, images=images)
+        text = run.rendered(value)
+        if run.tool.options.redact:
+            text = self._port.masks.returned(run.tool, value, text)
+        return ToolReturned(run.id, text, reply=reply, handoff=handoff, images=images)
 
     def _completed_its_task(self, run: Run) -> bool:
         """Whoever awaited the task goes on with what came of it: nobody is left to answer the same turn once more."""

@@ -21,6 +21,8 @@ from decimal import Decimal
 from itertools import accumulate
 from typing import Any, Final
 
+from antiphon.secret import Secret
+
 MAX_CHARS: Final = 200_000
 """Longer arguments are refused: looking at them would hold up the calls of others."""
 _REPAIRABLE_CHARS: Final = 10_000
@@ -302,6 +304,8 @@ def _scrubbed(value: Any) -> Any:
 
 
 def _canonical(value: Any, *, stripped: bool = False) -> Any:
+    if isinstance(value, Secret):
+        return value.fingerprint()
     if isinstance(value, enum.Enum):
         return _canonical(value.value, stripped=stripped)
     if isinstance(value, str):

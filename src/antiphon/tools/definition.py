@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.errors import ToolDefinitionError
 from antiphon.record import record
+from antiphon.secret import holds_secret
 from antiphon.tools.arguments import BadArguments, canonical_text, parse_arguments
 from antiphon.tools.docs import Documentation, read_documentation
-from antiphon.tools.options import ToolOptions
+from antiphon.tools.options import RETURN, ToolOptions
 from antiphon.tools.signature import Signature, read_signature, resolve_local, takes_owner
 from antiphon.tools.spec import ToolSpec
 from antiphon.tools.tool import ToolError
@@ -151,7 +152,13 @@ class Definition:
         if self.confirms:
             properties = {**parameters.get("properties", {}), CONFIRM_DUPLICATE: _CONFIRM_SCHEMA}
             parameters = {**parameters, "properties": properties}
-        return ToolSpec(self.name, self.description, parameters)
+        return ToolSpec(self.name, self.description, parameters, self._hidden())
+
+    def _hidden(self) -> frozenset[str]:
+        redact = self.options.redact
+        named = () if callable(redact) else [name for name in redact if name != RETURN]
+        typed = self.code.signature(self.name).arguments
+        return frozenset(named) | {one.name for one in typed if holds_secret(one.annotation)}
 
     @cached_property
     def strict_spec(self) -> ToolSpec | None:

@@ -395,6 +395,8 @@ def function_tool(
     while an earlier one still runs, `identity` (names of parameters, or a function of all arguments) and `repeat` which
     call is another wish. `on_interrupt` is what becomes of a call that the caller speaks over ("cancel", "drop",
     "keep"), `parallel=False` runs it with no other of its response. Results over `max_result_chars` are cut.
+    `redact` names the arguments, and "return", that the history and everything made of it have a mask of; the function
+    gets the values.
 
     `retries` is how often a call is tried again within its time limit: one that reads twice, after errors of
     connecting and waiting, or those that `retry_on` names (classes, or a function of the error); one that writes only

@@ -36,6 +36,12 @@ Confirm: TypeAlias = bool | str | Callable[[Mapping[str, Any]], str]
 RetryOn: TypeAlias = type[Exception] | Sequence[type[Exception]] | Callable[[Exception], bool]
 """Which errors a call is tried again after: their classes, or a function that says it of each."""
 
+Redact: TypeAlias = Sequence[str] | Callable[[str, Any], Any]
+"""Names of the arguments, and "return", that are shown as a mask; or what is shown of each: of its name and value."""
+
+RETURN = "return"
+"""Stands for the result in `redact=`."""
+
 _NOT_BUILT_YET = frozenset({"approve", "undo", "reconcile"})
 MOST_RETRIES = 10
 
@@ -75,6 +81,7 @@ class ToolSettings(TypedDict, total=False):
     parallel: NotGivenOr[bool]
     confirm: NotGivenOr[Confirm]
     max_result_chars: int
+    redact: Redact
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
@@ -108,6 +115,7 @@ class ToolOptions:
     """Whether the caller is asked first; not given: for what is irreversible."""
     max_result_chars: int = 20_000
     """Longer results are cut, with a note."""
+    redact: Redact = ()
 
     def __post_init__(self) -> None:
         """Raises `ToolDefinitionError` for what cannot be right."""
@@ -131,14 +139,18 @@ class ToolOptions:
         return canonical_text(picked)
 
     def check_names(self, tool: str, parameters: Mapping[str, Any]) -> None:
-        """Raises `ToolDefinitionError` if `identity` names what is no parameter of the tool."""
+        """Raises `ToolDefinitionError` if `identity` or `redact` names what is no parameter of the tool."""
         known = parameters.get("properties", {})
-        names = () if self.identity is None or callable(self.identity) else self.identity
-        if unknown := [name for name in names if name not in known]:
-            raise ToolDefinitionError(
-                f"tool {tool!r}: identity= names {unknown[0]!r}, expected one of its parameters: "
-                f"{', '.join(known) or 'it has none'}."
-            )
+        named: dict[str, Sequence[str]] = {
+            "identity": () if self.identity is None or callable(self.identity) else self.identity,
+            "redact": () if callable(self.redact) else [name for name in self.redact if name != RETURN],
+        }
+        for option, names in named.items():
+            if unknown := [name for name in names if name not in known]:
+                raise ToolDefinitionError(
+                    f"tool {tool!r}: {option}= names {unknown[0]!r}, expected one of its parameters: "
+                    f"{', '.join(known) or 'it has none'}."
+                )
 
 
 _KNOWN = frozenset(option.name for option in fields(ToolOptions))
@@ -151,7 +163,7 @@ def options_of(said: ToolSettings) -> ToolOptions:
         if option in _NOT_BUILT_YET:
             raise ToolDefinitionError(f"function_tool({option}=) is not available yet. Leave it out.")
         raise ToolDefinitionError(f"function_tool() got an unexpected keyword argument {option!r}. Leave it out.")
-    for option in ("identity", "retry_on"):  # what a tool goes by does not change
+    for option in ("identity", "retry_on", "redact"):  # what a tool goes by does not change
         if isinstance(given.get(option), list):
             given[option] = tuple(given[option])
     options = ToolOptions(**given)
@@ -192,6 +204,10 @@ def _check_values(options: ToolOptions) -> None:
     for name, flag in (("parallel", options.parallel), ("idempotent", options.idempotent)):
         if is_given(flag) and not isinstance(flag, bool):
             raise ToolDefinitionError(f"function_tool({name}=) must be True or False, got {flag!r}.")
+    if isinstance(options.redact, str):
+        raise ToolDefinitionError(
+            f'function_tool(redact=): expected names of arguments, as ("pin",), or a function, got {options.redact!r}.'
+        )
     if options.max_result_chars < 1:
         raise ToolDefinitionError(
             f"function_tool(max_result_chars=) must be positive, got {options.max_result_chars!r}."

@@ -14,3 +14,5 @@ class ToolSpec:
     description: str
     parameters: dict[str, Any]
     """A JSON schema of type object."""
+    hidden: frozenset[str] = frozenset()
+    """Names of the arguments of which all but the tool see a mask: `Secret`s, and those of `redact=`."""

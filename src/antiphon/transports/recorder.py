@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from antiphon import private
 from antiphon.audio import AudioFrame
 from antiphon.errors import UsageError
+from antiphon.events import EventEmitter
 from antiphon.transport import AudioOutput, check_frame
 from antiphon.transports.mixer import MixedFrame
 from antiphon.transports.track import Track
@@ -50,11 +51,23 @@ class StereoRecorder:
         self._caller = Track(caller_rate)
         self._agent = Track(agent_rate)
         self._agent_end = 0
+        self._hushed = (False, False)
 
     def begin(self) -> None:
         """Time starts to run, unless it does already. Needs a running event loop."""
         if self._began is None:
             self._began = asyncio.get_running_loop().time()
+
+    def hush(self, *, caller: bool, agent: bool) -> None:
+        """From now on there is silence in place of these sides' sound, and from now on again their sound.
+
+        `follow` has a session say so. What the agent said before and has not sounded yet is silent, too.
+        """
+        self._hushed = (caller, agent)
+
+    def follow(self, session: EventEmitter) -> None:
+        """Keep out of the recording what the session says must not be recorded."""
+        session.on("recording_hushed", lambda event: self.hush(caller=event.caller, agent=event.agent))
 
     @property
     def began(self) -> bool:
@@ -69,7 +82,7 @@ class StereoRecorder:
         """Append the caller's next frame, mono at `caller_rate`. Raises `UsageError` for another format."""
         check_frame(frame, self.caller_rate, "StereoRecorder.hear_caller")
         if self._caller.end < self._max_duration * self.caller_rate:
-            self._caller.write(self._caller.end, frame.data)
+            self._caller.write(self._caller.end, bytes(len(frame.data)) if self._hushed[0] else frame.data)
 
     def hear_agent(self, position: int, data: bytes, speech: bytes | None = None) -> None:
         """Place 16-bit mono samples of the agent, the first at sample `position`. Pieces come in order of time.
@@ -83,7 +96,7 @@ class StereoRecorder:
             )
         self._agent_end = position + len(data) // 2
         if self._agent_end <= self._max_duration * self.agent_rate:
-            self._agent.write(position, data, speech)
+            self._agent.write(position, bytes(len(data)) if self._hushed[1] else data, speech)
 
     def last_caller_sound(self, span: Span) -> float:
         """When the caller was last audible within `span`; its end if never."""

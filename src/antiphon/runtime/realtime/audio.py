@@ -170,18 +170,20 @@ class Turns:
     def transcribed(self, event: InputTranscribed) -> None:
         """Words of a turn."""
         turn = self._wordless.get(event.item_id)
-        if event.text and self._events.listened("user_input_transcribed"):
-            self._events.transcribed(event.text, event.final, "")
+        masks = self._port.masks
+        text = masks.words(event.text, final=event.final) if masks.is_active else event.text
+        if text and self._events.listened("user_input_transcribed"):
+            self._events.transcribed(text, event.final, "")
         if turn is not None:
             if event.final:
                 del self._wordless[event.item_id]
-                self._words_came(turn, event.text)
+                self._words_came(turn, text)
         elif event.final:
             if len(self._early) >= MAX_EARLY:
                 self._early.clear()
-            self._early[event.item_id] = event.text
+            self._early[event.item_id] = text
         else:
-            self._port.report(Transcribed(event.text, final=False))
+            self._port.report(Transcribed(text, final=False))
 
     def _words_came(self, turn: int, text: str) -> None:
         self._port.report(TurnTranscribed(turn, text))

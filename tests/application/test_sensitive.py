@@ -1,0 +1,121 @@
+"""What the caller is asked for under `ctx.sensitive()` appears nowhere, neither as words nor as sound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from antiphon import Agent, AgentSession, RunContext, Secret, function_tool
+from antiphon.language import ENGLISH
+from antiphon.runtime.masks import Masks
+from antiphon.testing import FakeLLM, Reply, run_virtual
+from tests.application.test_secrets_of_tools import Call
+
+PIN = "4821"
+
+
+def test_the_model_reads_a_placeholder_for_the_digits_and_all_others_a_mask() -> None:
+    got: list[str] = []
+
+    @function_tool
+    async def enter(pin: Secret[str]) -> str:
+        got.append(pin.reveal())
+        return "Entered."
+
+    llm = FakeLLM(["Go on.", Reply(calls=[("enter", {"pin": "[digits_1]"})]), "Thanks."])
+    call = Call(llm, enter)
+
+    async def talk() -> None:
+        async with call.session as session:
+            await session.start(call.agent)
+            await session.run(user_input="I want to enter my PIN")
+            with session.sensitive():
+                await session.run(user_input="It is four eight two one, okay?")
+
+    run_virtual(talk())
+    assert got == [PIN]
+    assert "It is [digits_1], okay?" in call.asked
+    assert "[sensitive_1]" in call.seen
+    assert "I want to enter my PIN" in call.seen
+    for word in (PIN, "four eight", "It is"):
+        assert word not in call.seen
+    assert "four eight" not in call.asked
+
+
+def test_a_value_that_was_asked_for_goes_to_no_argument_that_is_not_declared_secret() -> None:
+    got: list[str] = []
+
+    @function_tool
+    async def send(text: str) -> str:
+        got.append(text)
+        return "Sent."
+
+    llm = FakeLLM([Reply(calls=[("send", {"text": "The PIN is [digits_1]"})]), "No."])
+    call = Call(llm, send)
+
+    async def talk() -> None:
+        async with call.session as session:
+            await session.start(call.agent)
+            with session.sensitive():
+                await session.run(user_input="4821")
+
+    run_virtual(talk())
+    assert got == []
+    assert "only an argument that is declared secret may have" in call.seen
+    assert PIN not in call.seen
+
+
+def test_a_tool_asks_under_its_context() -> None:
+    @function_tool
+    async def ask(ctx: RunContext[Any]) -> str:
+        with ctx.sensitive():
+            assert ctx.session is call.session
+        return "Asked."
+
+    call = Call(FakeLLM([Reply(calls=[("ask", {})]), "Done."]), ask)
+    call.run("Ask me.")
+    assert "Asked." in call.seen
+
+
+@pytest.mark.parametrize("words", ["mm-hmm", "okay", "Bye!"])
+def test_signs_of_listening_and_goodbyes_are_what_they_are(words: str) -> None:
+    masks = Masks(ENGLISH)
+    with masks.sensitive():
+        assert masks.words(words, final=True) == words
+        assert masks.words("one", final=True) == "[sensitive_1]"
+        assert masks.words("later for one", final=True) == "[sensitive_2]"
+
+
+def test_what_was_said_under_it_is_masked_for_the_rest_of_the_call_however_it_is_written() -> None:
+    masks = Masks(ENGLISH)
+    with masks.sensitive():
+        masks.words("four one one one, double one double one, one one one one one one one one", final=True)
+    for text in (
+        "4111111111111111",
+        "4111 1111 1111 1111",
+        "4111-1111-1111-1111",
+        "four one one one one one one one one one one one one one one one",
+        "double one double one",
+    ):
+        assert masks.mask(f"it was {text}.") == "it was [digits_1]."
+    assert masks.mask("room 12, 3 people") == "room 12, 3 people"
+
+
+def test_a_text_is_masked_only_once() -> None:
+    masks = Masks(ENGLISH)
+    with masks.sensitive():
+        once = masks.words("four eight two one", final=True)
+        assert masks.words(once, final=True) == once
+
+
+def test_sessions_without_secrets_are_not_looked_at() -> None:
+    session: AgentSession[Any] = AgentSession(llm=FakeLLM(["Hello."]))
+
+    async def talk() -> None:
+        async with session:
+            await session.start(Agent(instructions=""))
+            await session.run(user_input="Hello, 4111111111111111")
+            assert not session._host.masks.is_active
+
+    run_virtual(talk())
