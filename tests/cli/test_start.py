@@ -183,6 +183,23 @@ def test_told_to_stop_it_waits_for_the_call_and_exits_with_0(tmp_path: Path) -> 
 
 
 @pytest.mark.timeout(160)
+def test_told_to_stop_twice_it_ends_the_calls_that_are_on_and_exits(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with started(tmp_path, "--workers", "2") as one, one.page() as page:
+            await page.wait_for("ready", timeout=PATIENCE)
+            await who(page)
+            one.process.send_signal(signal.SIGTERM)
+            await wait_until(lambda: "may come to their end" in "".join(one.output), timeout=PATIENCE)
+            await who(page)
+            one.process.send_signal(signal.SIGTERM)
+            async with asyncio.timeout(10):
+                assert await one.process.wait() == 128 + signal.SIGTERM
+            assert "Traceback" not in "".join(one.output)
+
+    run(check)
+
+
+@pytest.mark.timeout(160)
 def test_when_all_places_are_taken_pages_are_told_503_until_one_is_free(tmp_path: Path) -> None:
     async def check() -> None:
         async with started(tmp_path, "--workers", "1", "--max-calls", "1") as one:
