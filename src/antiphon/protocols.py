@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 from antiphon.errors import UsageError
 from antiphon.language import Language
 from antiphon.scope import Scoped
+from antiphon.store import Store
 from antiphon.transport import AudioInput, AudioOutput
 
 
@@ -76,8 +77,11 @@ class Job(Protocol):
 
     @property
     def room(self) -> Any: ...
-    def attach(self, session: Any) -> None:
-        """A session is about to start in this job. Called by the session."""
+    def attach(self, session: Any) -> str | None:
+        """A session is about to start in this job. Called by the session.
+
+        Returns what a store knows the call by if it is the session of the call; others run beside it.
+        """
 
     async def prepare(self, models: Sequence[Any]) -> None:
         """Load the models (or None) that the session begins with. Called by the session, before the caller is heard."""
@@ -118,6 +122,10 @@ def get_job_context(required: bool = True) -> Any:
 ModelKind: TypeAlias = Literal["llm", "stt", "tts", "vad", "turn_detector"]
 ModelResolver: TypeAlias = Callable[[Mapping[ModelKind, Any]], Mapping[ModelKind, Any]]
 """Given what a session was given (NOT_GIVEN, None, a model, or a name), returns what it runs with."""
+
+call_store: ContextVar[Store | None] = ContextVar("antiphon_store", default=None)
+"""Where sessions started here are kept that were not given a store. Set by commands. None: nowhere."""
+
 
 model_resolver: ContextVar[ModelResolver | None] = ContextVar("antiphon_models", default=None)
 """How sessions started here choose their models.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -43,11 +44,12 @@ from antiphon.options import (
     TurnHandling,
     is_given,
 )
-from antiphon.protocols import AudioRoom, current_job
+from antiphon.protocols import AudioRoom, call_store, current_job
 from antiphon.read_only import ReadOnlyChatContext
 from antiphon.running_tool import RunningTool
 from antiphon.session_api import LINGER, Session, Userdata
 from antiphon.speech_handle import SpeechHandle
+from antiphon.store import Store, open_store
 from antiphon.streams import Closable
 from antiphon.tools.function import ToolError
 from antiphon.tools.toolset import ToolLike
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from antiphon.metrics import CallMetrics
     from antiphon.run_result import RunResult
     from antiphon.runtime.driver import Driver
+    from antiphon.runtime.keeping import Keeping
 
 logger = logging.getLogger("antiphon")
 
@@ -83,6 +86,8 @@ class AgentSession(Session[Userdata], Closable):
     spoke and no words came of it. `context_budget`: how much of the talk requests carry; None: all of it, however long.
     `redact`: what of the caller's words and of results is known by a mask alone ("card_number", "phone_number",
     "email", or a function), to models, logs and all that is kept; tools and the agent's voice get it.
+    `store`: where the call is kept while it goes on, an open store or the address of one ("sqlite:///calls.db"); None:
+    in memory alone. Not given: where the command keeps calls that starts the session.
 
     Events (`session.on(name, callback)`): agent_state_changed, user_state_changed, user_input_transcribed,
     agent_output_transcribed, conversation_item_added, speech_created, function_tools_executed,
@@ -94,6 +99,10 @@ class AgentSession(Session[Userdata], Closable):
     _room: Any = None
     _driver: Driver | None = None
     _closer: asyncio.Task[None] | None = None
+    _call_id = ""
+    _keeping: Keeping | None = None
+    _own_store: Store | None = None
+    """That of an address, which is the session's own to open and close."""
 
     def __init__(
         self,
@@ -124,6 +133,7 @@ class AgentSession(Session[Userdata], Closable):
         write_grace: float = 30.0,
         close_grace: float = 1.0,
         redact: RedactWords = (),
+        store: NotGivenOr[Store | str | None] = NOT_GIVEN,
     ) -> None:
         from antiphon import session_options  # with the first session: who only imports names does not pay for it
         from antiphon.application.host import SessionHost
@@ -137,9 +147,7 @@ class AgentSession(Session[Userdata], Closable):
             write_grace=write_grace,
             close_grace=close_grace,
             language=pack.phrases,
-            fallback_line=_given_or(fallback_line, pack.fallback_line),
-            failure_line=_given_or(failure_line, pack.failure_line),
-            unheard_line=_given_or(unheard_line, pack.unheard_line),
+            **session_options.lines_of(pack, fallback_line, failure_line, unheard_line),
             silence=session_options.silence_budget(max_silence, pack.fillers if fillers is None else fillers),
             user_away_timeout=user_away_timeout,
             away_ladder=session_options.away_ladder(away_ladder, pack.away_ladder),
@@ -155,6 +163,7 @@ class AgentSession(Session[Userdata], Closable):
             context_budget=session_options.context_budget(context_budget),
             redact=session_options.redaction(redact),
         )
+        self._store = call_store.get() if not is_given(store) else store
 
     # -- beginning
 
@@ -185,7 +194,7 @@ class AgentSession(Session[Userdata], Closable):
             raise UsageError("session.start: this session was started already; make a new AgentSession for each call")
         job = current_job.get()
         if job is not None:
-            job.attach(self)
+            self._call_id = job.attach(self) or self._call_id
         self._host.models.choose({"stt": stt, "vad": vad, "llm": llm, "tts": tts, "turn_detector": turn_detector})
         self._room = room if room is not None else self._room_of_job()
         if isinstance(room, AudioRoom):
@@ -198,7 +207,8 @@ class AgentSession(Session[Userdata], Closable):
         agent_id = self._host.cast.admit(agent)
         if job is not None:
             await job.prepare([agent.llm, agent.stt, agent.tts, agent.vad, self._host.models.get("turn_detector")])
-        driver = self._driver = await self._host.begin(self._options, agent_id, input, output)
+        self._keeping = keeping = await self._kept()
+        driver = self._driver = await self._host.begin(self._options, agent_id, input, output, keeping)
         self._closer = asyncio.create_task(self._close_when_told(driver), name="session close")
         result = self._host.rest.run() if capture_run else None
         self._host.tables.setup_shared()
@@ -212,6 +222,19 @@ class AgentSession(Session[Userdata], Closable):
             job.started(self)
         return result
 
+    async def _kept(self) -> Keeping | None:
+        """Hold the call in its store, if there is one."""
+        if isinstance(self._store, str):
+            self._own_store = self._store = await open_store(self._store).__aenter__()
+        if self._store is None:
+            return None
+        try:
+            return await self._host.keep(self._store, self.call_id)
+        except BaseException:
+            if self._own_store is not None:
+                await self._own_store.aclose()
+            raise
+
     def _room_of_job(self) -> Any:
         job = current_job.get()
         return None if job is None else job.room
@@ -221,6 +244,18 @@ class AgentSession(Session[Userdata], Closable):
     @property
     def is_running(self) -> bool:
         return self._driver is not None and not self._driver.is_closed
+
+    @property
+    def call_id(self) -> str:
+        """What a store knows the call by, among all calls that there ever were."""
+        if not self._call_id:
+            self._call_id = secrets.token_urlsafe(12)
+        return self._call_id
+
+    @property
+    def store(self) -> Store | None:
+        """Where the call is kept. None: nowhere but in the memory of this process."""
+        return self._store if isinstance(self._store, Store) else None
 
     @property
     def room(self) -> Any:
@@ -486,6 +521,10 @@ class AgentSession(Session[Userdata], Closable):
         self._host.end()
         await driver.aclose(CANCELLED_TASKS_GRACE)
         await self._host.tables.toolsets.close_all(self._options.close_grace)
+        if self._keeping is not None:
+            await self._keeping.aclose()
+        if self._own_store is not None:
+            await self._own_store.aclose()
         self.emit("close", _close_event(closed))
         self.clear()
 

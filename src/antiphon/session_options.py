@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 
 from antiphon.agent import Agent
 from antiphon.errors import UsageError
+from antiphon.language import Language
 from antiphon.llm import LLM
 from antiphon.options import (
     AwayLadder,
@@ -124,6 +125,17 @@ def _value_object(kind: type[T], value: Any, where: str) -> T:
     if unknown:
         raise TypeError(f"{where}: unknown option {unknown[0]!r}; expected {', '.join(names)}")
     return kind(**value)
+
+
+def lines_of(
+    language: Language,
+    fallback_line: NotGivenOr[str],
+    failure_line: NotGivenOr[str],
+    unheard_line: NotGivenOr[str],
+) -> dict[str, Any]:
+    """What the session says itself: the language's lines, where none was given."""
+    given = {"fallback_line": fallback_line, "failure_line": failure_line, "unheard_line": unheard_line}
+    return {name: line if is_given(line) else getattr(language, name) for name, line in given.items()}
 
 
 def context_budget(given: NotGivenOr[ContextBudget | Mapping[str, Any] | None]) -> ContextBudget | None:

@@ -23,11 +23,13 @@ from antiphon.options import ContextBudget, NotGivenOr, RedactWords, SessionOpti
 from antiphon.protocols import ModelKind
 from antiphon.runtime.driver import Driver
 from antiphon.runtime.host import Host
+from antiphon.runtime.keeping import Keeping
 from antiphon.runtime.masks import Masks
 from antiphon.runtime.synthesis import prepare
 from antiphon.runtime.tool_log import log_tools
 from antiphon.session_api import Session
 from antiphon.session_options import options_for
+from antiphon.store import Store
 from antiphon.tools.toolset import ToolLike
 from antiphon.transport import AudioInput, AudioOutput
 
@@ -62,8 +64,20 @@ class SessionHost:
         self.speeches = Speeches(here, self.cast, self.handles, self.transcript)
         self.announcer = Announcer(here, self.cast, self.handles, self.rest)
 
+    async def keep(self, store: Store, call_id: str) -> Keeping:
+        """Hold the call in a store. Raises `LeaseHeld` if another process holds it."""
+        near = weakref.proxy(self._here)
+        keeping = Keeping(store, call_id, lambda error: near.failed(error, store))
+        await keeping.open()
+        return keeping
+
     async def begin(
-        self, options: SessionOptions, agent_id: str, audio_input: AudioInput | None, audio_output: AudioOutput | None
+        self,
+        options: SessionOptions,
+        agent_id: str,
+        audio_input: AudioInput | None,
+        audio_output: AudioOutput | None,
+        keeping: Keeping | None = None,
     ) -> Driver:
         """Make the driver, with what it needs loaded."""
         agent = self.cast.agent(agent_id)
@@ -86,6 +100,7 @@ class SessionHost:
                 vad=agent.vad,
                 turn_detector=self.models.get("turn_detector"),
                 masks=self.masks,
+                keeping=keeping,
             )
         )
         self.announcer.keep_journal(agent_id)

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from antiphon.errors import pass_on
+from antiphon.runtime.kept_rows import NotStarted
 from antiphon.runtime.run import Run
 from antiphon.tools.retries import attempts_of, is_named, is_tried_again, wait_before
 from antiphon.tools.tool import OutcomeUnknown, StopResponse
@@ -38,7 +39,7 @@ class Attempts:
             self._tried += 1
             try:
                 return await call()
-            except (StopResponse, OutcomeUnknown):
+            except (StopResponse, OutcomeUnknown, NotStarted):
                 raise
             except Exception as error:
                 if not self._may_go_on(error):

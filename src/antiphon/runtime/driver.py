@@ -59,6 +59,7 @@ from antiphon.runtime.generation import Generation
 from antiphon.runtime.hooks import Hooks
 from antiphon.runtime.host import Host
 from antiphon.runtime.judge import ConsentJudge, Judge
+from antiphon.runtime.keeping import Keeping
 from antiphon.runtime.masks import Masks
 from antiphon.runtime.observers import Observer, show
 from antiphon.runtime.playout import Playout
@@ -94,6 +95,7 @@ class Driver:
         turn_detector: TurnDetector | None = None,
         consent_judge: ConsentJudge | None = None,
         masks: Masks | None = None,
+        keeping: Keeping | None = None,
     ) -> None:
         self.options = options
         self._events = host.events
@@ -128,12 +130,17 @@ class Driver:
         self._generation = Generation(
             agents, speeches, self._requests, self._responses, self._calls, self.playout, self.realtime
         )
-        self._tools = ToolRunner(port, agents, tools, speeches, events, self._calls)
+        rows = None if keeping is None else keeping.rows
+        self._tools = ToolRunner(port, agents, tools, speeches, events, self._calls, rows)
         self._hooks = Hooks(port, agents, tools, events, self._requests, self.realtime)
         self._judge = Judge(port, events, consent_judge)
         self.recognition = Recognition(
             port, agents, speeches, events, voice, self.realtime.push, audio_input, vad, turn_detector
         )
+
+        if keeping is not None:
+            keeping.begins(agent, port)
+            self.observe(keeping)
 
     def observe(self, observer: Observer) -> None:
         """Show it everything that happens from now on."""

@@ -25,6 +25,7 @@ from antiphon.core.facts import (
     Fact,
     GenerationFailed,
     HookReturned,
+    OutcomeFound,
     PlayoutFinished,
     PlayoutProgressed,
     SpeechRequested,
@@ -178,7 +179,7 @@ class Masks:
             return fact
         if isinstance(fact, ToolCalled) and fact.call.read_back:
             fact = replace(fact, call=_with(fact.call, "read_back", self.mask))
-        if isinstance(fact, (ToolReturned, ToolUpdated)):
+        if isinstance(fact, (ToolReturned, ToolUpdated, OutcomeFound)):
             return self._told_by_tool(fact)
         for name in _CALLERS.get(kind, ()):
             fact = _with(fact, name, lambda text: self.words(text, final=True))
@@ -191,8 +192,8 @@ class Masks:
         self._unsettled = not fact.final
         return masked
 
-    def _told_by_tool(self, fact: ToolReturned | ToolUpdated) -> Fact:
-        if isinstance(fact, ToolReturned):
+    def _told_by_tool(self, fact: ToolReturned | ToolUpdated | OutcomeFound) -> Fact:
+        if not isinstance(fact, ToolUpdated):
             return _with(fact, "output", self.result)
         return _with(_with(fact, "message", self.result), "told", self.result)
 

@@ -42,6 +42,8 @@ class Run:
     max_result_chars: int
     """Longer results are cut, whatever the tool allows."""
     make_key: Callable[[], str]
+    number: int = 0
+    """Of a tool that writes: with the wish, what its key is made of. 0: it leaves no row in a store."""
     task: asyncio.Task[None] | None = None
     in_background: bool = False
     """It reported progress (`ctx.update`): its call has its output, its speech goes on without it."""
@@ -55,6 +57,8 @@ class Run:
     """How many of its coroutines wait for the caller or for a speech of its own."""
     waited: bool = False
     """It has waited so: what it took says nothing about the next run."""
+    entered: bool = False
+    """The tool's function was entered."""
     ended: bool = False
     """The tool has returned. Tasks that it began and left behind are not it any more."""
     awaited: list[int] = field(default_factory=list)
@@ -82,6 +86,10 @@ class Run:
     def begin(self, task: asyncio.Task[None]) -> None:
         """It runs as this task."""
         self.task = task
+
+    def enters(self) -> None:
+        """The tool's function is entered now."""
+        self.entered = True
 
     def end(self) -> None:
         """The tool has returned, or was cancelled."""

@@ -20,23 +20,38 @@ from antiphon.core.texts import unknown_outcome
 from antiphon.errors import pass_on
 from antiphon.runtime.attempts import Attempts
 from antiphon.runtime.host import Agents, Events, Speeches, Tools
+from antiphon.runtime.kept_rows import KeptRows, NotStarted
 from antiphon.runtime.keys import Keys
 from antiphon.runtime.port import Port
 from antiphon.runtime.run import CANCEL_GRACE, Run
 from antiphon.runtime.scope import current
 from antiphon.runtime.tool_calls import INTERNAL_ERROR, ToolCalls
 from antiphon.scope import is_cancelled
-from antiphon.tools.function import OutcomeUnknown, StopResponse, ToolError, ToolResult
+from antiphon.store import RowState
+from antiphon.tools.function import CallContext, OutcomeUnknown, StopResponse, ToolError, ToolResult
 from antiphon.tools.latency import latencies
 
 logger = logging.getLogger("antiphon")
+
+NOT_WRITTEN_DOWN = (
+    "`{name}` was not started: it could not be written down first, and nothing is done that is not. Nothing was done."
+    " Tell the user that it cannot be done at the moment; it may be tried again in a minute."
+)
+"""What the model reads while the store does not write."""
 
 
 class ToolRunner:
     """Performs `RunTool`, `CancelTool`, `RebindRun` and `ReleaseRun`."""
 
     def __init__(
-        self, port: Port, agents: Agents, tools: Tools, speeches: Speeches, events: Events, calls: ToolCalls
+        self,
+        port: Port,
+        agents: Agents,
+        tools: Tools,
+        speeches: Speeches,
+        events: Events,
+        calls: ToolCalls,
+        rows: KeptRows | None = None,
     ) -> None:
         self._port = port
         self._agents = agents
@@ -44,6 +59,7 @@ class ToolRunner:
         self._speeches = speeches
         self._events = events
         self._calls = calls
+        self._rows = rows
         self._runs: dict[int, Run] = {}
         self._keys = Keys()
 
@@ -62,7 +78,10 @@ class ToolRunner:
             prepared.kwargs,
             self._tools.max_result_chars,
             partial(self._keys.of, command),
+            command.number,
         )
+        if self._rows is not None and command.number:
+            self._rows.intend(run)
         run.begin(self._port.spawn(self._execute(run, command.policy.timeout), f"tool {command.call.name}"))
 
     def cancel(self, run_id: int) -> None:
@@ -106,7 +125,7 @@ class ToolRunner:
 
     async def _execute(self, run: Run, limit: float) -> None:
         current.set(run)
-        outcome = _cancelled(run)
+        outcome: ToolReturned | None = None
         began = self._port.loop.time()
         try:
             outcome = await self._outcome(run, Attempts(run, self._port.loop.time, limit))
@@ -115,14 +134,16 @@ class ToolRunner:
             if not run.waited:
                 latencies.note(run.tool.name, self._port.loop.time() - began)
         finally:
-            self._port.report(outcome)
+            self._port.report(outcome or _cancelled(run))
             del self._runs[run.id]
             run.end()
 
     async def _outcome(self, run: Run, attempts: Attempts) -> ToolReturned:
         ctx = self._tools.run_context(run)
         try:
-            return self._returned(run, await attempts.value(lambda: run.tool.call(run.kwargs, ctx)))
+            return self._returned(run, await attempts.value(lambda: self._enter(run, ctx)))
+        except NotStarted as refusal:
+            return _unknown(run, str(refusal)) if attempts.in_doubt else _not_started(run, refusal)
         except StopResponse:
             return ToolReturned(run.id, "", reply=False)
         except ToolError as error:
@@ -142,6 +163,12 @@ class ToolRunner:
             logger.exception("tool %r raised", run.call.name)
             self._events.failed(error, run.tool)
             return _did_nothing(run) if attempts.did_nothing(error) else _broke_off(run)
+
+    async def _enter(self, run: Run, ctx: CallContext) -> Any:
+        if self._rows is not None and run.number:
+            await self._rows.start(run)  # the last thing before
+        run.enters()
+        return await run.tool.call(run.kwargs, ctx)
 
     def _returned(self, run: Run, value: Any) -> ToolReturned:
         handoff, value = self._split(value)
@@ -177,9 +204,20 @@ class ToolRunner:
         return handoff, rest[0] if len(rest) == 1 else (rest or None)
 
 
+def _not_started(run: Run, refusal: NotStarted) -> ToolReturned:
+    """It could not be written down that it would be started, so it was not."""
+    logger.warning("tool %r was not started: %s", run.call.name, refusal)
+    found = refusal.found
+    if found is None:
+        return ToolReturned(run.id, NOT_WRITTEN_DOWN.format(name=run.call.name), is_error=True)
+    unknown = found.state not in (RowState.SUCCEEDED, RowState.FAILED)
+    output = unknown_outcome(run.call.name) if unknown else found.output
+    return ToolReturned(run.id, output, is_error=found.state is not RowState.SUCCEEDED, unknown=unknown)
+
+
 def _cancelled(run: Run) -> ToolReturned:
-    """It was stopped in the middle."""
-    unknown = run.tool.options.effect != "reads"
+    """It was stopped in the middle, or before it had begun."""
+    unknown = run.entered and run.tool.options.effect != "reads"
     return ToolReturned(run.id, "The call was cancelled.", is_error=True, reply=False, unknown=unknown)
 
 

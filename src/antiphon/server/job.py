@@ -10,6 +10,7 @@ import asyncio
 import inspect
 import itertools
 import logging
+import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,6 +43,8 @@ class Job:
     """Of a job for one participant: LiveKit's `ParticipantInfo`."""
     api: Any = None
     """LiveKit's `LiveKitAPI` for the server that the job came from; None in this process."""
+    call_id: str = field(default_factory=lambda: secrets.token_urlsafe(12))
+    """What a store knows its call by, among all calls that there ever were."""
 
 
 @dataclass(slots=True)
@@ -118,7 +121,7 @@ class JobContext:
             raise UsageError("JobContext.api: no LiveKit server is behind this call.")
         return self.job.api
 
-    def attach(self, session: AgentSession[Any]) -> None:
+    def attach(self, session: AgentSession[Any]) -> str | None:
         """The session of this job is about to start. Sessions call this themselves.
 
         The job's first session is its session; others that start later run beside it.
@@ -128,6 +131,8 @@ class JobContext:
             session.on("close", lambda event: self.shutdown(event.reason.value))
             for callback in self._observers:
                 callback(session)
+            return self.job.call_id
+        return None
 
     def on_session(self, callback: Callable[[AgentSession[Any]], object]) -> None:
         """Call `callback(session)` when the session of this job is about to start: listen to its events there."""

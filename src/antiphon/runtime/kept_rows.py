@@ -1,0 +1,175 @@
+"""The rows of a call in its store: INTENDED, STARTED, what came of it, and that the caller has heard it.
+
+Above: the tool runner, which waits for STARTED and for nothing else; `keeping`, which passes on what the core tells.
+Below: the contract of stores. A row is written whole each time, so what a store did not take is simply written again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+from antiphon.core.ledger import tool_of
+from antiphon.core.notices import WriteOutcome
+from antiphon.errors import StoreConflict, StoreError, StoreUnavailable
+from antiphon.runtime.run import Run
+from antiphon.store import Lease, Pending, Row, RowState, Store, acknowledged
+
+_STATES: Mapping[WriteOutcome, RowState] = {
+    "succeeded": RowState.SUCCEEDED,
+    "failed": RowState.FAILED,
+    "unknown": RowState.UNKNOWN,
+}
+
+
+class NotStarted(Exception):
+    """A tool must not be entered. `found`: another worker's row of it, if that is why."""
+
+    def __init__(self, why: str, found: Row | None = None) -> None:
+        super().__init__(why)
+        self.found = found
+
+
+class Keeper(Protocol):
+    """What rows are kept with."""
+
+    @property
+    def store(self) -> Store: ...
+    @property
+    def lease(self) -> Lease | None:
+        """None: the call is not held."""
+
+    @property
+    def trouble(self) -> StoreError | None:
+        """Why the store does not write at this moment."""
+
+    def now(self) -> float:
+        """Seconds since the Unix epoch."""
+
+    def in_trouble(self, error: BaseException) -> None:
+        """The store has refused, or not answered."""
+
+    def watch(self, pending: Pending | None, told: Callable[[BaseException | None], None]) -> None:
+        """Have `told(error)` called on the event loop when it is done, at once if it is."""
+
+
+class KeptRows:
+    """The rows of one call."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self._keeper = keeper
+        self._rows: dict[str, Row] = {}
+        """By key: all that is not closed."""
+        self._keys: dict[int, str] = {}
+        """By run."""
+        self._unwritten: set[str] = set()
+        """Keys of rows that the store did not take as they are."""
+
+    # -- before the function is entered
+
+    def intend(self, run: Run) -> None:
+        """A tool that writes is to be started."""
+        call, options = run.call, run.tool.options
+        row = Row(
+            run.key,
+            tool_of(call),
+            call.call_id,
+            arguments=call.arguments or "{}",
+            identity=call.identity or call.canonical,
+            number=run.number,
+            contract={"effect": options.effect},
+            extra={"name": call.name},
+            intended_at=self._keeper.now(),
+        )
+        self._keys[run.id] = row.key
+        known = self._rows.get(row.key)
+        if known is not None:  # it is tried again with the same key
+            self._rows[row.key] = replace(known, call_id=call.call_id)
+            return
+        self._rows[row.key] = row
+        self._write(row, intended=True)
+
+    async def start(self, run: Run) -> None:
+        """Have it written down that the tool is about to be entered. To be the last that happens before.
+
+        Raises `NotStarted`, within two seconds: then it must not be.
+        """
+        await self._start(self._keys[run.id])
+
+    async def _start(self, key: str) -> None:
+        keeper, before = self._keeper, self._rows[key]
+        if keeper.lease is None or keeper.trouble is not None:
+            raise NotStarted("the store does not answer")
+        if not keeper.lease.held:
+            raise NotStarted("another process holds the call")
+        row = self._rows[key] = before.started(keeper.now())
+        pending = keeper.store.start(keeper.lease, row)
+        try:
+            await acknowledged(pending)
+        except StoreConflict as conflict:
+            found = conflict.found if isinstance(conflict.found, Row) else None
+            self._rows[key] = found or before
+            raise NotStarted("something else stands in the store", found) from conflict
+        except StoreError as error:
+            keeper.in_trouble(error)
+            if not (isinstance(error, StoreUnavailable) and error.may_have_happened):
+                self._rows[key] = before
+            raise NotStarted("the store did not acknowledge it") from error
+        if not keeper.lease.held:
+            raise NotStarted("another process holds the call")
+
+    # -- what came of it
+
+    def ended(self, run: int, outcome: WriteOutcome, output: str) -> None:
+        """What came of a run is known, or that nobody knows it."""
+        key = self._keys.get(run)
+        if key is not None:
+            self.settle(key, _STATES[outcome], output)
+
+    def settle(self, key: str, state: RowState, output: str) -> None:
+        """What came of a row is known."""
+        row = self._rows.get(key)
+        if row is None or (row.state is RowState.SUCCEEDED and state is not row.state):
+            return  # it was settled together with what it wrote
+        self._rows[key] = row.settled(state, output, at=self._keeper.now())
+        self._write(self._rows[key])
+
+    def told(self, run: int) -> None:
+        """The caller has heard what came of a run, or was not to."""
+        row = self._rows.get(self._keys.get(run, ""))
+        if row is not None:
+            row = self._rows[row.key] = row.closed(self._keeper.now())
+            self._write(row)
+
+    # -- what the store did not take
+
+    @property
+    def is_waiting(self) -> bool:
+        """The store has still to take some."""
+        return bool(self._unwritten)
+
+    def write_again(self) -> None:
+        """Write what the store did not take."""
+        for key in list(self._unwritten):
+            self._unwritten.discard(key)
+            self._write(self._rows[key])
+
+    def _write(self, row: Row, *, intended: bool = False) -> None:
+        keeper = self._keeper
+        if keeper.lease is None:
+            self._unwritten.add(row.key)
+            return
+        pending = keeper.store.intend(keeper.lease, row) if intended else keeper.store.settle(keeper.lease, row)
+        keeper.watch(pending, lambda error: self._was_written(row, error))
+
+    def _was_written(self, row: Row, error: BaseException | None) -> None:
+        if error is not None and not isinstance(error, StoreConflict):  # there the store knows better
+            self._unwritten.add(row.key)
+            self._keeper.in_trouble(error)
+        elif row.state is RowState.SUCCEEDED and row.closed_at is not None and self._rows.get(row.key) is row:
+            del self._rows[row.key]
+
+    def data(self) -> list[dict[str, Any]]:
+        """For those who look into it: key and state of each row that is not closed."""
+        return [{"key": row.key, "state": row.state.value} for row in self._rows.values()]
