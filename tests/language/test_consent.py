@@ -7,6 +7,11 @@ import pytest
 from antiphon.language import ENGLISH, Asked, Reply, decide
 
 TABLE = Asked("Table for four on Friday at seven, shall I book it?", ("four", "Friday", "seven"))
+CONSENT = (Reply.YES, Reply.YES_AND, Reply.BACKCHANNEL)
+
+
+def decided(said: str, asked: Asked = TABLE) -> Reply:
+    return decide(said, asked, ENGLISH.consent)
 
 
 @pytest.mark.parametrize(
@@ -16,18 +21,49 @@ TABLE = Asked("Table for four on Friday at seven, shall I book it?", ("four", "F
         ("Yes, please.", Reply.YES),
         ("Go ahead!", Reply.YES),
         ("That\u2019s right.", Reply.YES),
+        ("no no that's right", Reply.YES),
+        ("Friday at seven, yes", Reply.YES),
         ("Mm-hmm.", Reply.BACKCHANNEL),
+        ("yes, and could you also send me the address", Reply.YES_AND),
         ("No.", Reply.NO),
         ("Hold on.", Reply.NO),
-        ("Yes, but at three.", None),
-        ("Actually, make it three.", None),
-        ("Yes?", None),
-        ("", None),
+        ("yes... no wait", Reply.NO),
+        ("Yes, but at three.", Reply.CHANGE),
+        ("Friday at eight, yes", Reply.CHANGE),
+        ("yes if it's refundable", Reply.CHANGE),
+        ("yes and add a high chair", Reply.CHANGE),
+        ("Actually, make it three.", Reply.CHANGE),
+        ("is that the one with parking?", Reply.QUESTION),
+        ("did you say five?", Reply.QUESTION),
+        ("I think so?", Reply.UNCLEAR),
+        ("my wife says yes", Reply.UNCLEAR),
+        ("Yes?", Reply.UNCLEAR),
+        ("", Reply.UNCLEAR),
     ],
 )
-def test_what_is_a_yes_and_what_is_none(said: str, reply: Reply | None) -> None:
-    decided = decide(said, TABLE, ENGLISH.consent)
-    if reply is None:
-        assert decided not in (Reply.YES, Reply.YES_AND, Reply.BACKCHANNEL)
-    else:
-        assert decided is reply
+def test_a_reply_is_a_yes_or_something_else(said: str, reply: Reply) -> None:
+    assert decided(said) is reply
+
+
+def test_a_verb_of_the_read_back_is_a_yes_and_otherwise_a_no() -> None:
+    cancelling = Asked("Your appointment on Friday. Shall I cancel it?", ("Friday",))
+    assert decided("cancel it", cancelling) is Reply.YES
+    assert decided("don't cancel it", cancelling) is Reply.NO
+    assert decided("cancel it") is Reply.NO
+    booking = Asked("You can cancel it until Friday. Shall I book it?")
+    assert decided("cancel it", booking) is Reply.NO
+
+
+def test_a_value_said_in_another_form_is_the_same() -> None:
+    paying = Asked("Shall I pay $84.60 from checking on March 3rd at 5:30 pm?")
+    for same in ("eighty four sixty", "84 dollars sixty", "half past five", "March third", "the third of March"):
+        assert decided(f"yes, {same}", paying) is Reply.YES, same
+    for other in ("eighty four sixteen", "84", "five", "half past six", "March thirteenth", "3:30", "the third of May"):
+        assert decided(f"yes, {other}", paying) not in CONSENT, other
+
+
+def test_a_value_of_the_read_back_in_another_place_is_a_change() -> None:
+    flying = Asked("A flight for six people from London to Madrid at nine. Is that right?")
+    assert decided("from London to Madrid, yes", flying) is Reply.YES
+    for swapped in ("from Madrid to London, yes", "nine people, yes", "yes for nine", "at six, yes"):
+        assert decided(swapped, flying) not in CONSENT, swapped

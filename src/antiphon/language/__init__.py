@@ -8,7 +8,9 @@ English is the default. Another language is a `Language` of yours, or the code o
 | `phrases` | `Phrases`: the words that the core hears out of a turn |
 | `spoken` | `SpokenForms`: numbers, letters, marks and dates as people say them |
 | `lines` | `Fillers`, `CaptureLines`: what is said |
-| `consent` | `decide`: what a reply to a read-back means; `ConsentPhrases`, its words |
+| `consent` | `decide`: what a reply to a read-back means |
+| `consent_phrases` | `ConsentPhrases`: the words of such replies |
+| `consent_reading` | a reply, read word by word against what was read back |
 | `pack` | `Language`, which is all of these |
 | `english`, `german` | the packs that come along |
 """
@@ -19,7 +21,8 @@ from typing import TYPE_CHECKING
 
 from antiphon.errors import UsageError
 from antiphon.exports import on_first_use
-from antiphon.language.consent import Asked, ConsentPhrases, Reply, decide
+from antiphon.language.consent import Asked, Reply, decide
+from antiphon.language.consent_phrases import ConsentPhrases
 from antiphon.language.english import ENGLISH
 from antiphon.language.lines import CaptureLines, Fillers, ValueLines
 from antiphon.language.pack import Language

@@ -1,23 +1,23 @@
 """What a reply to a read-back means: a yes to exactly these arguments, or anything else.
 
-Above: the gate of the core, which decides by time as well. Below: nothing; the words of a language are its pack's
+Above: the gate of the core, which decides by time as well. Below: `consent_reading`, and the words of the language
 (`ConsentPhrases`). Pure, and without a model. A yes that was none is the worst outcome, so the rules are closed: what
-is not known to belong to a yes makes it none.
+is not known to belong to a yes makes it none. `docs/consent.md` has the rules, and how often they are right.
 """
 
 from __future__ import annotations
 
 import enum
-import re
-import unicodedata
-from functools import lru_cache
+from collections.abc import Sequence
 
+from antiphon.language.consent_phrases import ConsentPhrases
+from antiphon.language.consent_reading import Piece, ReadBack, Tables, Tag, read_back_of, tables_of, tokens
 from antiphon.record import record
 
-MAX_LENGTH = 400
-"""Characters. A reply that is longer is no plain answer, and never a yes."""
+__all__ = ["MAX_LENGTH", "Asked", "ConsentPhrases", "Reply", "decide"]
 
-_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
+MAX_LENGTH = 400
+"""Characters of a reply that are read. One that is longer is no plain answer, and never a yes."""
 
 
 class Reply(enum.Enum):
@@ -36,7 +36,7 @@ class Reply(enum.Enum):
     BACKCHANNEL = "backchannel"
     """"Okay", "mm-hmm": a yes once the whole read-back was heard; while it sounds, a sign of listening."""
     UNCLEAR = "unclear"
-    """None of these, or not surely: to be asked again."""
+    """None of these, or not surely: to be asked again. While the read-back sounds it decides nothing."""
 
 
 @record
@@ -46,33 +46,219 @@ class Asked:
     text: str
     """The read-back, as spoken: "Table for four on Friday at seven, shall I book it?"."""
     values: tuple[str, ...] = ()
-    """Its arguments as spoken: "four", "Friday", "seven". What `text` holds need not stand here."""
-
-
-@record
-class ConsentPhrases:
-    """The words of a language. Phrases are lower case, without marks; "|" stands between them."""
-
-    code: str = "en"
-    yes: str = (
-        "yes|yes please|yes thank you|yes thanks|yes go ahead|go ahead|please do|that's right|that's correct|correct"
-        "|yes that's right|yes that's correct|do it|book it|yes book it|yes do it|yes i do|absolutely|definitely"
-        "|exactly"
-    )
-    listening: str = "okay|ok|yeah|yep|yup|sure|right|alright|mm-hmm|mm hmm|mhm|uh-huh|uh huh"
-    no: str = "no|nope|nah|no thanks|no thank you|no that's wrong|that's wrong|wait|stop|hold on|no don't|don't"
+    """Its arguments as spoken: "four", "Friday", "seven". Those that `text` has need not stand here."""
 
 
 def decide(words: str, asked: Asked, phrases: ConsentPhrases) -> Reply:
     """What `words`, as the recogniser wrote them, mean in reply to `asked`. Never raises; linear in `words`."""
-    if len(words) > MAX_LENGTH or "?" in words:
+    tables = tables_of(phrases)
+    said = tokens(words[:MAX_LENGTH])
+    if " ".join(word for word in said if word != "?") in tables.alone and "?" not in said:
+        return Reply.YES
+    read_back = read_back_of(asked.text, asked.values, phrases)
+    pieces = _settled(_read(said, read_back, tables), tables)
+    reply = _consent(pieces) if len(words) <= MAX_LENGTH else None
+    return reply or _otherwise(pieces, said, tables)
+
+
+# -- reading
+
+
+def _read(said: Sequence[str], read_back: ReadBack, tables: Tables) -> list[Piece]:
+    """Phrase by phrase, from left to right."""
+    pieces: list[Piece] = []
+    at = 0
+    while at < len(said):
+        agreed = any(piece.tag in (Tag.YES, Tag.LISTENING) for piece in pieces)
+        found = (agreed and _besides(said, at, tables)) or [_piece(said, at, read_back, tables, pieces)]
+        pieces += found
+        at = found[-1].end
+    return pieces
+
+
+def _besides(said: Sequence[str], at: int, tables: Tables) -> list[Piece] | None:
+    """What is wanted besides, as far as it is known to touch nothing: "and text me the address"."""
+    begin = at
+    while at < len(said) and (found := tables.asking.at(said, at)) is not None:
+        at = found[1]
+        if found[0] is Tag.EXTRA:
+            while at < len(said) and (more := tables.extra_words.at(said, at)) is not None:
+                at = more[1]
+            return [Piece(Tag.EXTRA, " ".join(said[begin:at]), at)]
+    return None
+
+
+def _piece(said: Sequence[str], at: int, read_back: ReadBack, tables: Tables, before: Sequence[Piece]) -> Piece:
+    word = said[at]
+    if word == "?":
+        return Piece(Tag.MARK, word, at + 1)
+    known = tables.phrases.at(said, at, read_back.acts)
+    if known is not None and known[0] in _FIRST and not _is_month(said, at, known[1], tables):
+        return Piece(known[0], " ".join(said[at : known[1]]), known[1])
+    if (value := tables.value(said, at)) is not None and (known is None or known[1] <= value.end):
+        atom = (value.kind, value.text)
+        repeated = read_back.has(value) and _stands(atom, before, read_back, tables)
+        return Piece(Tag.ECHO if repeated else Tag.OTHER, value.text, value.end, value.kind)
+    if read_back.has_pair(said, at, tables) and not _opens(known):
+        return Piece(Tag.ECHO, word, at + 1, "word")
+    if word in tables.prepositions:
+        following = at + 1
+        while following < len(said) and (small := tables.phrases.at(said, following)) and small[0] is Tag.NEUTRAL:
+            following = small[1]
+        if following < len(said) and (tables.value(said, following) is not None or read_back.has_word(said[following])):
+            return Piece(Tag.NEUTRAL, word, at + 1, "preposition")
+    if known is not None:
+        return Piece(known[0], " ".join(said[at : known[1]]), known[1])
+    if read_back.has_word(word):
+        repeated = _stands(("word", word), before, read_back, tables)
+        return Piece(Tag.ECHO if repeated else Tag.OTHER, word, at + 1, "word")
+    return Piece(Tag.UNKNOWN, word, at + 1)
+
+
+_FIRST = frozenset({Tag.YES, Tag.LISTENING, Tag.NO, Tag.WAIT, Tag.HEDGE, Tag.FILLER, Tag.HESITATION})
+"""Go before the words of the read-back."""
+
+
+def _opens(known: tuple[Tag, int] | None) -> bool:
+    return known is not None and known[0] is Tag.QUESTION
+
+
+def _is_month(said: Sequence[str], at: int, end: int, tables: Tables) -> bool:
+    """Whether it is "May" behind a day: the month."""
+    return end == at + 1 and tables.named.get(said[at], ("",))[0] == "month" and at > 0 and said[at - 1] == "of"
+
+
+def _stands(atom: tuple[str, str], before: Sequence[Piece], read_back: ReadBack, tables: Tables) -> bool:
+    """Whether what is repeated stands where the read-back has it."""
+    for piece in reversed(before):
+        if piece.kind == "preposition":
+            if not read_back.fits(tables.prepositions[piece.text], atom):
+                return False
+        elif piece.tag is not Tag.NEUTRAL:
+            return piece.tag is not Tag.ECHO or read_back.agrees((piece.kind, piece.text), atom)
+    return True
+
+
+# -- deciding
+
+
+def _settled(pieces: list[Piece], tables: Tables) -> list[Piece]:
+    """The same, where what was taken back or said by the way is a filler: "no no that's right", "no wait, yes"."""
+    settled: list[Piece] = []
+    for number, piece in enumerate(pieces):
+        following = next((later for later in pieces[number + 1 :] if not _passes(later, piece)), None)
+        if piece.text in tables.correction and following is not None and following.tag is Tag.YES:
+            settled = [
+                Piece(Tag.FILLER, one.text, one.end) if one.tag in (Tag.NO, Tag.WAIT) else one for one in settled
+            ]
+            settled.append(Piece(Tag.FILLER, piece.text, piece.end))
+        elif piece.tag is Tag.NO and following is not None and following.tag is Tag.YES:
+            last = next((one.tag for one in reversed(settled) if one.tag is not Tag.FILLER), None)
+            idle = following.text in tables.affirming or (
+                last in (Tag.YES, Tag.LISTENING) and following.text in tables.excusing
+            )
+            settled.append(Piece(Tag.FILLER, piece.text, piece.end) if idle and " " not in piece.text else piece)
+        else:
+            settled.append(piece)
+    return settled
+
+
+def _passes(later: Piece, piece: Piece) -> bool:
+    """Whether `later` stands between `piece` and what follows it without a meaning of its own."""
+    if piece.tag is Tag.NO and later.text == piece.text:
+        return True
+    return later.tag in (Tag.FILLER, Tag.HESITATION) or (piece.tag is Tag.WAIT and later.tag is Tag.LISTENING)
+
+
+_ALLOWED = frozenset(
+    {
+        Tag.YES,
+        Tag.LISTENING,
+        Tag.FILLER,
+        Tag.HESITATION,
+        Tag.NEUTRAL,
+        Tag.ECHO,
+        Tag.EXTRA,
+        Tag.MARK,
+    }
+)
+
+
+def _consent(pieces: Sequence[Piece]) -> Reply | None:
+    """A yes, if all that was said belongs to one."""
+    if any(piece.tag not in _ALLOWED for piece in pieces):
+        return None
+    tags = [piece.tag for piece in pieces]
+    if Tag.YES not in tags and Tag.LISTENING not in tags:
+        return None
+    if _is_asked(pieces) or _is_left_open(pieces):
+        return None
+    if Tag.EXTRA in tags:
+        return Reply.YES_AND
+    if Tag.YES in tags:
+        return Reply.YES
+    if Tag.HESITATION in tags:
+        return None
+    return Reply.YES if Tag.ECHO in tags else Reply.BACKCHANNEL
+
+
+def _is_asked(pieces: Sequence[Piece]) -> bool:
+    """Whether a question mark makes the yes a question. "Eight thirty? Yes." is none."""
+    agreed = False
+    for piece in pieces:
+        if piece.tag is Tag.MARK and agreed:
+            return True
+        if piece.tag in (Tag.YES, Tag.LISTENING):
+            agreed = "not" not in piece.text.split()[-1:]
+    return False
+
+
+def _is_left_open(pieces: Sequence[Piece]) -> bool:
+    """Whether it goes on behind a yes with "and", and then only repeats, or ends there."""
+    for number, piece in enumerate(pieces):
+        if piece.kind == "preposition" and number + 1 == len(pieces):
+            return True
+        if piece.text == "and" and piece.tag is Tag.NEUTRAL:
+            before = next((one.tag for one in reversed(pieces[:number]) if one.tag is not Tag.FILLER), None)
+            after = next((one.tag for one in pieces[number + 1 :] if one.tag is not Tag.FILLER), None)
+            if after is None or (before in (Tag.YES, Tag.LISTENING) and after not in (Tag.YES, Tag.LISTENING)):
+                return True
+    return False
+
+
+_CHANGES = frozenset({Tag.OTHER, Tag.CONDITION, Tag.CONTRAST, Tag.CHANGE})
+_PASSING = frozenset({Tag.FILLER, Tag.HESITATION, Tag.NEUTRAL, Tag.YES, Tag.LISTENING, Tag.WAIT})
+_DECISIVE = frozenset({Tag.YES, Tag.LISTENING, Tag.NO, Tag.WAIT})
+
+
+def _otherwise(pieces: Sequence[Piece], said: Sequence[str], tables: Tables) -> Reply:
+    """What it is if it is no yes."""
+    tags = {piece.tag for piece in pieces}
+    first = next((number for number, piece in enumerate(pieces) if piece.tag not in _PASSING), len(pieces))
+    opens = pieces[first].tag if first < len(pieces) else None
+    begin = pieces[first - 1].end if first else 0
+    if opens is Tag.QUESTION:
+        requests = tables.requests.at(said, begin) and not tables.checking.at(said, begin)
+        return Reply.CHANGE if requests and tags & _CHANGES else Reply.QUESTION
+    if any(tables.checking.at(said, at) for at in range(min(3, len(said)))):
+        return Reply.QUESTION
+    if tags & _CHANGES:
+        return Reply.UNCLEAR if Tag.REPORTED in tags and Tag.OTHER not in tags else Reply.CHANGE
+    if Tag.REPORTED in tags or Tag.HEDGE in tags:
         return Reply.UNCLEAR
-    text = unicodedata.normalize("NFKC", words).lower().replace("\u2019", "'")
-    return _whole(phrases).get(" ".join(_WORD.findall(text)), Reply.UNCLEAR)
+    if Tag.MARK in tags:
+        return Reply.QUESTION if tags & {Tag.ECHO, Tag.UNKNOWN, Tag.QUESTION} else Reply.UNCLEAR
+    return _answer(pieces, tags)
 
 
-@lru_cache(maxsize=16)
-def _whole(phrases: ConsentPhrases) -> dict[str, Reply]:
-    """Replies that are decided by themselves."""
-    tables = ((phrases.yes, Reply.YES), (phrases.listening, Reply.BACKCHANNEL), (phrases.no, Reply.NO))
-    return {phrase: reply for table, reply in tables for phrase in table.split("|")}
+def _answer(pieces: Sequence[Piece], tags: set[Tag]) -> Reply:
+    """What a statement is that agrees with something unknown, or refuses."""
+    decisive = [piece.tag for piece in pieces if piece.tag in _DECISIVE]
+    refuses = [tag in (Tag.NO, Tag.WAIT) for tag in decisive]
+    if decisive and (refuses[-1] or (refuses[0] and Tag.UNKNOWN in tags)):
+        return Reply.NO
+    if decisive and decisive[0] is Tag.YES and tags & {Tag.UNKNOWN, Tag.ECHO, Tag.QUESTION}:
+        return Reply.CHANGE
+    if Tag.UNKNOWN in tags and (Tag.ECHO in tags or pieces[0].text == "and"):
+        return Reply.CHANGE
+    return Reply.UNCLEAR

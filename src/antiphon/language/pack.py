@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from antiphon.language.consent import ConsentPhrases
+from antiphon.language.consent_phrases import ConsentPhrases
 from antiphon.language.lines import AwayLadder, CaptureLines, Fillers
 from antiphon.language.phrases import Phrases
 from antiphon.language.spoken import SpokenForms

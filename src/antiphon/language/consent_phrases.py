@@ -1,0 +1,296 @@
+"""`ConsentPhrases`: the words by which a language agrees, refuses, changes and asks. `language.consent` reads them.
+
+Each field is a row of phrases, "|" between them, lower case and without marks but for "'". Longer phrases go before
+shorter ones, and fields that come first before later ones. "*" stands for a verb of `acts` that the read-back has, so
+that "cancel it" is a yes where cancelling was asked for.
+"""
+
+from __future__ import annotations
+
+from antiphon.record import record
+
+
+@record
+class ConsentPhrases:
+    """English, but for what is given. A phrase that is missing makes a reply unclear or a change, never a yes."""
+
+    code: str = "en"
+    """ISO 639-1."""
+
+    # -- what decides
+    yes: str = (
+        "yes|yess|yesss|yas|yus|yis|aye|yeah s|yea s|ye s|yes s|yes i do|i do|yes it is|it is|it does|it would|you do"
+        "|you may|you can|you should|you could|you can do that|you may do that|yes i am|yes i would|i would"
+        "|i'd like that|i would like that|i'd love that|i would love that|i'd love to|i'd appreciate that"
+        "|i'd be happy to|happy to|i want that|i want to|i want it|i agree|agreed|agree|i confirm|i confirm it"
+        "|i confirm that|confirmed|confirm|confirm it|confirm that|i can confirm|i can confirm that|i accept|accepted"
+        "|approved|i approve|affirmative|absolutely|absolutely fine|absolutely right|definitely|certainly|of course"
+        "|of course you can|by all means|for sure|indeed|exactly|exactly right|precisely|correct|that's correct"
+        "|that is correct|it's correct|it is correct|you're correct|that's all correct|all correct"
+        "|all of it is correct|all of that is correct|everything is correct|everything's correct|that's right"
+        "|that is right|it's right|it is right|you're right|that's exactly right|that's absolutely right|quite right"
+        "|all of that is right|everything's right|everything is right|everything's fine|everything is fine|you got it"
+        "|you've got it|you got it right|you've got it right|you got that|you got that right|you've got that right"
+        "|spot on|perfect|perfectly|great|lovely|wonderful|brilliant|excellent|awesome|fantastic|terrific|super|grand"
+        "|smashing|marvellous|amazing|splendid|ideal|beautiful|nice one|fab|sounds good|sounds great|sounds perfect"
+        "|sounds fine|sounds right|sounds lovely|sounds correct|sounds amazing|sounds like a plan|that sounds good"
+        "|that sounds great|that sounds perfect|that sounds fine|that sounds right|that sounds lovely"
+        "|that sounds amazing|that sounds wonderful|it sounds good|looks good|looks great|looks right|looks fine"
+        "|looks correct|that looks good|that looks right|it looks good|works for me|works|that works"
+        "|that works for me|this works|it works|works great|works perfectly|that'll work|that will work"
+        "|that would work|that works fine|that works great|that works perfectly|that's works|that'd be great"
+        "|that'd be lovely|that'd be perfect|that'd be good|that'd be fine|that'd be nice|that'd be wonderful"
+        "|that would be great|that would be lovely|that would be perfect|that would be good|that would be fine"
+        "|that would be nice|that would be wonderful|that would be okay|that would be ok|that would be amazing"
+        "|that would be awesome|that would be ideal|that would be correct|that would be right|that'll be fine"
+        "|that'll be great|that'll be perfect|that will be fine|that will be great|that will be good|that'll do"
+        "|that will do|that'll do nicely|that's fine|that is fine|that's perfect|that is perfect|that's great"
+        "|that is great|that's good|that is good|that's lovely|that's wonderful|that's brilliant|that's excellent"
+        "|that's awesome|that's okay|that's ok|that is okay|that is ok|that's alright|that's all right"
+        "|that is all right|that's ideal|that's cool|that's absolutely fine|that's perfectly fine|that's totally fine"
+        "|that's just fine|that's agreed|that's it|that is it|that's the one|that's him|that's her|that's them"
+        "|that's me|that's mine|that is the one|that's what i want|that is what i want|that's exactly what i want"
+        "|that's what i wanted|that's what i said|that's what i asked for|that's what i need|just what i wanted"
+        "|it's fine|it's okay|it's ok|it's all right|it's perfect|it's great|it's good|it's all good|all good"
+        "|all fine|good|fine|fine by me|fine with me|that's fine by me|that's fine with me|that's okay with me"
+        "|that's ok with me|that's good for me|that's all right with me|that's good with me|okay with me|okay by me"
+        "|ok with me|ok by me|good for me|good with me|i'm okay with that|i'm ok with that|i'm fine with that"
+        "|i'm good with that|i'm happy with that|happy with that|suits me|that suits me|suits me fine"
+        "|that suits me fine|that suits|suits me well|that does|please do|please do so|please do that|please do it"
+        "|do please|do it|do that|do so|do this|just do it|let's do it|let's do that|let's do this|let's go"
+        "|let's go for it|let's go ahead|let's book it|go|go ahead|go right ahead|go on ahead|go ahead and do it"
+        "|go ahead and do that|go ahead with it|go ahead with that|you can go ahead|you may go ahead|feel free"
+        "|feel free to|go for it|go on|go on then|proceed|please proceed|you can proceed|you may proceed|make it so"
+        "|make it happen|why not|i don't see why not|don't see why not|i see no reason why not|can't see why not"
+        "|i can't see why not|no reason why not|no reason not to|no problem|no problem at all|not a problem"
+        "|not a problem at all|no objection|no objections|no complaints|no issues|no doubt|no doubt about it"
+        "|sure thing|you bet|you betcha|yessir|totally|deal|it's a deal|sold|done|okey doke|okey dokey|okie dokie"
+        "|okie doke|righto|right you are|right on|yes indeed|very good|very well|very much so|i'm sure|i am sure"
+        "|absolutely sure|quite sure|very sure|i'm very sure|i'm absolutely sure|i'm positive|positive"
+        "|hundred percent|a hundred percent|one hundred percent|100 percent|count me in|i'm in|sign me up|amen|roger"
+        "|roger that|no buts|thumbs up|* it|* that|* them|* this|* him|* her|* please|* it now|* the order|please *"
+        "|just *|you can *|you may *|you should *|you can * it|you can * that|you may * it|you can go ahead and *"
+        "|you can go ahead and * it|go ahead and *|go ahead and * it|go ahead and * that|go ahead and * them"
+        "|go ahead and * him|go ahead and * her|i want you to *|i want you to * it|i'd like you to *"
+        "|i'd like you to * it|i'd like to *|i'd like to * it|i would like to * it|i want to *|i want to * it|let's *"
+        "|let's * it|let's * that|i'd like it|i'll take it|i'll have it|i'll have that|i'll take that|i will take it"
+        "|we'll take it|bring it on|fire away|have at it"
+    )
+    """Agrees by itself. What follows it may agree again, repeat what was asked, or be polite, and nothing else."""
+    listening: str = (
+        "okay|ok|okey|'kay|kay|k|yeah|yea|yah|ya|yep|yup|yap|yip|ye|yeh|yeps|sure|right|alright|all right|cool|mm hmm"
+        "|mm hm|mmhmm|mmhm|mhm|mhmm|m hm|hm hmm|mm|mmm|uh huh|uhhuh|uhuh|ah huh|a ha yes|gotcha|got it|all righty"
+        "|alrighty"
+    )
+    """Agrees once the whole read-back was heard; before, it only says that the caller listens."""
+    alone: str = (
+        "please|yes please|if you would|if you please|would you please|if you could|as you said|i said yes"
+        "|i said yes please|so be it"
+    )
+    """Agrees if nothing else was said."""
+    affirming: str = (
+        "that's right|that's correct|that's it|you're right|go ahead|that's perfect|that's great|that works|please do"
+        "|do it|it's right|it's correct|of course|that is right|that is correct|you're correct|go for it"
+        "|that's exactly right|exactly|that's the one|that's absolutely right"
+    )
+    """Phrases of `yes` that make the "no" before them one of speech: "no no that's right"."""
+    excusing: str = (
+        "that's fine|that's okay|that's ok|that's good|that's all right|that's alright|it's fine|it's okay"
+        "|it's all right|that's cool|that's lovely|that sounds good|that sounds great|sounds good|that's totally fine"
+        "|it's good|it's great|that's absolutely fine|that's perfectly fine|for sure|absolutely|definitely"
+        "|that'd be great|that would be great"
+    )
+    """The same behind a yes and a "no": "yeah no that's fine". Without the yes they may decline: "no, that's okay"."""
+    no: str = (
+        "no|nope|nah|nay|noo|nooo|know|naw|nuh uh|uh uh|nuh huh|negative|no way|no thanks|no thank you|no need|no ta"
+        "|no deal|hell no|god no|heavens no|no it isn't|no it's not|no it is not|it isn't|it's not|it is not"
+        "|that isn't right|i do not|no i don't|i don't|i don't want it|i don't want that|i don't want to"
+        "|i don't need it|i wouldn't|i would not|it doesn't|it does not|don't|do not|don't do it|don't do that"
+        "|please don't|please do not|don't you dare|do not do it|never|never mind|nevermind|not at all|absolutely not"
+        "|definitely not|certainly not|of course not|not really|not quite|not okay|not ok|not right|not correct"
+        "|not true|not good|not this|not that|not interested|i'm not interested|not for me|not sure about that|wrong"
+        "|that's wrong|it's wrong|that is wrong|that's all wrong|all wrong|incorrect|that's incorrect"
+        "|that is incorrect|that's not right|that's not correct|that is not right|that is not correct|that's not it"
+        "|that's not what i want|that's not what i said|that's not what i asked for|that's not okay"
+        "|that's not all right|that's not good|that doesn't work|that doesn't work for me|that won't work"
+        "|doesn't work for me|doesn't work|that doesn't suit me|it does not suit me|i can't|i cannot|i won't"
+        "|you may not|you can't|you cannot|you shouldn't|you should not|you don't|no you don't|i disagree|i refuse"
+        "|i decline|i object|cancel|cancel it|cancel that|cancel this|abort|undo|undo that|undo it|scrap that"
+        "|scrap it|drop it|forget it|forget that|forget about it|leave it|leave that|leave it as it is"
+        "|leave it as it was|let's leave it|keep it|keep it as it is|i'll keep it|i want to keep it|i'll pass|i pass"
+        "|pass|i'd rather not|rather not|rather not thanks|better not|i'd prefer not to|i changed my mind"
+        "|i've changed my mind|changed my mind|on second thought|i'm afraid not|afraid not|i don't think so"
+        "|i hope not|i think not|i guess not|something's wrong|something is wrong|nothing|none|no good|too expensive"
+        "|don't * it|don't * that|don't * him|don't * her|don't * them|don't *|do not *|do not * it|not him|not her"
+        "|not them|not me|not us|please don't *|please don't * it|please do not * it|not *|no *|no need to *"
+        "|i don't want to *|i don't want you to *|i don't want to * it|you don't need to *|don't * anything"
+        "|don't bother|don't worry about it"
+    )
+    """Refuses."""
+    wait: str = (
+        "hold on|hang on|wait|stop|wait a minute|wait a second|wait a moment|wait a sec|wait up|hold on a minute"
+        "|hold on a second|hold on a sec|hang on a minute|hang on a second|hang on a sec|just a second|just a sec"
+        "|just a minute|just a moment|one second|one sec|one moment|one moment please|one minute|a moment please"
+        "|give me a second|give me a minute|give me a moment|give me a sec|bear with me|hold off|hold it|hold that"
+        "|not yet|not just yet|not now|not today|not right now|later|maybe later|let me think|let me think about it"
+        "|i need to think about it|i'll think about it|i have to think about it|let me sleep on it"
+        "|let me call you back|i'll call you back|i'll call back|stop it|stop that|stop there|stop right there|whoa"
+        "|woah|time out|hold your horses|easy|slow down"
+    )
+    """Not now."""
+    correction: str = "wait|no wait|sorry|i mean|i meant|oh wait|hold on|hang on|actually"
+    """Between a no and a yes: the yes counts."""
+
+    # -- what takes a yes away
+    hedge: str = (
+        "i guess|i guess so|guess|i think|i think so|i believe|i believe so|i suppose|i suppose so|suppose|i hope so"
+        "|i hope|maybe|perhaps|probably|possibly|presumably|supposedly|i'd say so|sort of|kind of|kinda|sorta"
+        "|more or less|pretty much|almost|nearly|mostly|partly|roughly|not sure|i'm not sure|not certain"
+        "|i'm not certain|i don't know|don't know|dunno|no idea|i have no idea|who knows|whatever|i don't care"
+        "|don't care|i don't mind|it depends|depends|that depends|might|should be|could be|may be|would be|seems"
+        "|it seems|i assume|assume|i imagine|i reckon|reckon|as far as i know|if you say so|i'm fairly sure"
+        "|fairly sure|pretty sure|i'm pretty sure|in principle|theoretically|in theory|hopefully|fair enough|hardly"
+        "|technically|yes and no|yes or no|let me see|let me check|i'd have to check|let's see|we'll see|you tell me"
+        "|you decide|up to you|it's up to you|not entirely|not completely|not a hundred percent"
+        "|not one hundred percent|not totally|not fully|yeah right|as if|for now|i wish|supposed"
+    )
+    """Neither a yes nor a no: to be asked again."""
+    reported: str = (
+        "says|said|say|saying|told|tells|tell|goes|thinks|thought|asks|asked|wants|he|she|they|his|her|wife|husband"
+        "|boyfriend|girlfriend|mom|mum|dad|boss|darling|honey|kids|him|mine"
+    )
+    """Somebody else is spoken of, or to."""
+    condition: str = (
+        "if|unless|provided|providing|as long as|so long as|on condition|assuming|only if|in case|once|until|till"
+        "|supposing|given that|when|whenever|after|before"
+    )
+    """What comes is a condition."""
+    contrast: str = (
+        "but|except|except for|apart from|although|though|however|only|just|other than|besides|save for|minus|instead"
+        "|rather|almost everything|all but|everything but|yet|still|bar"
+    )
+    """What comes differs."""
+    change: str = (
+        "make it|make that|make|change|change it|move|move it|switch|swap|replace|add|also|plus|too|as well|with"
+        "|without|extra|another|other|more|less|fewer|bigger|smaller|larger|cheaper|earlier|later on|sooner|different"
+        "|else|actually|prefer|i'd prefer|i meant|i mean|i said|you said|should be a|how about|what about|let's say"
+        "|let's make|better|not|reschedule|postpone|rebook|upgrade|downgrade|pause|freeze|double|half|both"
+        "|all of them|every|include|including|put|use|leave out|take off|remove|delete|exchange|return|give|get|have"
+        "|bring|next|last|same|either|or"
+    )
+    """What an argument is changed with. Not held against a caller who repeats the read-back's own words."""
+    question: str = (
+        "what|what's|when's|where|where's|who|who's|whose|why|how|how's|which|is|are|was|were|am|do|does|did|can"
+        "|could|will|would|should|shall|has|may|have you|isn't|doesn't|don't you|and what|and how|pardon|come again"
+        "|say again|sorry what|huh"
+    )
+    """Begins a question."""
+    requests: str = (
+        "can i|can you|can we|can it|can he|can she|can they|can someone|can somebody|could i|could you|could we"
+        "|could it|could he|could she|could they|could someone|may i|may we|might we|would you|how about|what about"
+        "|is it possible|would it be possible|any chance|is there any chance|can my|could my|will you"
+        "|do you think you could|do you think we could"
+    )
+    """Begins a question that may ask for a change."""
+    checking: str = (
+        "did you say|do you mean|did you mean|is that|is it|was that|was it|you mean|what was|how much|how many"
+        "|so you|you said what"
+    )
+    """Begins a question about what was read back, whatever it names."""
+
+    # -- what may stand beside a yes
+    filler: str = (
+        "um|uh|uhm|umm|er|erm|eh|oh|ooh|ah|aha|oh my|please|pleas|peas|thanks|thank you|thankyou|thanks a lot"
+        "|thank you very much|thank you so much|thanks very much|thanks so much|many thanks|cheers|ta"
+        "|much appreciated|appreciate it|i appreciate it|that's very kind|very kind|very kind of you|how kind"
+        "|you're very kind|sir|ma'am|madam|miss|mate|man|dude|buddy|pal|love|dear|my friend|bro|so|then|you know|like"
+        "|and yes|and yeah|to be honest|honestly|bye|goodbye|bye bye|see you|see you then|see you there|see you soon"
+        "|have a nice day|have a good day|have a good one|take care|that's all|that's everything|that is all"
+        "|that'll be all|that's all thanks|nothing else|i'll be there|i'll be here|i'm looking forward to it"
+        "|looking forward to it|can't wait|sorry|sorry about that|excuse me|as i said|like i said|really|very|quite"
+        "|much|indeed yes|hi|hey|hello there|gosh|wow|jess|chess|everything|all of it|all of that|for me|to me|to us"
+        "|by us|with pleasure|in fact|basically|right away|straight away|i'm happy|i'm glad|good good|thank god"
+        "|finally|at last|o|yes sir|yes ma'am|might as well|quickly|quick|go go|it's me|this is correct|ha|haha"
+        "|amazing thanks"
+    )
+    """Polite, hesitating or thankful: changes nothing."""
+    hesitation: str = "hm|hmm|hmmm|well|i see|oh well|err|errm|huh okay|oh dear|oh boy|ugh|meh|oh no|oh god|oh my god"
+    """Beside words of `listening` alone it makes them unclear."""
+    asking: str = (
+        "and|also|then|and also|and then|could you|can you|would you|will you|please|could you also|can you also"
+        "|you can|you could|and please|would you also|i'd like you to|and if you could|if you could|maybe"
+    )
+    """May stand between a yes and what is wanted besides."""
+    extra: str = (
+        "send me|send us|text me|text us|email me|email us|mail me|message me|sms me|whatsapp me|forward me"
+        "|let me know|call me|ring me|phone me|give me a call|give me a ring|notify me|remind me|tell me|give me"
+        "|show me|read me|i have another question|i have one more question|i have a question|i've got a question"
+        "|i've got another question|i had another question|one more thing|one more question|another question"
+        "|another thing|i need a receipt|i'd like a receipt|i need an invoice|keep me posted|keep me updated"
+    )
+    """Begins what is wanted besides and touches no argument."""
+    extra_words: str = (
+        "a|an|the|my|me|us|to|of|for|by|with|it|it's|it is|that|this|is|are|on|its|in|at|as|soon|i|we|have|one|and|or"
+        "|too|also|please|thanks|thank you|when|once|after|before|afterwards|later|up|back|then|address|confirmation"
+        "|confirmations|details|detail|directions|receipt|invoice|link|number|reference|text|sms|email|e mail|mail"
+        "|message|copy|copies|booking|reservation|summary|note|reminder|code|info|information|done|ready|there|here"
+        "|way|finished|through|booked|sent|placed|confirmed|complete|completed|it's done|all|phone|whatsapp|calendar"
+        "|entry|tracking|ticket|tickets|pdf|map|location|contact|day|ask|question|questions|something|about|else"
+        "|that's|set|know|proof|payment|bill|order|status|where|call|doctor|dr|driver|team|everybody|everyone|them"
+        "|help|taxes|records|office|place"
+    )
+    """All that `extra` may go on with."""
+    neutral: str = (
+        "the|a|an|my|your|our|it|it's|that|that's|is|are|and|o'clock|oclock|sharp|dot|i'd like|i would like|i want"
+        "|i need|we'd like|we want|we need|this|of|in total|for us|the number|quid"
+    )
+    """Says nothing by itself, beside words of the read-back."""
+    prepositions: str = (
+        "at|for|on|in|to|until=to|till=to|through=to|from|between=from|with|by|of|under|after|before|into"
+    )
+    """Stand before a value, and must be those of the read-back. "until=to": counts as the other."""
+    acts: str = (
+        "book|reserve|order|place|send|pay|cancel|delete|remove|confirm|save|set|submit|transfer|buy|purchase"
+        "|schedule|arrange|reset|change|update|move|refund|return|call|dial|ring|charge|file|renew|refill|activate"
+        "|deactivate|block|unblock|lock|unlock|close|open|end|stop|start|begin|sign|register|enrol|enroll|add|put"
+        "|hold|switch|turn|rent|hire|donate|deliver|ship|message|text|email|print|upload|download|share|invite|accept"
+        "|decline|reject|approve|upgrade|downgrade|subscribe|unsubscribe|pause|resume|extend|assign|forward|post"
+        "|publish|report|request|exchange|swap|fix|finish|complete|process|erase|wipe|clear|enter|record|log|note"
+        "|store|create|make|take"
+    )
+    """Verbs of what is done. A read-back that has one may be answered with it."""
+
+    # -- values
+    numbers: str = (
+        "zero=0|nought=0|one=1|won=1|two=2|three=3|four=4|five=5|six=6|seven=7|eight=8|ate=8|nine=9|ten=10|eleven=11"
+        "|twelve=12|noon=12|midday=12|thirteen=13|fourteen=14|fifteen=15|sixteen=16|seventeen=17|eighteen=18"
+        "|nineteen=19|dozen=12|couple=2|twice=2|fifth teen=15"
+    )
+    tens: str = "twenty=2|thirty=3|forty=4|fourty=4|fifty=5|sixty=6|seventy=7|eighty=8|ninety=9"
+    hundred: str = "hundred"
+    thousand: str = "thousand|grand and"
+    ordinals: str = (
+        "first=1|second=2|third=3|fourth=4|fifth=5|sixth=6|seventh=7|eighth=8|ninth=9|tenth=10|eleventh=11|twelfth=12"
+        "|thirteenth=13|fourteenth=14|fifteenth=15|sixteenth=16|seventeenth=17|eighteenth=18|nineteenth=19"
+        "|twentieth=20|thirtieth=30|fortieth=40"
+    )
+    clock: str = (
+        "half past=30|quarter past=15|quarter after=15|quarter to=-15|quarter of=-15|a quarter past=15"
+        "|a quarter to=-15|half=30"
+    )
+    """Before an hour: minutes."""
+    days: str = (
+        "monday|mondays=monday|mon=monday|tuesday|tuesdays=tuesday|tue=tuesday|tues=tuesday|wednesday"
+        "|wednesdays=wednesday|wed=wednesday|thursday|thursdays=thursday|thu=thursday|thurs=thursday|friday"
+        "|fridays=friday|fri=friday|saturday|saturdays=saturday|sat=saturday|sunday|sundays=sunday|sun=sunday|today"
+        "|tomorrow|tonight|yesterday|weekend|weekends=weekend|weekday|weekdays=weekday|now|immediately|week|fortnight"
+    )
+    months: str = (
+        "january|jan=january|february|feb=february|march|april|apr=april|may|june|jun=june|july|jul=july|august"
+        "|aug=august|september|sept=september|sep=september|october|oct=october|november|nov=november|december"
+        "|dec=december"
+    )
+    dayparts: str = "am|morning=am|mornings=am|pm|afternoon=pm|evening=pm|evenings=pm|night=pm|afternoons=pm"
+    units: str = (
+        "dollars|dollar=dollars|bucks=dollars|pounds|pound=pounds|quid=pounds|euros|euro=euros|cents|pence|percent"
+    )
