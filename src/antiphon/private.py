@@ -28,6 +28,25 @@ def open_to_write(path: Path) -> BinaryIO:
     return open(path, "wb", opener=_open)  # it is the caller who closes it
 
 
+def claim(path: Path) -> None:
+    """Make the file, empty, where it is missing, and private, on the disk by then. Raises `OSError`."""
+    made = [folder for folder in (*reversed(path.parents), path) if not folder.exists()]
+    make_folder(path.parent)
+    os.close(_open(str(path), os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)))
+    if os.name == "posix":
+        for one in made:
+            sync_folder(one.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Have the disk know what is in a folder. Raises `OSError`."""
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
 def write(path: Path, content: bytes | str) -> None:
     """Write a whole file, text as UTF-8. Raises `OSError`."""
     with open_to_write(path) as file:

@@ -28,13 +28,15 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, TypeVar
 
 from antiphon.discovery import load_for
 from antiphon.errors import StoreConflict, StoreError, StoreUnavailable, UsageError
+
+T = TypeVar("T")
 
 Pending: TypeAlias = Future[None]
 """What was asked for and is not acknowledged. Its error is a `StoreError`. `cancel()` withdraws it while it waits."""
@@ -290,9 +292,14 @@ class Lease:
         """Whether nobody else can hold the call now. Asks no one: by the monotonic clock, on the safe side."""
         return self._until == math.inf or time.monotonic() < self._until
 
+    @property
+    def is_over(self) -> bool:
+        """It was given back, or another worker has the call: for good. One that ran out may be renewed yet."""
+        return self._until == -math.inf
+
     def renewed(self, until: float) -> None:
         """The store has granted it up to then: `time.monotonic()`, counted from before it was asked."""
-        if self._until > -math.inf:
+        if not self.is_over:
             self._until = until
 
     def lost(self) -> None:
@@ -311,8 +318,6 @@ class Store(ABC):
 
     durability: Durability
     """What its acknowledgements mean. Proved when it is opened, where that is possible."""
-    trouble: StoreError | None = None
-    """Why it cannot write at this moment; None: it can. What was handed over waits for it."""
 
     def __str__(self) -> str:
         """As people are told where calls are kept, without passwords."""
@@ -330,6 +335,11 @@ class Store(ABC):
 
         What could not be written by then has its error. Raises nothing.
         """
+
+    @property
+    def trouble(self) -> StoreError | None:
+        """Why it cannot write at this moment; None: it can. What was handed over waits for it."""
+        return None
 
     def on_trouble(self, told: Callable[[StoreError | None], None]) -> Callable[[], None]:
         """Have `told(error)` called when it stops being able to write, and `told(None)` when it is again.
@@ -456,6 +466,26 @@ def refused(error: StoreError) -> Pending:
     return pending
 
 
+class _Handed(Executor):
+    """An executor that has been given its work already."""
+
+    def __init__(self, pending: Future[Any]) -> None:
+        self._pending = pending
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        return self._pending
+
+
+def outcome(pending: Future[T]) -> asyncio.Future[T]:
+    """To be awaited. Other than `asyncio.wrap_future`, a loop whose clock is virtual knows that a thread is at work."""
+    result: asyncio.Future[T] = asyncio.get_running_loop().run_in_executor(_Handed(pending), _nothing)
+    return result
+
+
+def _nothing() -> Any:
+    """What is submitted to an executor that has its work."""
+
+
 async def acknowledged(pending: Pending | None, within: float = START_LIMIT) -> None:
     """Wait until it is done. Raises its error, and `StoreUnavailable` after so many seconds: then it is withdrawn.
 
@@ -465,7 +495,7 @@ async def acknowledged(pending: Pending | None, within: float = START_LIMIT) -> 
         return
     try:
         async with asyncio.timeout(within):
-            await asyncio.wrap_future(pending)
+            await outcome(pending)
     except TimeoutError:
         withdrawn = pending.cancel()
         if pending.done() and not withdrawn:

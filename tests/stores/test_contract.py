@@ -4,27 +4,15 @@ from __future__ import annotations
 
 import asyncio
 
-from antiphon.store import Store
-from antiphon.stores.memory import MemoryStore
+import pytest
+
 from antiphon.testing import StoreUnderTest, check_store
+from tests.stores.places import InMemory, InSQLite
 
 
-class InMemory(StoreUnderTest):
-    """Processes cannot share it: every handle is the same."""
+@pytest.mark.parametrize("kind", [InMemory, InSQLite])
+def test_it_keeps_the_contract(kind: type[StoreUnderTest]) -> None:
+    async def make() -> StoreUnderTest:
+        return kind()
 
-    def __init__(self) -> None:
-        self.store = MemoryStore()
-
-    async def open(self) -> Store:
-        return await self.store.__aenter__()
-
-    async def expire(self, call: str) -> None:
-        self.store.lose(call)
-
-
-async def in_memory() -> StoreUnderTest:
-    return InMemory()
-
-
-def test_memory_keeps_the_contract() -> None:
-    asyncio.run(check_store(in_memory))
+    asyncio.run(check_store(make))

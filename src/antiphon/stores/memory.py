@@ -90,11 +90,6 @@ class MemoryStore(Store):
         self._calls: dict[str, _Kept] = {}
         self._lock = threading.RLock()
 
-    @classmethod
-    def of(cls, address: str) -> MemoryStore:
-        """The store of the address "memory:"."""
-        return cls()
-
     def __str__(self) -> str:
         return "memory"
 
@@ -239,3 +234,8 @@ class MemoryStore(Store):
         for kept in self._calls.values():
             if (call is None or kept.id == call) and (caller is None or kept.meta.caller == caller):
                 yield kept
+
+
+def of(address: str) -> MemoryStore:
+    """The store of the address "memory:"."""
+    return MemoryStore()

@@ -1,0 +1,44 @@
+"""Places where the stores of the tests keep calls."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from pathlib import Path
+
+from antiphon.store import Store
+from antiphon.stores.memory import MemoryStore
+from antiphon.stores.sqlite import SQLiteStore
+from antiphon.testing import StoreUnderTest
+
+
+class InMemory(StoreUnderTest):
+    """Processes cannot share it: every handle is the same."""
+
+    def __init__(self) -> None:
+        self.store = MemoryStore()
+
+    async def open(self) -> Store:
+        return await self.store.__aenter__()
+
+    async def expire(self, call: str) -> None:
+        self.store.lose(call)
+
+
+class InSQLite(StoreUnderTest):
+    """A file."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        self.path = Path(self._folder.name) / "calls" / "calls.db"
+
+    async def open(self) -> Store:
+        return await SQLiteStore(self.path).__aenter__()
+
+    async def expire(self, call: str) -> None:
+        with sqlite3.connect(self.path) as connection:
+            connection.execute("update calls set until=0 where id=?", (call,))
+        connection.close()
+
+    async def aclose(self) -> None:
+        self._folder.cleanup()
