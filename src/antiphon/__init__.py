@@ -118,6 +118,7 @@ if TYPE_CHECKING:
         ToolResult,
         function_tool,
     )
+    from antiphon.tools.hooks import CallHook, Proceed, ToolCall
     from antiphon.tools.mcp import MCPServerHTTP, MCPServerStdio, MCPToolOptions, MCPToolset
     from antiphon.tools.search import ToolProxyToolset, ToolSearchToolset
     from antiphon.tools.toolset import ToolContext, Toolset
@@ -219,6 +220,7 @@ _HOME = {
     ),
     "tools.mcp": ("MCPServerHTTP", "MCPServerStdio", "MCPToolOptions", "MCPToolset"),
     "tools.search": ("ToolProxyToolset", "ToolSearchToolset"),
+    "tools.hooks": ("CallHook", "Proceed", "ToolCall"),
     "tools.toolset": ("ToolContext", "Toolset"),
     "transport": ("AudioInput", "AudioInputOptions", "AudioOutput", "RoomInputOptions", "RoomOptions"),
     "transports.processing": ("AudioProcessing",),
@@ -250,6 +252,7 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "BackgroundAudioPlayer",
     "BuiltinAudioClip",
     "CachedTTS",
+    "CallHook",
     "ChatChunk",
     "ChatContent",
     "ChatContext",
@@ -289,6 +292,7 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "NotGivenOr",
     "PlayHandle",
     "PreemptiveGeneration",
+    "Proceed",
     "ProviderConnectionError",
     "ProviderError",
     "ProviderStatusError",
@@ -310,6 +314,7 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "TTS",
     "TaskGroup",
     "Tool",
+    "ToolCall",
     "ToolChoice",
     "ToolContext",
     "ToolDefinitionError",

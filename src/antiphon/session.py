@@ -52,6 +52,7 @@ from antiphon.speech_handle import SpeechHandle
 from antiphon.store import Store, open_store
 from antiphon.streams import Closable
 from antiphon.tools.function import ToolError
+from antiphon.tools.hooks import CallHook
 from antiphon.tools.toolset import ToolLike
 from antiphon.transport import AudioInput, AudioOutput, AudioProcessor, RoomInputOptions, RoomOptions
 from antiphon.turn_detector import TurnDetector
@@ -83,7 +84,8 @@ class AgentSession(Session[Userdata], Closable):
     again, and then the call ends with a goodbye (True: in the language's lines). Not in text. `preemptive_generation`:
     the model is asked before the caller's turn is over, when it is likely to be. `language`: a `Language`, or the code
     of one ("de"): which words are no turn, and what the session says itself. `unheard_line` is said when the caller
-    spoke and no words came of it. `context_budget`: how much of the talk requests carry; None: all of it, however long.
+    spoke and no words came of it. `call_tool`: an async function `(call, ctx, proceed)` around every call of a tool
+    (`docs/tools.md`). `context_budget`: how much of the talk requests carry; None: all of it, however long.
     `redact`: what of the caller's words and of results is known by a mask alone ("card_number", "phone_number",
     "email", or a function), to models, logs and all that is kept; tools and the agent's voice get it.
     `store`: where the call is kept while it goes on, an open store or the address of one ("sqlite:///calls.db"); None:
@@ -129,6 +131,7 @@ class AgentSession(Session[Userdata], Closable):
         unheard_line: NotGivenOr[str] = NOT_GIVEN,
         max_result_chars: int = 20_000,
         max_tools: int | None = None,
+        call_tool: CallHook | None = None,
         context_budget: NotGivenOr[ContextBudget | Mapping[str, Any] | None] = NOT_GIVEN,
         write_grace: float = 30.0,
         close_grace: float = 1.0,
@@ -160,6 +163,7 @@ class AgentSession(Session[Userdata], Closable):
             parallel_tool_calls=parallel_tool_calls,
             max_result_chars=max_result_chars,
             max_tools=max_tools,
+            call_tool=call_tool,
             context_budget=session_options.context_budget(context_budget),
             redact=session_options.redaction(redact),
         )

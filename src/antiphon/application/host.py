@@ -30,6 +30,7 @@ from antiphon.runtime.tool_log import log_tools
 from antiphon.session_api import Session
 from antiphon.session_options import options_for
 from antiphon.store import Store
+from antiphon.tools.hooks import CallHook
 from antiphon.tools.toolset import ToolLike
 from antiphon.transport import AudioInput, AudioOutput
 
@@ -46,6 +47,7 @@ class SessionHost:
         parallel_tool_calls: NotGivenOr[bool],
         max_result_chars: int,
         max_tools: int | None,
+        call_tool: CallHook | None,
         context_budget: ContextBudget | None,
         redact: RedactWords,
     ) -> None:
@@ -57,7 +59,13 @@ class SessionHost:
         self.rest = Rest(here)
         self.handles = Handles(here)
         self.tables = ToolTables(
-            here, agents, self.handles, shared=tools, max_tools=max_tools, max_result_chars=max_result_chars
+            here,
+            agents,
+            self.handles,
+            shared=tools,
+            max_tools=max_tools,
+            max_result_chars=max_result_chars,
+            call_hook=call_tool,
         )
         self.cast = Cast(here, agents, self.models, self.tables, self.rest, context_budget)
         self.transcript = Transcript(here, self.cast, self.rest)

@@ -23,6 +23,7 @@ from antiphon.runtime.run import Run
 from antiphon.runtime.toolsets import PATIENCE, PATIENCE_BY_VOICE, OpenToolsets
 from antiphon.toolkit.background import task_tools
 from antiphon.tools.function import FunctionTool, RawFunctionTool, ToolFlag
+from antiphon.tools.hooks import CallHook
 from antiphon.tools.proxy import with_stand_ins
 from antiphon.tools.toolset import ToolContext, ToolLike, Toolset
 
@@ -66,6 +67,7 @@ class ToolTables:
         shared: Sequence[ToolLike],
         max_tools: int | None,
         max_result_chars: int,
+        call_hook: CallHook | None,
     ) -> None:
         self._here = here
         self._agents = agents
@@ -74,6 +76,7 @@ class ToolTables:
         ToolContext(self._shared).check()
         self._max_tools = max_tools
         self.max_result_chars = max_result_chars
+        self.call_hook = call_hook
         self._tables: dict[str, _Table] = {}
         self._complaints: list[tuple[str, str]] = []
         """What was said already about tools that are too many or that clash: agent id, and what about."""

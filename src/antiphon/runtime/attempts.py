@@ -13,10 +13,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from antiphon.errors import pass_on
+from antiphon.runtime.call_hooks import Reached
 from antiphon.runtime.kept_rows import NotStarted
 from antiphon.runtime.run import Run
 from antiphon.tools.retries import attempts_of, is_named, is_tried_again, wait_before
-from antiphon.tools.tool import OutcomeUnknown, StopResponse
+from antiphon.tools.tool import OutcomeUnknown, StopResponse, ToolError
 
 logger = logging.getLogger("antiphon")
 
@@ -30,7 +31,7 @@ class Attempts:
         self._until = clock() + limit
         self._left = attempts_of(run.tool.options)
         self._tried = 0
-        self.in_doubt = False
+        self._in_doubt = False
         """An attempt of a write failed, and nobody knows whether it did what it was for: no later one can tell."""
 
     async def value(self, call: Callable[[], Awaitable[Any]]) -> Any:
@@ -48,9 +49,14 @@ class Attempts:
                 logger.info("tool %r raised %r; it is tried again in %g s", self._run.call.name, error, wait)
             await asyncio.sleep(wait)
 
-    def did_nothing(self, error: BaseException) -> bool:
-        """Whether a write that raised this is known to have done nothing: its author named the error."""
-        return isinstance(error, Exception) and not self.in_doubt and self._asked(is_named, error)
+    def reached(self, error: BaseException) -> Reached:
+        """How far a call came whose last attempt raised this."""
+        if isinstance(error, StopResponse):
+            return Reached.DONE
+        if self._in_doubt or isinstance(error, OutcomeUnknown) or not isinstance(error, Exception):
+            return Reached.UNKNOWN
+        did_nothing = isinstance(error, ToolError) or self._asked(is_named, error)
+        return Reached.FAILED if did_nothing else Reached.UNKNOWN
 
     def _may_go_on(self, error: Exception) -> bool:
         run, options = self._run, self._run.tool.options
@@ -59,7 +65,7 @@ class Attempts:
         if self._clock() + wait_before(self._tried + 1) >= self._until:
             return False
         if options.writes and not self._asked(is_named, error):
-            self.in_doubt = True
+            self._in_doubt = True
         return True
 
     def _asked(self, question: Callable[[Any, Exception], bool], error: Exception) -> bool:

@@ -23,6 +23,7 @@ from antiphon.realtime import RealtimeModel
 from antiphon.runtime.run import Run
 from antiphon.stt import STT
 from antiphon.tools.function import CallContext
+from antiphon.tools.hooks import CallHook
 from antiphon.tools.toolset import ToolContext
 
 SaySource: TypeAlias = str | AsyncIterable[str]
@@ -106,6 +107,10 @@ class Tools(Protocol):
     @property
     def max_result_chars(self) -> int:
         """Longer tool results are cut, whatever the tool allows."""
+
+    @property
+    def call_hook(self) -> CallHook | None:
+        """The application's code around all calls of the session."""
 
     def run_context(self, run: Run) -> CallContext:
         """The context object handed to the tool of a run."""

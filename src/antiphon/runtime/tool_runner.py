@@ -19,6 +19,7 @@ from antiphon.core.facts import Handoff, ToolReturned
 from antiphon.core.texts import unknown_outcome
 from antiphon.errors import pass_on
 from antiphon.runtime.attempts import Attempts
+from antiphon.runtime.call_hooks import Hooked, Reached
 from antiphon.runtime.host import Agents, Events, Speeches, Tools
 from antiphon.runtime.kept_rows import KeptRows, NotStarted
 from antiphon.runtime.keys import Keys
@@ -29,6 +30,7 @@ from antiphon.runtime.tool_calls import INTERNAL_ERROR, ToolCalls
 from antiphon.scope import is_cancelled
 from antiphon.store import RowState
 from antiphon.tools.function import CallContext, OutcomeUnknown, StopResponse, ToolError, ToolResult
+from antiphon.tools.hooks import CallHook, ToolCall
 from antiphon.tools.latency import latencies
 
 logger = logging.getLogger("antiphon")
@@ -139,30 +141,49 @@ class ToolRunner:
             run.end()
 
     async def _outcome(self, run: Run, attempts: Attempts) -> ToolReturned:
-        ctx = self._tools.run_context(run)
+        ctx, options = self._tools.run_context(run), run.tool.options
+        hooked = Hooked(
+            self._hooks_of(run),
+            ToolCall(run.call.call_id, run.call.name, options.effect, run.call.arguments),
+            ctx,
+            lambda: self._made(run, ctx, attempts),
+            attempts.reached,
+        )
+        told = await self._told(run, hooked)
+        return hooked.settled(told) if options.writes else told
+
+    def _hooks_of(self, run: Run) -> tuple[CallHook, ...]:
+        hook = self._tools.call_hook
+        return run.tool.hooks if hook is None else (hook, *run.tool.hooks)
+
+    async def _told(self, run: Run, hooked: Hooked) -> ToolReturned:
         try:
-            return self._returned(run, await attempts.value(lambda: self._enter(run, ctx)))
-        except NotStarted as refusal:
-            return _unknown(run, str(refusal)) if attempts.in_doubt else _not_started(run, refusal)
+            return self._returned(run, await hooked.value())
         except StopResponse:
             return ToolReturned(run.id, "", reply=False)
         except ToolError as error:
             # Subclasses need not call our constructor.
             text = run.rendered(str(getattr(error, "message", error)))
-            if attempts.in_doubt:
-                return _unknown(run, text)
             return ToolReturned(run.id, text, is_error=True, unknown=isinstance(error, OutcomeUnknown))
         except asyncio.CancelledError:
             if is_cancelled():
                 raise
             # Something that the tool awaited was cancelled, not the tool.
             logger.exception("tool %r raised CancelledError", run.call.name)
-            return _broke_off(run)
         except BaseException as error:  # a tool does not end the process, and all its calls
             pass_on(error)
             logger.exception("tool %r raised", run.call.name)
             self._events.failed(error, run.tool)
-            return _did_nothing(run) if attempts.did_nothing(error) else _broke_off(run)
+        nothing = run.tool.options.writes and hooked.reached in (Reached.NOTHING, Reached.FAILED)
+        text = f"{INTERNAL_ERROR}. `{run.call.name}` did nothing." if nothing else INTERNAL_ERROR
+        return ToolReturned(run.id, text, is_error=True)
+
+    async def _made(self, run: Run, ctx: CallContext, attempts: Attempts) -> Any:
+        """The innermost: what the tool gives."""
+        try:
+            return await attempts.value(lambda: self._enter(run, ctx))
+        except NotStarted as refusal:
+            return _not_started(run, refusal)
 
     async def _enter(self, run: Run, ctx: CallContext) -> Any:
         if self._rows is not None and run.number:
@@ -204,39 +225,26 @@ class ToolRunner:
         return handoff, rest[0] if len(rest) == 1 else (rest or None)
 
 
-def _not_started(run: Run, refusal: NotStarted) -> ToolReturned:
-    """It could not be written down that it would be started, so it was not."""
+def _not_started(run: Run, refusal: NotStarted) -> str:
+    """It could not be written down that it would be started, so it was not: what another worker's call of it gave.
+
+    Raises `ToolError` where there was none, or it gave nothing.
+    """
     logger.warning("tool %r was not started: %s", run.call.name, refusal)
     found = refusal.found
     if found is None:
-        return ToolReturned(run.id, NOT_WRITTEN_DOWN.format(name=run.call.name), is_error=True)
-    unknown = found.state not in (RowState.SUCCEEDED, RowState.FAILED)
-    output = unknown_outcome(run.call.name) if unknown else found.output
-    return ToolReturned(run.id, output, is_error=found.state is not RowState.SUCCEEDED, unknown=unknown)
+        raise ToolError(NOT_WRITTEN_DOWN.format(name=run.call.name)) from refusal
+    if found.state is RowState.SUCCEEDED:
+        return found.output
+    if found.state is RowState.FAILED:
+        raise ToolError(found.output) from refusal
+    raise OutcomeUnknown(unknown_outcome(run.call.name)) from refusal
 
 
 def _cancelled(run: Run) -> ToolReturned:
     """It was stopped in the middle, or before it had begun."""
     unknown = run.entered and run.tool.options.effect != "reads"
     return ToolReturned(run.id, "The call was cancelled.", is_error=True, reply=False, unknown=unknown)
-
-
-def _broke_off(run: Run) -> ToolReturned:
-    """It raised what says nothing of how far it had come: of a write, nobody knows whether it happened."""
-    if run.tool.options.writes:
-        return _unknown(run, INTERNAL_ERROR)
-    return ToolReturned(run.id, INTERNAL_ERROR, is_error=True)
-
-
-def _unknown(run: Run, why: str) -> ToolReturned:
-    text = f"{why.rstrip('.')}. {unknown_outcome(run.call.name)}"
-    return ToolReturned(run.id, text, is_error=True, unknown=True)
-
-
-def _did_nothing(run: Run) -> ToolReturned:
-    """It raised what its author says is raised before anything is done (`retry_on`)."""
-    text = f"{INTERNAL_ERROR}. `{run.call.name}` did nothing." if run.tool.options.writes else INTERNAL_ERROR
-    return ToolReturned(run.id, text, is_error=True)
 
 
 def _images(value: Any) -> tuple[tuple[ImageContent, ...], Any]:

@@ -20,6 +20,7 @@ from typing_extensions import TypeIs, TypeVar, Unpack
 from antiphon.errors import ToolDefinitionError, UsageError
 from antiphon.options import NOT_GIVEN, DuplicateMode, DuplicateScope, NotGivenOr, is_given
 from antiphon.tools.definition import CONFIRM_DUPLICATE, Code, Definition, PreparedCall, checked_name
+from antiphon.tools.hooks import CallHook
 from antiphon.tools.options import ToolFlag, ToolOptions, ToolSettings, options_of
 from antiphon.tools.signature import CallContext, ContextParameter, context_parameters, innermost
 from antiphon.tools.spec import ToolSpec
@@ -88,8 +89,16 @@ class _CallableTool(Tool, Generic[R]):
 
     __name__: str
 
-    def __init__(self, definition: Definition, *, owner: object = None, stand_in: Callable[..., Any] | None = None):
+    def __init__(
+        self,
+        definition: Definition,
+        *,
+        owner: object = None,
+        stand_in: Callable[..., Any] | None = None,
+        within: tuple[CallHook, ...] = (),
+    ) -> None:
         self._definition = definition
+        self._within = within
         self._owner = owner
         self._stand_in = stand_in
         self._is_checked = False
@@ -117,6 +126,18 @@ class _CallableTool(Tool, Generic[R]):
     def options(self) -> ToolOptions:
         """What its author said about it."""
         return self._definition.options
+
+    @property
+    def hooks(self) -> tuple[CallHook, ...]:
+        """Code of the application around its calls: of the toolsets that hold it, the outermost first, then its own."""
+        own = self._definition.options.call_tool
+        return self._within if own is None else (*self._within, own)
+
+    def within(self, hook: CallHook) -> Self:
+        """The same tool with a hook around those that it has. Where it has it already, itself."""
+        if hook in self.hooks:
+            return self
+        return type(self)(self._definition, owner=self._owner, stand_in=self._stand_in, within=(hook, *self._within))
 
     @property
     def on_duplicate(self) -> DuplicateMode:
@@ -236,7 +257,7 @@ class _CallableTool(Tool, Generic[R]):
 
     def bind(self, owner: object) -> Self:
         """The tool as a method of `owner`. Tools of one definition bound to one object are equal."""
-        return type(self)(self._definition, owner=owner, stand_in=self._stand_in)
+        return type(self)(self._definition, owner=owner, stand_in=self._stand_in, within=self._within)
 
     def with_function(self, function: Callable[..., Any]) -> Self:
         """The same tool (name, schema, policy, checks) with another function to run, as `mock_tools` needs it.
@@ -244,7 +265,7 @@ class _CallableTool(Tool, Generic[R]):
         The function may be sync, and may declare a part of the parameters, the context included. An exception
         that it returns counts as raised.
         """
-        return type(self)(self._definition, owner=self._owner, stand_in=function)
+        return type(self)(self._definition, owner=self._owner, stand_in=function, within=self._within)
 
     def with_options(
         self,
@@ -265,7 +286,7 @@ class _CallableTool(Tool, Generic[R]):
             description=old.given_description if description is None else description,
             options=options,
         )
-        return type(self)(definition, owner=self._owner, stand_in=self._stand_in)
+        return type(self)(definition, owner=self._owner, stand_in=self._stand_in, within=self._within)
 
     def __get__(self, instance: object | None, owner: type | None = None) -> Self:
         code = self._definition.code

@@ -25,6 +25,7 @@ from antiphon.options import (
     is_given,
 )
 from antiphon.tools.arguments import canonical_text
+from antiphon.tools.hooks import CallHook
 from antiphon.tools.tool import OutcomeUnknown, StopResponse
 
 Identity: TypeAlias = Sequence[str] | Callable[[Mapping[str, Any]], Any]
@@ -80,6 +81,7 @@ class ToolSettings(TypedDict, total=False):
     on_interrupt: NotGivenOr[OnInterrupt]
     parallel: NotGivenOr[bool]
     confirm: NotGivenOr[Confirm]
+    call_tool: CallHook | None
     max_result_chars: int
     redact: Redact
 
@@ -113,6 +115,8 @@ class ToolOptions:
     """Beside other calls of its response; not given: unless it writes."""
     confirm: NotGivenOr[Confirm] = NOT_GIVEN
     """Whether the caller is asked first; not given: for what is irreversible."""
+    call_tool: CallHook | None = None
+    """Code around its calls."""
     max_result_chars: int = 20_000
     """Longer results are cut, with a note."""
     redact: Redact = ()

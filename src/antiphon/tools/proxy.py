@@ -68,8 +68,8 @@ def find_tool(tools: Iterable[Any], name: str) -> AnyFunctionTool | None:
             if tool.name == name:
                 return tool
             proxy = _proxy(tool)
-            if proxy is not None and behind is None:
-                behind = proxy.library().get(name)
+            if proxy is not None and behind is None and (found := proxy.library().get(name)) is not None:
+                behind = _behind(tool, found)
     return behind
 
 
@@ -77,7 +77,10 @@ def prepare_call(tool: AnyFunctionTool, arguments: str) -> tuple[AnyFunctionTool
     """The tool that a call of `tool` runs, and its arguments, ready to run. Raises `ToolError`."""
     prepared = tool.prepare(arguments)
     proxy = _proxy(tool)
-    return (tool, prepared) if proxy is None else proxy.redirect(**prepared.kwargs)
+    if proxy is None:
+        return tool, prepared
+    meant, prepared = proxy.redirect(**prepared.kwargs)
+    return _behind(tool, meant), prepared
 
 
 def with_stand_ins(tool: AnyFunctionTool, stand_ins: Mapping[str, Callable[..., Any]]) -> AnyFunctionTool:
@@ -91,7 +94,8 @@ def with_stand_ins(tool: AnyFunctionTool, stand_ins: Mapping[str, Callable[..., 
     def library() -> dict[str, AnyFunctionTool]:
         return {name: with_stand_ins(other, stand_ins) for name, other in proxy.library().items()}
 
-    return proxy_tool(library, name=tool.name, description=tool.description, flags=tool.options.flags)
+    stand_in = proxy_tool(library, name=tool.name, description=tool.description, flags=tool.options.flags)
+    return _behind(tool, stand_in)
 
 
 def proxy_tool(
@@ -107,6 +111,13 @@ def proxy_tool(
     """
     made: FunctionTool[Any] = function_tool(CallByName(library), name=name, description=description, flags=flags)
     return made
+
+
+def _behind(proxy: AnyFunctionTool, tool: AnyFunctionTool) -> AnyFunctionTool:
+    """The tool with what is around the proxy that it is called through."""
+    for hook in reversed(proxy.hooks):
+        tool = tool.within(hook)
+    return tool
 
 
 def _proxy(tool: AnyFunctionTool) -> CallByName | None:

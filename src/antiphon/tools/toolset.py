@@ -25,6 +25,7 @@ from antiphon.tools.function import (
     ToolSpec,
     find_function_tools,
 )
+from antiphon.tools.hooks import CallHook, Proceed, ToolCall
 
 ToolLike: TypeAlias = "Tool | Toolset"
 
@@ -113,6 +114,22 @@ class Toolset(ABC):  # noqa: B024 - it works as it is; what its subclasses leave
         if failure is not None:
             raise failure
 
+    async def call_tool(self, call: ToolCall, ctx: Any, proceed: Proceed) -> Any:
+        """Around each call of its tools, those of nested toolsets included. A subclass may override it.
+
+        `ctx` is the `RunContext` of the call.
+
+        What it returns is what the model is told, as if the tool had returned it: `await proceed()` for what the tool
+        gives. `ToolError` refuses the call in words; without `proceed` the tool is not called.
+        """
+        return await proceed()
+
+    @property
+    def call_hook(self) -> CallHook | None:
+        """Its `call_tool`, if it has one of its own."""
+        own = type(self).call_tool
+        return None if own is Toolset.call_tool or isinstance(own, Tool) else self.call_tool
+
     def filtered(self, predicate: Callable[[Tool], bool]) -> Toolset:
         """This toolset with only the tools for which `predicate` is true; asked again for each request."""
         return _FilteredToolset(self, predicate)
@@ -139,6 +156,10 @@ class _WrapperToolset(Toolset):
     @property
     def left_out(self) -> Sequence[ToolDefinitionError]:
         return self._wrapped.left_out
+
+    @property
+    def call_hook(self) -> CallHook | None:
+        return self._wrapped.call_hook
 
     async def setup(self) -> Self:
         await self._wrapped.setup()
@@ -297,13 +318,14 @@ class ToolContext:
 
     __hash__ = None  # type: ignore[assignment]  # compared by content, which `specs` may still extend
 
-    def _add(self, tools: Iterable[ToolLike], where: str) -> None:
+    def _add(self, tools: Iterable[ToolLike], where: str, hooks: tuple[CallHook, ...] = ()) -> None:
         for tool in tools:
             if isinstance(tool, Toolset):
                 self._toolsets.append(tool)
-                self._add(tool.tools, f"toolset {tool.id!r}")
+                hook = tool.call_hook
+                self._add(tool.tools, f"toolset {tool.id!r}", hooks if hook is None else (hook, *hooks))
             elif isinstance(tool, (FunctionTool, RawFunctionTool)):
-                self._add_function_tool(tool, where)
+                self._add_function_tool(_within(tool, hooks), where)
             elif isinstance(tool, Tool):
                 if tool not in self._provider_tools:
                     self._provider_tools.append(tool)
@@ -313,6 +335,8 @@ class ToolContext:
     def _add_function_tool(self, tool: AnyFunctionTool, where: str) -> None:
         earlier, there = self._by_name.setdefault(tool.name, (tool, where))
         if earlier is tool or earlier == tool:
+            if tool.hooks != earlier.hooks:  # held twice: whichever is called, all that is around it counts
+                self._by_name[tool.name] = (_within(earlier, tool.hooks[::-1]), there)
             return
         if isinstance(tool.function, ServerFunction):
             self.displaced.append((tool, _displaced(tool, where, tool.function.server, earlier, there)))
@@ -325,6 +349,13 @@ class ToolContext:
                 f"two different tools are named {tool.name!r}: {earlier.origin} in {there}, and {tool.origin} in "
                 f"{where}. Rename one with name=, or give its toolset a prefix: toolset.prefixed('...')."
             )
+
+
+def _within(tool: AnyFunctionTool, hooks: Sequence[CallHook]) -> AnyFunctionTool:
+    """The tool with these around it, the innermost first."""
+    for hook in hooks:
+        tool = tool.within(hook)
+    return tool
 
 
 def _displaced(
