@@ -151,9 +151,7 @@ class AgentSession(Session[Userdata], Closable):
             close_grace=close_grace,
             language=pack.phrases,
             **session_options.lines_of(pack, fallback_line, failure_line, unheard_line),
-            silence=session_options.silence_budget(max_silence, pack.fillers if fillers is None else fillers),
-            user_away_timeout=user_away_timeout,
-            away_ladder=session_options.away_ladder(away_ladder, pack.away_ladder),
+            **session_options.waits_of(pack, max_silence, fillers, user_away_timeout, away_ladder),
         )
         self._userdata: Userdata = userdata if is_given(userdata) else cast("Userdata", {})
         self._host = SessionHost(

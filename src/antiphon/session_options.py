@@ -155,6 +155,21 @@ def context_budget(given: NotGivenOr[ContextBudget | Mapping[str, Any] | None]) 
     return budget
 
 
+def waits_of(
+    pack: Language,
+    max_silence: NotGivenOr[float | None],
+    fillers: Fillers | Mapping[str, Any] | None,
+    user_away_timeout: float | None,
+    away: AwayLadder | Mapping[str, Any] | bool | None,
+) -> dict[str, Any]:
+    """How long the line may be silent, and what is said then: the lines of the language where others are not given."""
+    return {
+        "silence": silence_budget(max_silence, pack.fillers if fillers is None else fillers),
+        "user_away_timeout": user_away_timeout,
+        "away_ladder": away_ladder(away, pack.away_ladder),
+    }
+
+
 def silence_budget(max_silence: NotGivenOr[float | None], fillers: Fillers | Mapping[str, Any]) -> SilenceBudget | None:
     """What may be silent, and what is said then; None: no limit. Raises `UsageError` for a limit that is none."""
     if max_silence is None:
