@@ -29,7 +29,7 @@ from antiphon.runtime.scope import current
 from antiphon.runtime.tool_calls import INTERNAL_ERROR, ToolCalls
 from antiphon.scope import is_cancelled
 from antiphon.store import RowState
-from antiphon.tools.function import CallContext, OutcomeUnknown, StopResponse, ToolError, ToolResult
+from antiphon.tools.function import CallContext, OutcomeUnknown, StopResponse, ToolError, ToolResult, hooks_of
 from antiphon.tools.hooks import CallHook, ToolCall
 from antiphon.tools.latency import latencies
 
@@ -154,7 +154,8 @@ class ToolRunner:
 
     def _hooks_of(self, run: Run) -> tuple[CallHook, ...]:
         hook = self._tools.call_hook
-        return run.tool.hooks if hook is None else (hook, *run.tool.hooks)
+        within = hooks_of(run.tool)
+        return within if hook is None else (hook, *within)
 
     async def _told(self, run: Run, hooked: Hooked) -> ToolReturned:
         try:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast, overload
 
@@ -126,18 +126,6 @@ class _CallableTool(Tool, Generic[R]):
     def options(self) -> ToolOptions:
         """What its author said about it."""
         return self._definition.options
-
-    @property
-    def hooks(self) -> tuple[CallHook, ...]:
-        """Code of the application around its calls: of the toolsets that hold it, the outermost first, then its own."""
-        own = self._definition.options.call_tool
-        return self._within if own is None else (*self._within, own)
-
-    def within(self, hook: CallHook) -> Self:
-        """The same tool with a hook around those that it has. Where it has it already, itself."""
-        if hook in self.hooks:
-            return self
-        return type(self)(self._definition, owner=self._owner, stand_in=self._stand_in, within=(hook, *self._within))
 
     @property
     def on_duplicate(self) -> DuplicateMode:
@@ -257,7 +245,7 @@ class _CallableTool(Tool, Generic[R]):
 
     def bind(self, owner: object) -> Self:
         """The tool as a method of `owner`. Tools of one definition bound to one object are equal."""
-        return type(self)(self._definition, owner=owner, stand_in=self._stand_in, within=self._within)
+        return self._again(owner=owner)
 
     def with_function(self, function: Callable[..., Any]) -> Self:
         """The same tool (name, schema, policy, checks) with another function to run, as `mock_tools` needs it.
@@ -265,7 +253,7 @@ class _CallableTool(Tool, Generic[R]):
         The function may be sync, and may declare a part of the parameters, the context included. An exception
         that it returns counts as raised.
         """
-        return type(self)(self._definition, owner=self._owner, stand_in=function, within=self._within)
+        return self._again(stand_in=function)
 
     def with_options(
         self,
@@ -286,7 +274,16 @@ class _CallableTool(Tool, Generic[R]):
             description=old.given_description if description is None else description,
             options=options,
         )
-        return type(self)(definition, owner=self._owner, stand_in=self._stand_in, within=self._within)
+        return self._again(definition=definition)
+
+    def _again(self, **other: Any) -> Self:
+        parts: dict[str, Any] = {
+            "definition": self._definition,
+            "owner": self._owner,
+            "stand_in": self._stand_in,
+            "within": self._within,
+        }
+        return type(self)(**{**parts, **other})
 
     def __get__(self, instance: object | None, owner: type | None = None) -> Self:
         code = self._definition.code
@@ -458,6 +455,20 @@ def _made(
         options=options,
     )
     return FunctionTool(definition) if raw_schema is None else RawFunctionTool(definition)
+
+
+def hooks_of(tool: AnyFunctionTool) -> tuple[CallHook, ...]:
+    """The application's code around a tool's calls: of the toolsets that hold it, the outermost first, then its own."""
+    own = tool.options.call_tool
+    return tool._within if own is None else (*tool._within, own)
+
+
+def within(tool: AnyFunctionTool, hooks: Iterable[CallHook]) -> AnyFunctionTool:
+    """The same tool with more hooks around those that it has, the innermost of them first; none of them twice."""
+    for hook in hooks:
+        if hook not in hooks_of(tool):
+            tool = tool._again(within=(hook, *tool._within))
+    return tool
 
 
 def is_function_tool(value: object) -> TypeIs[FunctionTool[Any]]:

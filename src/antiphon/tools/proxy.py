@@ -19,6 +19,8 @@ from antiphon.tools.function import (
     ToolError,
     ToolFlag,
     function_tool,
+    hooks_of,
+    within,
 )
 from antiphon.visible import shortened
 
@@ -115,9 +117,7 @@ def proxy_tool(
 
 def _behind(proxy: AnyFunctionTool, tool: AnyFunctionTool) -> AnyFunctionTool:
     """The tool with what is around the proxy that it is called through."""
-    for hook in reversed(proxy.hooks):
-        tool = tool.within(hook)
-    return tool
+    return within(tool, reversed(hooks_of(proxy)))
 
 
 def _proxy(tool: AnyFunctionTool) -> CallByName | None:

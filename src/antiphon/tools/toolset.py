@@ -24,6 +24,8 @@ from antiphon.tools.function import (
     Tool,
     ToolSpec,
     find_function_tools,
+    hooks_of,
+    within,
 )
 from antiphon.tools.hooks import CallHook, Proceed, ToolCall
 
@@ -325,7 +327,7 @@ class ToolContext:
                 hook = tool.call_hook
                 self._add(tool.tools, f"toolset {tool.id!r}", hooks if hook is None else (hook, *hooks))
             elif isinstance(tool, (FunctionTool, RawFunctionTool)):
-                self._add_function_tool(_within(tool, hooks), where)
+                self._add_function_tool(within(tool, hooks), where)
             elif isinstance(tool, Tool):
                 if tool not in self._provider_tools:
                     self._provider_tools.append(tool)
@@ -335,8 +337,8 @@ class ToolContext:
     def _add_function_tool(self, tool: AnyFunctionTool, where: str) -> None:
         earlier, there = self._by_name.setdefault(tool.name, (tool, where))
         if earlier is tool or earlier == tool:
-            if tool.hooks != earlier.hooks:  # held twice: whichever is called, all that is around it counts
-                self._by_name[tool.name] = (_within(earlier, tool.hooks[::-1]), there)
+            if (hooks := hooks_of(tool)) != hooks_of(earlier):  # held twice: all that is around either counts
+                self._by_name[tool.name] = (within(earlier, reversed(hooks)), there)
             return
         if isinstance(tool.function, ServerFunction):
             self.displaced.append((tool, _displaced(tool, where, tool.function.server, earlier, there)))
@@ -349,13 +351,6 @@ class ToolContext:
                 f"two different tools are named {tool.name!r}: {earlier.origin} in {there}, and {tool.origin} in "
                 f"{where}. Rename one with name=, or give its toolset a prefix: toolset.prefixed('...')."
             )
-
-
-def _within(tool: AnyFunctionTool, hooks: Sequence[CallHook]) -> AnyFunctionTool:
-    """The tool with these around it, the innermost first."""
-    for hook in hooks:
-        tool = tool.within(hook)
-    return tool
 
 
 def _displaced(
