@@ -11,7 +11,7 @@ SIMULATED ?= 2000
 REAL ?= 1300
 SEED ?= $(shell date +%s)
 
-.PHONY: demo test format lint types cov docs prove-fuzz prove-walks prove-wires prove-soak
+.PHONY: demo test format lint types cov docs prove-fuzz prove-walks prove-wires prove-soak prove-secrets
 
 demo: $(READY)  ## A real call to the example receptionist, on this machine alone
 	$(BIN)/antiphon demo
@@ -45,6 +45,9 @@ prove-wires: $(READY)  ## A million bad inputs to every parser of what strangers
 
 prove-soak: $(READY)  ## 2,000 simulated and 1,300 real calls, of which nothing may stay
 	$(BIN)/python -m tests.soak --simulated $(SIMULATED) --real $(REAL) --seed $(SEED)
+
+prove-secrets: $(READY)  ## 2,000 calls with secrets, of which nothing may be kept
+	$(BIN)/python -m tests.application.secret_calls --calls $(CALLS) --seed $(SEED)
 
 docs: $(READY)  ## The API reference, into build/docs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'

@@ -47,6 +47,7 @@ from antiphon.options import (
 from antiphon.protocols import AudioRoom, call_store, current_job
 from antiphon.read_only import ReadOnlyChatContext
 from antiphon.running_tool import RunningTool
+from antiphon.secret import Secret
 from antiphon.session_api import LINGER, Session, Userdata
 from antiphon.speech_handle import SpeechHandle
 from antiphon.store import Store, open_store
@@ -343,6 +344,9 @@ class AgentSession(Session[Userdata], Closable):
 
     def sensitive(self) -> AbstractContextManager[None]:
         return self._host.masks.sensitive()
+
+    def keep_secret(self, value: str, kind: str) -> Secret[str]:
+        return self._host.masks.secret(value, kind)
 
     def say(
         self,

@@ -21,6 +21,7 @@ from antiphon.language import Language
 from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice
 from antiphon.running_tool import RunningTool
 from antiphon.scope import Scoped
+from antiphon.secret import Secret
 from antiphon.speech_handle import SpeechHandle
 from antiphon.tools.toolset import ToolLike
 
@@ -133,6 +134,13 @@ class Session(EventEmitter, ABC, Generic[Userdata]):
 
         What they say or enter appears nowhere, neither as words nor as sound; the model reads its digits as
         placeholders, which the tools that it calls get back.
+        """
+
+    @abstractmethod
+    def keep_secret(self, value: str, kind: str) -> Secret[str]:
+        """A value that came without a model (keys, a form), as a `Secret`: from here on it is masked wherever it is.
+
+        Its text, `[kind_1]`, may be said: the agent's voice says the value, and nothing else has it.
         """
 
     @abstractmethod

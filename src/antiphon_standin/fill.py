@@ -57,11 +57,23 @@ def fill(tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: Situati
             out[slot.name] = clock
     out = _told_apart(tool, said, known, at, out)
     out |= free_text(tool, said, known, at, out, used | counted, counted)
+    out |= _masked(tool, said, at)
     for name, fresh in out.items():
         before = known.get(name)
         if before is not None and isinstance(fresh.value, str) and str(before.value).lower() == fresh.value.lower():
             out[name] = Fill(before.value, fresh.turn, fresh.raw)  # written as before: recognisers vary in capitals
     return out
+
+
+def _masked(tool: ToolView, said: Utterance, at: Situation) -> dict[str, Fill]:
+    """What stands for values that nobody may read goes where digits and words may go, in the order of both."""
+    if not said.masked:
+        return {}
+    takes = [slot for slot in tool.slots if slot.kind in (Kind.CODE, Kind.PHONE, Kind.EMAIL, Kind.THING)]
+    takes = [slot for slot in takes if slot.name in at.asked] or takes
+    if len(takes) < 2 or len(said.masked) < 2:
+        return {slot.name: Fill(" ".join(said.masked), at.turn) for slot in takes[:1]}
+    return {slot.name: Fill(one, at.turn) for slot, one in zip(takes, said.masked, strict=False)}
 
 
 def _speaks_of_tool(tool: ToolView, mention: Mention, said: Utterance) -> bool:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from antiphon.vault import PLACEHOLDER
 from antiphon_standin import contacts, moments, numbers, people
 from antiphon_standin.words import Token, acts_of, is_stop, phrases, stem, tokenize
 
@@ -97,6 +98,8 @@ class Utterance:
     """As in "I'd like a", "I need to": asks for something without saying what is to be done."""
     taken: frozenset[int]
     """The tokens that mentions cover."""
+    masked: tuple[str, ...] = ()
+    """What stands for values that nobody may read: "[digits_1]". A tool gets them back."""
 
     def of(self, kind: Kind) -> list[Mention]:
         """The mentions of one kind, in order."""
@@ -147,6 +150,7 @@ def understand(
         wants_one=bool(_WANTS_ONE.search(" ".join(lows))),
         wish=any(low in ("need", "want", "like", "love", "wanna", "have", "get") for low in lows[:7]),
         taken=taken,
+        masked=tuple(PLACEHOLDER.findall(text)) if "[" in text else (),
     )
 
 

@@ -56,6 +56,16 @@ _VALUES = {
         "Entschuldigung. Wann sind Sie dann geboren?",
         "Ist dieses Geburtsdatum richtig?",
     ),
+    "credit_card": ValueLines(
+        "Wie lautet die Nummer Ihrer Karte, und bis wann ist sie gültig?",
+        "Entschuldigung. Wie lautet die Nummer Ihrer Karte dann?",
+        "Ist diese Karte richtig?",
+    ),
+    "pin": ValueLines(
+        "Wie lautet Ihre PIN? Sie können sie eintippen oder sagen.",
+        "Entschuldigung. Wie lautet Ihre PIN dann?",
+        "Ist diese PIN richtig?",
+    ),
     "code": ValueLines("Wie lautet Ihr Code?", "Entschuldigung. Wie lautet Ihr Code dann?", "Ist dieser Code richtig?"),
 }
 
@@ -128,6 +138,8 @@ _CAPTURES = CaptureLines(
     then=", dann ",
     extension="{value}, Durchwahl {extension}",
     street="{value}, die Straße buchstabiert {letters}",
+    card="die Karte mit den letzten Ziffern {ending}, gültig bis {expiry}",
+    expiry="Und bis wann ist sie gültig, Monat und Jahr?",
     code="Wie lautet Ihr Code aus {digits} Ziffern? Sie können ihn eintippen oder sagen.",
     too_few="Ich habe {pressed} von {digits} Ziffern. {question}",
 )

@@ -166,6 +166,10 @@ class Masks:
             if self._told is not None:
                 self._told(*hushed)
 
+    def secret(self, value: str, kind: str) -> Secret[str]:
+        """A value as a secret whose text is its placeholder."""
+        return Secret(value, self.vault.keep(value, kind).strip("[]"))
+
     # -- facts
 
     def masked(self, fact: Fact) -> Fact:

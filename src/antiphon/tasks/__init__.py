@@ -11,8 +11,9 @@ from antiphon.tasks.task_group import TaskCompletedEvent, TaskGroup, TaskGroupRe
 if TYPE_CHECKING:
     from antiphon.tasks.address import GetAddressResult, GetAddressTask
     from antiphon.tasks.capture import CaptureTask
+    from antiphon.tasks.credit_card import GetCreditCardResult, GetCreditCardTask
     from antiphon.tasks.date_of_birth import GetDOBResult, GetDOBTask
-    from antiphon.tasks.dtmf import GetDtmfResult, GetDtmfTask
+    from antiphon.tasks.dtmf import GetDtmfResult, GetDtmfTask, GetPinResult, GetPinTask
     from antiphon.tasks.email import GetEmailResult, GetEmailTask
     from antiphon.tasks.name import GetNameResult, GetNameTask
     from antiphon.tasks.phone import GetPhoneNumberResult, GetPhoneNumberTask
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 _HOME = {
     "address": ("GetAddressResult", "GetAddressTask"),
     "capture": ("CaptureTask",),
+    "credit_card": ("GetCreditCardResult", "GetCreditCardTask"),
     "date_of_birth": ("GetDOBResult", "GetDOBTask"),
-    "dtmf": ("GetDtmfResult", "GetDtmfTask"),
+    "dtmf": ("GetDtmfResult", "GetDtmfTask", "GetPinResult", "GetPinTask"),
     "email": ("GetEmailResult", "GetEmailTask"),
     "name": ("GetNameResult", "GetNameTask"),
     "phone": ("GetPhoneNumberResult", "GetPhoneNumberTask"),
@@ -32,6 +34,8 @@ __all__ = [
     "CaptureTask",
     "GetAddressResult",
     "GetAddressTask",
+    "GetCreditCardResult",
+    "GetCreditCardTask",
     "GetDOBResult",
     "GetDOBTask",
     "GetDtmfResult",
@@ -42,6 +46,8 @@ __all__ = [
     "GetNameTask",
     "GetPhoneNumberResult",
     "GetPhoneNumberTask",
+    "GetPinResult",
+    "GetPinTask",
     "TaskCompletedEvent",
     "TaskGroup",
     "TaskGroupResult",

@@ -26,6 +26,7 @@ from antiphon.errors import UsageError
 from antiphon.language import ENGLISH, Language, ValueLines
 from antiphon.options import ModelSettings
 from antiphon.run_context import RunContext
+from antiphon.session_api import current_session
 from antiphon.speech_handle import SpeechHandle
 from antiphon.tasks.agent_task import AgentTask
 from antiphon.text import spoken
@@ -89,6 +90,8 @@ class CaptureTask(AgentTask[T]):
     """
 
     words: Words
+    sensitive: bool = False
+    """What the caller says while this is asked appears nowhere: see `Session.sensitive`."""
     rules: str = ""
     """What the model should know of this kind of value."""
 
@@ -155,6 +158,13 @@ class CaptureTask(AgentTask[T]):
     def have(self, value: str) -> str:
         """A value as it is read back, in the caller's language: "I have ..."."""
         return self.language.captures.read_back.format(value=value)
+
+    async def _run(self) -> T:
+        session = current_session.get()
+        if not self.sensitive or session is None:
+            return await super()._run()
+        with session.sensitive():
+            return await super()._run()
 
     async def on_enter(self) -> None:
         if self._knows_more:

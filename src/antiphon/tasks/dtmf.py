@@ -1,4 +1,4 @@
-"""`GetDtmfTask`: digits, pressed on the telephone or said.
+"""`GetDtmfTask` and `GetPinTask`: digits, pressed on the telephone or said.
 
 Above: agents on a telephone line. Below: `CaptureTask`, and the room, which reports keys (`KeypadRoom`). Keys and words
 fill the same value; with the first key the agent stops speaking, as people expect of menus.
@@ -7,18 +7,22 @@ fill the same value; with the first key the agent stops speaking, as people expe
 from __future__ import annotations
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from antiphon.errors import UsageError
 from antiphon.protocols import DtmfReceived, KeypadRoom
 from antiphon.run_context import RunContext
+from antiphon.secret import Secret
 from antiphon.tasks.capture import CaptureTask, Words
 from antiphon.text import spoken
 from antiphon.tools.function import ToolError, ToolResult, function_tool
 
-__all__ = ["GetDtmfResult", "GetDtmfTask"]
+__all__ = ["GetDtmfResult", "GetDtmfTask", "GetPinResult", "GetPinTask", "KeyedTask"]
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True, frozen=True)
@@ -29,17 +33,17 @@ class GetDtmfResult:
     """The keys in order, without the stop key: "0042"."""
 
 
-class GetDtmfTask(CaptureTask[GetDtmfResult]):
-    """Asks for `num_digits` digits. See `CaptureTask` for the other options.
+@dataclass(slots=True, frozen=True)
+class GetPinResult:
+    """What `GetPinTask` found out."""
 
-    The digits are complete when there are `num_digits`, when `dtmf_stop_event` is pressed, or when no key came for
-    `dtmf_input_timeout` seconds; too few are asked for again. `ask_for_confirmation`: they are read back, and the
-    caller says yes or presses the stop key. Without a keypad on the line they can only be said.
+    pin: Secret[str]
+    """The digits in order; `pin.reveal()` gives them."""
 
-    Raises `UsageError` if `num_digits` is not positive or the stop key is no key.
-    """
 
-    words = Words("code", "code", "What is your code?")
+class KeyedTask(CaptureTask[T]):
+    """Asks for `num_digits` digits, which may be pressed. What `GetDtmfTask` and `GetPinTask` share."""
+
     rules = 'Digits may come in words: "oh" is zero, "double five" is 55. Pass all of them on in order.'
 
     def __init__(
@@ -53,9 +57,11 @@ class GetDtmfTask(CaptureTask[GetDtmfResult]):
         **options: Any,
     ) -> None:
         if num_digits < 1:
-            raise UsageError(f"GetDtmfTask: expected num_digits of at least 1, got {num_digits}")
+            raise UsageError(f"{type(self).__name__}: expected num_digits of at least 1, got {num_digits}")
         if len(dtmf_stop_event) != 1 or dtmf_stop_event not in "0123456789*#ABCD":
-            raise UsageError(f"GetDtmfTask: expected dtmf_stop_event to be a key like '#', got {dtmf_stop_event!r}")
+            raise UsageError(
+                f"{type(self).__name__}: expected dtmf_stop_event to be a key like '#', got {dtmf_stop_event!r}"
+            )
         super().__init__(require_confirmation=ask_for_confirmation, question=question, **options)
         self.num_digits = num_digits
         self.dtmf_input_timeout = dtmf_input_timeout
@@ -64,7 +70,7 @@ class GetDtmfTask(CaptureTask[GetDtmfResult]):
         self._timer: asyncio.TimerHandle | None = None
         self._room: KeypadRoom | None = None
 
-    def __await__(self) -> Generator[Any, None, GetDtmfResult]:
+    def __await__(self) -> Generator[Any, None, T]:
         try:
             return (yield from super().__await__())
         finally:
@@ -79,31 +85,24 @@ class GetDtmfTask(CaptureTask[GetDtmfResult]):
             room.on("dtmf", self._on_key)
         await super().on_enter()
 
-    def default_question(self) -> str:
-        return self.language.captures.code.format(digits=self.num_digits)
+    @abstractmethod
+    def result_of(self, digits: str) -> T:
+        """All the digits, as the task's result."""
 
-    def essence(self, value: GetDtmfResult) -> str:
-        return self.have(spoken.say_digits(value.user_input, self.language.spoken))
-
-    @function_tool
-    async def update_code(self, ctx: RunContext[Any], code: str) -> ToolResult:
-        """Note the digits of the code that the user says, or corrects.
-
-        Args:
-            ctx: The call.
-            code: All the digits in order.
-        """
+    def digits_of(self, said: str) -> str:
+        """The digits of what was said. Raises `ToolError` if they are not all there."""
         try:
-            said = spoken.keys(code, self.language.spoken).rstrip(self.dtmf_stop_event)
+            digits = spoken.keys(said, self.language.spoken).rstrip(self.dtmf_stop_event)
         except ValueError as error:
-            raise ToolError(f"{error}. Ask the user for the {self.num_digits} digits, one by one.") from None
-        if len(said) != self.num_digits:
+            why = "These are not digits alone" if self.sensitive else str(error)
+            raise ToolError(f"{why}. Ask the user for the {self.num_digits} digits, one by one.") from None
+        if len(digits) != self.num_digits:
             raise ToolError(
-                f"That was {len(said)} digits instead of {self.num_digits}. Ask the user for all"
+                f"That was {len(digits)} digits instead of {self.num_digits}. Ask the user for all"
                 f" {self.num_digits} digits."
             )
         self._forget_keys()
-        return self.captured(ctx, GetDtmfResult(said))
+        return digits
 
     # -- keys
 
@@ -130,7 +129,7 @@ class GetDtmfTask(CaptureTask[GetDtmfResult]):
         pressed = self._pressed
         self._forget_keys()
         if len(pressed) == self.num_digits:
-            self.read_aloud(GetDtmfResult(pressed))
+            self.read_aloud(self.result_of(pressed))
         else:
             too_few = self.language.captures.too_few
             self.asking = self.session.say(
@@ -145,3 +144,64 @@ class GetDtmfTask(CaptureTask[GetDtmfResult]):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+class GetDtmfTask(KeyedTask[GetDtmfResult]):
+    """Asks for `num_digits` digits. See `CaptureTask` for the other options.
+
+    The digits are complete when there are `num_digits`, when `dtmf_stop_event` is pressed, or when no key came for
+    `dtmf_input_timeout` seconds; too few are asked for again. `ask_for_confirmation`: they are read back, and the
+    caller says yes or presses the stop key. Without a keypad on the line they can only be said.
+
+    Raises `UsageError` if `num_digits` is not positive or the stop key is no key.
+    """
+
+    words = Words("code", "code", "What is your code?")
+
+    def default_question(self) -> str:
+        return self.language.captures.code.format(digits=self.num_digits)
+
+    def result_of(self, digits: str) -> GetDtmfResult:
+        return GetDtmfResult(digits)
+
+    def essence(self, value: GetDtmfResult) -> str:
+        return self.have(spoken.say_digits(value.user_input, self.language.spoken))
+
+    @function_tool
+    async def update_code(self, ctx: RunContext[Any], code: str) -> ToolResult:
+        """Note the digits of the code that the user says, or corrects.
+
+        Args:
+            ctx: The call.
+            code: All the digits in order.
+        """
+        return self.captured(ctx, self.result_of(self.digits_of(code)))
+
+
+class GetPinTask(KeyedTask[GetPinResult]):
+    """Asks for a PIN of `num_digits` digits, by voice or by keys. Nothing of it is kept, not even its sound.
+
+    The options are those of `GetDtmfTask`. Read back, it is said aloud: leave that to lines that nobody overhears.
+    """
+
+    words = Words("pin", "PIN", "What is your PIN? You may enter it on your keypad, or say it.")
+    sensitive = True
+
+    def __init__(self, num_digits: int = 4, **options: Any) -> None:
+        super().__init__(num_digits, **options)
+
+    def result_of(self, digits: str) -> GetPinResult:
+        return GetPinResult(self.session.keep_secret(digits, "pin"))
+
+    def essence(self, value: GetPinResult) -> str:
+        return self.have(str(value.pin))
+
+    @function_tool
+    async def update_pin(self, ctx: RunContext[Any], pin: Secret[str]) -> ToolResult:
+        """Note the digits of the PIN that the user says, or corrects.
+
+        Args:
+            ctx: The call.
+            pin: All the digits in order, or what stands for them.
+        """
+        return self.captured(ctx, self.result_of(self.digits_of(pin.reveal())))
