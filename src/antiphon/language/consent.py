@@ -11,7 +11,7 @@ import enum
 from collections.abc import Sequence
 
 from antiphon.language.consent_phrases import ConsentPhrases
-from antiphon.language.consent_reading import Piece, ReadBack, Tables, Tag, read_back_of, tables_of, tokens
+from antiphon.language.consent_reading import Piece, ReadBack, Tables, Tag, Value, read_back_of, tables_of, tokens
 from antiphon.record import record
 
 __all__ = ["MAX_LENGTH", "Asked", "ConsentPhrases", "Reply", "decide"]
@@ -57,7 +57,7 @@ def decide(words: str, asked: Asked, phrases: ConsentPhrases) -> Reply:
         return Reply.YES
     read_back = read_back_of(asked.text, asked.values, phrases)
     pieces = _settled(_read(said, read_back, tables), tables)
-    reply = _consent(pieces) if len(words) <= MAX_LENGTH else None
+    reply = _consent(pieces, tables) if len(words) <= MAX_LENGTH else None
     return reply or _otherwise(pieces, said, tables)
 
 
@@ -96,9 +96,9 @@ def _piece(said: Sequence[str], at: int, read_back: ReadBack, tables: Tables, be
     if known is not None and known[0] in _FIRST and not _is_month(said, at, known[1], tables):
         return Piece(known[0], " ".join(said[at : known[1]]), known[1])
     if (value := tables.value(said, at)) is not None and (known is None or known[1] <= value.end):
-        atom = (value.kind, value.text)
-        repeated = read_back.has(value) and _stands(atom, before, read_back, tables)
-        return Piece(Tag.ECHO if repeated else Tag.OTHER, value.text, value.end, value.kind)
+        return _value(value, before, read_back, tables)
+    if before and before[-1].kind == "number" and (word in tables.suffixes or _counts(word, read_back, tables)):
+        return Piece(Tag.NEUTRAL, word, at + 1)
     if read_back.has_pair(said, at, tables) and not _opens(known):
         return Piece(Tag.ECHO, word, at + 1, "word")
     if word in tables.prepositions:
@@ -115,6 +115,21 @@ def _piece(said: Sequence[str], at: int, read_back: ReadBack, tables: Tables, be
     return Piece(Tag.UNKNOWN, word, at + 1)
 
 
+def _value(value: Value, before: Sequence[Piece], read_back: ReadBack, tables: Tables) -> Piece:
+    if value.text in tables.at_once and not any(
+        read_back.has_any(kind) for kind in ("day", "month", "ordinal", "part")
+    ):
+        return Piece(Tag.FILLER, value.text, value.end)
+    repeated = read_back.has(value) and _stands((value.kind, value.text), before, read_back, tables)
+    return Piece(Tag.ECHO if repeated else Tag.OTHER, value.text, value.end, value.kind)
+
+
+def _counts(word: str, read_back: ReadBack, tables: Tables) -> bool:
+    """ "Four people", where the read-back has only "four"."""
+    return word in tables.counted and not read_back.has_word(word)
+
+
+_TIMES = ("day", "month", "ordinal", "part")
 _FIRST = frozenset({Tag.YES, Tag.LISTENING, Tag.NO, Tag.WAIT, Tag.HEDGE, Tag.FILLER, Tag.HESITATION})
 """Go before the words of the read-back."""
 
@@ -147,20 +162,24 @@ def _settled(pieces: list[Piece], tables: Tables) -> list[Piece]:
     settled: list[Piece] = []
     for number, piece in enumerate(pieces):
         following = next((later for later in pieces[number + 1 :] if not _passes(later, piece)), None)
-        if piece.text in tables.correction and following is not None and following.tag is Tag.YES:
-            settled = [
-                Piece(Tag.FILLER, one.text, one.end) if one.tag in (Tag.NO, Tag.WAIT) else one for one in settled
-            ]
-            settled.append(Piece(Tag.FILLER, piece.text, piece.end))
+        after = following.tag if following is not None else None
+        if piece.text in tables.correction and after in (Tag.YES, Tag.NO):
+            if after is Tag.YES:
+                settled = [_idle(one) if one.tag in (Tag.NO, Tag.WAIT) else one for one in settled]
+            settled.append(_idle(piece))
         elif piece.tag is Tag.NO and following is not None and following.tag is Tag.YES:
             last = next((one.tag for one in reversed(settled) if one.tag is not Tag.FILLER), None)
             idle = following.text in tables.affirming or (
                 last in (Tag.YES, Tag.LISTENING) and following.text in tables.excusing
             )
-            settled.append(Piece(Tag.FILLER, piece.text, piece.end) if idle and " " not in piece.text else piece)
+            settled.append(_idle(piece) if idle and " " not in piece.text else piece)
         else:
             settled.append(piece)
     return settled
+
+
+def _idle(piece: Piece) -> Piece:
+    return Piece(Tag.FILLER, piece.text, piece.end)
 
 
 def _passes(later: Piece, piece: Piece) -> bool:
@@ -184,14 +203,14 @@ _ALLOWED = frozenset(
 )
 
 
-def _consent(pieces: Sequence[Piece]) -> Reply | None:
+def _consent(pieces: Sequence[Piece], tables: Tables) -> Reply | None:
     """A yes, if all that was said belongs to one."""
     if any(piece.tag not in _ALLOWED for piece in pieces):
         return None
     tags = [piece.tag for piece in pieces]
     if Tag.YES not in tags and Tag.LISTENING not in tags:
         return None
-    if _is_asked(pieces) or _is_left_open(pieces):
+    if _is_asked(pieces, tables) or _is_left_open(pieces, tables):
         return None
     if Tag.EXTRA in tags:
         return Reply.YES_AND
@@ -202,23 +221,25 @@ def _consent(pieces: Sequence[Piece]) -> Reply | None:
     return Reply.YES if Tag.ECHO in tags else Reply.BACKCHANNEL
 
 
-def _is_asked(pieces: Sequence[Piece]) -> bool:
+def _is_asked(pieces: Sequence[Piece], tables: Tables) -> bool:
     """Whether a question mark makes the yes a question. "Eight thirty? Yes." is none."""
     agreed = False
     for piece in pieces:
         if piece.tag is Tag.MARK and agreed:
             return True
         if piece.tag in (Tag.YES, Tag.LISTENING):
-            agreed = "not" not in piece.text.split()[-1:]
+            agreed = piece.text.split()[-1] not in tables.negation
+        elif piece.tag is Tag.EXTRA:
+            agreed = False
     return False
 
 
-def _is_left_open(pieces: Sequence[Piece]) -> bool:
+def _is_left_open(pieces: Sequence[Piece], tables: Tables) -> bool:
     """Whether it goes on behind a yes with "and", and then only repeats, or ends there."""
     for number, piece in enumerate(pieces):
         if piece.kind == "preposition" and number + 1 == len(pieces):
             return True
-        if piece.text == "and" and piece.tag is Tag.NEUTRAL:
+        if piece.text in tables.joining and piece.tag is Tag.NEUTRAL:
             before = next((one.tag for one in reversed(pieces[:number]) if one.tag is not Tag.FILLER), None)
             after = next((one.tag for one in pieces[number + 1 :] if one.tag is not Tag.FILLER), None)
             if after is None or (before in (Tag.YES, Tag.LISTENING) and after not in (Tag.YES, Tag.LISTENING)):
@@ -248,17 +269,19 @@ def _otherwise(pieces: Sequence[Piece], said: Sequence[str], tables: Tables) -> 
         return Reply.UNCLEAR
     if Tag.MARK in tags:
         return Reply.QUESTION if tags & {Tag.ECHO, Tag.UNKNOWN, Tag.QUESTION} else Reply.UNCLEAR
-    return _answer(pieces, tags)
+    return _answer(pieces, tags, tables)
 
 
-def _answer(pieces: Sequence[Piece], tags: set[Tag]) -> Reply:
+def _answer(pieces: Sequence[Piece], tags: set[Tag], tables: Tables) -> Reply:
     """What a statement is that agrees with something unknown, or refuses."""
     decisive = [piece.tag for piece in pieces if piece.tag in _DECISIVE]
     refuses = [tag in (Tag.NO, Tag.WAIT) for tag in decisive]
+    told = [piece for piece in pieces if piece.tag not in (Tag.FILLER, Tag.HESITATION)]
     if decisive and (refuses[-1] or (refuses[0] and Tag.UNKNOWN in tags)):
-        return Reply.NO
+        names = told[0].tag is Tag.NO and len(told) > 1 and (told[1].tag is Tag.ECHO or told[1].kind == "preposition")
+        return Reply.CHANGE if names and Tag.UNKNOWN in tags else Reply.NO
     if decisive and decisive[0] is Tag.YES and tags & {Tag.UNKNOWN, Tag.ECHO, Tag.QUESTION}:
         return Reply.CHANGE
-    if Tag.UNKNOWN in tags and (Tag.ECHO in tags or pieces[0].text == "and"):
+    if Tag.UNKNOWN in tags and (Tag.ECHO in tags or told[0].tag is Tag.NEUTRAL or told[0].kind == "preposition"):
         return Reply.CHANGE
     return Reply.UNCLEAR

@@ -68,8 +68,8 @@ class ConsentPhrases:
         "|okie doke|righto|right you are|right on|yes indeed|very good|very well|very much so|i'm sure|i am sure"
         "|absolutely sure|quite sure|very sure|i'm very sure|i'm absolutely sure|i'm positive|positive"
         "|hundred percent|a hundred percent|one hundred percent|100 percent|count me in|i'm in|sign me up|amen|roger"
-        "|roger that|no buts|thumbs up|* it|* that|* them|* this|* him|* her|* please|* it now|* the order|please *"
-        "|just *|you can *|you may *|you should *|you can * it|you can * that|you may * it|you can go ahead and *"
+        "|roger that|no buts|thumbs up|* it|* that|* them|* this|* him|* her|* please|* the order|please *|just *"
+        "|you can *|you may *|you should *|you can * it|you can * that|you may * it|you can go ahead and *"
         "|you can go ahead and * it|go ahead and *|go ahead and * it|go ahead and * that|go ahead and * them"
         "|go ahead and * him|go ahead and * her|i want you to *|i want you to * it|i'd like you to *"
         "|i'd like you to * it|i'd like to *|i'd like to * it|i would like to * it|i want to *|i want to * it|let's *"
@@ -143,16 +143,17 @@ class ConsentPhrases:
 
     # -- what takes a yes away
     hedge: str = (
-        "i guess|i guess so|guess|i think|i think so|i believe|i believe so|i suppose|i suppose so|suppose|i hope so"
-        "|i hope|maybe|perhaps|probably|possibly|presumably|supposedly|i'd say so|sort of|kind of|kinda|sorta"
-        "|more or less|pretty much|almost|nearly|mostly|partly|roughly|not sure|i'm not sure|not certain"
-        "|i'm not certain|i don't know|don't know|dunno|no idea|i have no idea|who knows|whatever|i don't care"
-        "|don't care|i don't mind|it depends|depends|that depends|might|should be|could be|may be|would be|seems"
-        "|it seems|i assume|assume|i imagine|i reckon|reckon|as far as i know|if you say so|i'm fairly sure"
-        "|fairly sure|pretty sure|i'm pretty sure|in principle|theoretically|in theory|hopefully|fair enough|hardly"
-        "|technically|yes and no|yes or no|let me see|let me check|i'd have to check|let's see|we'll see|you tell me"
-        "|you decide|up to you|it's up to you|not entirely|not completely|not a hundred percent"
-        "|not one hundred percent|not totally|not fully|yeah right|as if|for now|i wish|supposed"
+        "if you want|if you like|if you want to|if you must|if that's what you think|i guess|i guess so|guess|i think"
+        "|i think so|i believe|i believe so|i suppose|i suppose so|suppose|i hope so|i hope|maybe|perhaps|probably"
+        "|possibly|presumably|supposedly|i'd say so|sort of|kind of|kinda|sorta|more or less|pretty much|almost"
+        "|nearly|mostly|partly|roughly|not sure|i'm not sure|not certain|i'm not certain|i don't know|don't know"
+        "|dunno|no idea|i have no idea|who knows|whatever|i don't care|don't care|i don't mind|it depends|depends"
+        "|that depends|might|should be|could be|may be|would be|seems|it seems|i assume|assume|i imagine|i reckon"
+        "|reckon|as far as i know|if you say so|i'm fairly sure|fairly sure|pretty sure|i'm pretty sure|in principle"
+        "|theoretically|in theory|hopefully|fair enough|hardly|technically|yes and no|yes or no|let me see"
+        "|let me check|i'd have to check|let's see|we'll see|you tell me|you decide|up to you|it's up to you"
+        "|not entirely|not completely|not a hundred percent|not one hundred percent|not totally|not fully|yeah right"
+        "|as if|for now|i wish|supposed"
     )
     """Neither a yes nor a no: to be asked again."""
     reported: str = (
@@ -171,7 +172,7 @@ class ConsentPhrases:
     )
     """What comes differs."""
     change: str = (
-        "make it|make that|make|change|change it|move|move it|switch|swap|replace|add|also|plus|too|as well|with"
+        "this|make it|make that|make|change|change it|move|move it|switch|swap|replace|add|also|plus|too|as well|with"
         "|without|extra|another|other|more|less|fewer|bigger|smaller|larger|cheaper|earlier|later on|sooner|different"
         "|else|actually|prefer|i'd prefer|i meant|i mean|i said|you said|should be a|how about|what about|let's say"
         "|let's make|better|not|reschedule|postpone|rebook|upgrade|downgrade|pause|freeze|double|half|both"
@@ -241,10 +242,20 @@ class ConsentPhrases:
     )
     """All that `extra` may go on with."""
     neutral: str = (
-        "the|a|an|my|your|our|it|it's|that|that's|is|are|and|o'clock|oclock|sharp|dot|i'd like|i would like|i want"
-        "|i need|we'd like|we want|we need|this|of|in total|for us|the number|quid"
+        "the|a|an|my|your|our|it|it's|that|that's|is|are|and|dot|i'd like|i would like|i want|i need|we'd like"
+        "|we want|we need|of|in total|for us|the number|quid"
     )
     """Says nothing by itself, beside words of the read-back."""
+    ranges: str = "from=to"
+    """"Between nine and ten": behind the first, a word of `joining` counts as the second."""
+    counted: str = "people|persons|person|guests|guest|diners"
+    """Behind a number that counts them, whether or not the read-back says so."""
+    suffixes: str = "o'clock|oclock|sharp"
+    """Behind an hour."""
+    joining: str = "and"
+    """Joins numbers, and what is wanted besides."""
+    negation: str = "not"
+    """Ends a phrase of `yes` that is a question by form: "why not?"."""
     prepositions: str = (
         "at|for|on|in|to|until=to|till=to|through=to|from|between=from|with|by|of|under|after|before|into"
     )
@@ -294,3 +305,5 @@ class ConsentPhrases:
     units: str = (
         "dollars|dollar=dollars|bucks=dollars|pounds|pound=pounds|quid=pounds|euros|euro=euros|cents|pence|percent"
     )
+    at_once: str = "now|immediately"
+    """Of `days`: no time of its own where the read-back names none."""

@@ -89,18 +89,24 @@ class Tables:
         "affirming",
         "alone",
         "asking",
+        "at_once",
         "checking",
         "clock",
         "correction",
+        "counted",
         "excusing",
         "extra_words",
+        "joining",
         "named",
+        "negation",
         "numbers",
         "ordinals",
         "phrases",
         "prepositions",
+        "ranges",
         "requests",
         "scale",
+        "suffixes",
         "tens",
         "units",
     )
@@ -132,6 +138,12 @@ class Tables:
         self.affirming = frozenset(_row(phrases.affirming))
         self.excusing = frozenset(_row(phrases.excusing))
         self.correction = frozenset(_row(phrases.correction))
+        self.counted = frozenset(_row(phrases.counted))
+        self.suffixes = frozenset(_row(phrases.suffixes))
+        self.ranges = _pairs(phrases.ranges)
+        self.joining = frozenset(_row(phrases.joining))
+        self.negation = frozenset(_row(phrases.negation))
+        self.at_once = frozenset(_row(phrases.at_once))
         self.acts = tuple(_row(phrases.acts))
         self.prepositions = _pairs(phrases.prepositions)
         self.numbers = _pairs(phrases.numbers)
@@ -234,7 +246,7 @@ class Tables:
         total, end = first
         while end < len(words) and (scale := self.scale.get(words[end])) is not None and total < 1_000_000:
             total, end = total * scale, end + 1
-            rest = end + 1 if end + 1 < len(words) and words[end] == "and" else end
+            rest = end + 1 if end + 1 < len(words) and words[end] in self.joining else end
             if rest < len(words) and (more := self._small(words, rest)) is not None and more[0] < scale:
                 small, behind = more
                 if behind < len(words) and self.scale.get(words[behind], scale) < scale:
@@ -304,8 +316,10 @@ class ReadBack:
         preposition, since = "", 0
         for kind, text in atoms:
             since += 1
-            if kind == "word" and (text in tables.prepositions or (text == "and" and preposition == "from")):
-                preposition, since = tables.prepositions.get(text, "to"), 0
+            if kind == "word" and text in tables.prepositions:
+                preposition, since = tables.prepositions[text], 0
+            elif kind == "word" and text in tables.joining and preposition in tables.ranges:
+                preposition, since = tables.ranges[preposition], 0
             elif since <= 4:
                 self._prepositions.setdefault((kind, text), set()).add(preposition)
         bare = [atom for atom in atoms if not _is_small(atom, tables)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from antiphon.language.german_consent import GERMAN_CONSENT
 from antiphon.language.lines import AwayLadder, CaptureLines, Fillers, ValueLines
 from antiphon.language.pack import Language
 from antiphon.language.phrases import listed
@@ -168,5 +169,6 @@ GERMAN = Language(
         goodbye="Ich kann Sie leider nicht hören und beende das Gespräch. Auf Wiederhören.",
     ),
     spoken=_SPOKEN,
+    consent=GERMAN_CONSENT,
     captures=_CAPTURES,
 )
