@@ -125,7 +125,7 @@ def _value(value: Value, before: Sequence[Piece], read_back: ReadBack, tables: T
 
 
 def _counts(word: str, read_back: ReadBack, tables: Tables) -> bool:
-    """ "Four people", where the read-back has only "four"."""
+    """Whether it only counts, as in "four people" where the read-back has "four"."""
     return word in tables.counted and not read_back.has_word(word)
 
 
