@@ -61,6 +61,8 @@ def decide(words: str, asked: Asked, phrases: ConsentPhrases) -> Reply:
     return reply or _otherwise(pieces, said, tables)
 
 
+_AGREES = (Tag.YES, Tag.LISTENING)
+
 # -- reading
 
 
@@ -69,7 +71,7 @@ def _read(said: Sequence[str], read_back: ReadBack, tables: Tables) -> list[Piec
     pieces: list[Piece] = []
     at = 0
     while at < len(said):
-        agreed = any(piece.tag in (Tag.YES, Tag.LISTENING) for piece in pieces)
+        agreed = any(piece.tag in _AGREES for piece in pieces)
         found = (agreed and _besides(said, at, tables)) or [_piece(said, at, read_back, tables, pieces)]
         pieces += found
         at = found[-1].end
@@ -130,7 +132,7 @@ def _counts(word: str, read_back: ReadBack, tables: Tables) -> bool:
 
 
 _TIMES = ("day", "month", "ordinal", "part")
-_FIRST = frozenset({Tag.YES, Tag.LISTENING, Tag.NO, Tag.WAIT, Tag.HEDGE, Tag.FILLER, Tag.HESITATION})
+_FIRST = frozenset({Tag.YES, Tag.LISTENING, Tag.NO, Tag.WAIT, Tag.HEDGE, Tag.FILLER, Tag.HESITATION, Tag.SPEAKING})
 """Go before the words of the read-back."""
 
 
@@ -169,10 +171,12 @@ def _settled(pieces: list[Piece], tables: Tables) -> list[Piece]:
             settled.append(_idle(piece))
         elif piece.tag is Tag.NO and following is not None and following.tag is Tag.YES:
             last = next((one.tag for one in reversed(settled) if one.tag is not Tag.FILLER), None)
-            idle = following.text in tables.affirming or (
-                last in (Tag.YES, Tag.LISTENING) and following.text in tables.excusing
-            )
+            idle = following.text in tables.affirming or (last in _AGREES and following.text in tables.excusing)
+            declines = not idle and following.text in tables.excusing
             settled.append(_idle(piece) if idle and " " not in piece.text else piece)
+            if declines:
+                # "No, that's okay": thank you, but no.
+                return [*settled, Piece(Tag.NEGATION, piece.text, pieces[-1].end)]
         else:
             settled.append(piece)
     return settled
@@ -227,7 +231,7 @@ def _is_asked(pieces: Sequence[Piece], tables: Tables) -> bool:
     for piece in pieces:
         if piece.tag is Tag.MARK and agreed:
             return True
-        if piece.tag in (Tag.YES, Tag.LISTENING):
+        if piece.tag in _AGREES:
             agreed = piece.text.split()[-1] not in tables.negation
         elif piece.tag is Tag.EXTRA:
             agreed = False
@@ -235,14 +239,16 @@ def _is_asked(pieces: Sequence[Piece], tables: Tables) -> bool:
 
 
 def _is_left_open(pieces: Sequence[Piece], tables: Tables) -> bool:
-    """Whether it goes on behind a yes with "and", and then only repeats, or ends there."""
+    """Whether more was to come: it ends in the middle, or goes on with "and" behind a yes, and then only repeats."""
+    if pieces[-1].tag is Tag.HESITATION or (pieces[-1].tag is not Tag.EXTRA and pieces[-1].text in tables.open_end):
+        return True
     for number, piece in enumerate(pieces):
         if piece.kind == "preposition" and number + 1 == len(pieces):
             return True
         if piece.text in tables.joining and piece.tag is Tag.NEUTRAL:
             before = next((one.tag for one in reversed(pieces[:number]) if one.tag is not Tag.FILLER), None)
             after = next((one.tag for one in pieces[number + 1 :] if one.tag is not Tag.FILLER), None)
-            if after is None or (before in (Tag.YES, Tag.LISTENING) and after not in (Tag.YES, Tag.LISTENING)):
+            if after is None or (before in _AGREES and after not in _AGREES):
                 return True
     return False
 
@@ -263,9 +269,10 @@ def _otherwise(pieces: Sequence[Piece], said: Sequence[str], tables: Tables) -> 
         return Reply.CHANGE if requests and tags & _CHANGES else Reply.QUESTION
     if any(tables.checking.at(said, at) for at in range(min(3, len(said)))):
         return Reply.QUESTION
+    told = bool(tags & {Tag.REPORTED, Tag.SPEAKING})
     if tags & _CHANGES:
-        return Reply.UNCLEAR if Tag.REPORTED in tags and Tag.OTHER not in tags else Reply.CHANGE
-    if Tag.REPORTED in tags or Tag.HEDGE in tags:
+        return Reply.UNCLEAR if told and Tag.OTHER not in tags else Reply.CHANGE
+    if told or Tag.HEDGE in tags:
         return Reply.UNCLEAR
     if Tag.MARK in tags:
         return Reply.QUESTION if tags & {Tag.ECHO, Tag.UNKNOWN, Tag.QUESTION} else Reply.UNCLEAR
@@ -275,6 +282,8 @@ def _otherwise(pieces: Sequence[Piece], said: Sequence[str], tables: Tables) -> 
 def _answer(pieces: Sequence[Piece], tags: set[Tag], tables: Tables) -> Reply:
     """What a statement is that agrees with something unknown, or refuses."""
     decisive = [piece.tag for piece in pieces if piece.tag in _DECISIVE]
+    if Tag.NEGATION in tags:
+        return Reply.NO
     refuses = [tag in (Tag.NO, Tag.WAIT) for tag in decisive]
     told = [piece for piece in pieces if piece.tag not in (Tag.FILLER, Tag.HESITATION)]
     if decisive and (refuses[-1] or (refuses[0] and Tag.UNKNOWN in tags)):

@@ -28,7 +28,9 @@ class Tag(enum.Enum):
     LISTENING = enum.auto()
     NO = enum.auto()
     WAIT = enum.auto()
+    NEGATION = enum.auto()
     HEDGE = enum.auto()
+    SPEAKING = enum.auto()
     REPORTED = enum.auto()
     CONDITION = enum.auto()
     CONTRAST = enum.auto()
@@ -100,6 +102,7 @@ class Tables:
         "named",
         "negation",
         "numbers",
+        "open_end",
         "ordinals",
         "phrases",
         "prepositions",
@@ -121,7 +124,9 @@ class Tables:
             (phrases.hedge, Tag.HEDGE),
             (phrases.filler, Tag.FILLER),
             (phrases.hesitation, Tag.HESITATION),
+            (phrases.speaking, Tag.SPEAKING),
             (phrases.reported, Tag.REPORTED),
+            (phrases.negating, Tag.NEGATION),
             (phrases.condition, Tag.CONDITION),
             (phrases.contrast, Tag.CONTRAST),
             (phrases.change, Tag.CHANGE),
@@ -144,6 +149,7 @@ class Tables:
         self.joining = frozenset(_row(phrases.joining))
         self.negation = frozenset(_row(phrases.negation))
         self.at_once = frozenset(_row(phrases.at_once))
+        self.open_end = frozenset(_row(phrases.open_end))
         self.acts = tuple(_row(phrases.acts))
         self.prepositions = _pairs(phrases.prepositions)
         self.numbers = _pairs(phrases.numbers)

@@ -140,10 +140,12 @@ GERMAN_CONSENT = ConsentPhrases(
         "|von mir aus|meinetwegen|egal|mir egal|ist mir egal|müsste|könnte|dürfte|sollte|würde|wird schon|na gut okay"
         "|irgendwie|ja nein|ja und nein|sozusagen"
     ),
+    speaking="sagt|sagte|gesagt|sagen|meint|meinte|denkt|findet|fragt|fragen",
+    negating="nicht|kein|keine|keinen|nie|niemals|net|ned",
+    open_end="äh|ähm|öh|und|oder|aber|weil|also|der|die|das|mit|dass|wenn",
     reported=(
-        "sagt|sagte|gesagt|sagen|meint|meinte|denkt|findet|will|fragt|fragen|er|mein mann|meine frau|mein sohn"
-        "|meine tochter|mein freund|meine freundin|mein chef|mama|papa|mutti|schatz|liebling|du|dir|dich|dein|deine"
-        "|ihm|mann|frau"
+        "will|er|mein mann|meine frau|mein sohn|meine tochter|mein freund|meine freundin|mein chef|mama|papa|mutti"
+        "|schatz|liebling|du|dir|dich|dein|deine|ihm|mann|frau"
     ),
     condition=(
         "wenn|falls|sofern|solange|soweit|außer|es sei denn|vorausgesetzt|unter der bedingung|nur wenn|sobald|bevor"
