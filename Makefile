@@ -7,11 +7,12 @@ READY := .venv/.ready
 FACTS ?= 1000000
 CALLS ?= 2000
 INPUTS ?= 1000000
+TASKS ?= 800
 SIMULATED ?= 2000
 REAL ?= 1300
 SEED ?= $(shell date +%s)
 
-.PHONY: demo test format lint types cov docs prove-fuzz prove-walks prove-wires prove-soak prove-secrets
+.PHONY: demo test format lint types cov docs prove-fuzz prove-walks prove-chaos prove-wires prove-soak prove-secrets
 
 demo: $(READY)  ## A real call to the example receptionist, on this machine alone
 	$(BIN)/antiphon demo
@@ -39,6 +40,10 @@ prove-fuzz: $(READY)  ## A million facts to the core, in any order that the worl
 
 prove-walks: $(READY)  ## 2,000 random calls, checked on their sound
 	$(BIN)/python -m tests.situations.walks --calls $(CALLS) --seed $(SEED)
+
+prove-chaos: $(READY)  ## 800 tasks that nobody here wrote, with everything that can go wrong at every point of 40
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --constraint constraints.txt bfcl-eval mpmath
+	$(BIN)/python -m tests.chaos --tasks $(TASKS) --seed $(SEED) --out out/chaos
 
 prove-wires: $(READY)  ## A million bad inputs to every parser of what strangers send
 	$(BIN)/python -m tests.wires --inputs $(INPUTS) --seed $(SEED)

@@ -96,7 +96,8 @@ SHELLS: dict[str, frozenset[str]] = {
     "calls": frozenset({"transports", "providers"}),
     "server": frozenset({"calls", "transports"}),
     "console": frozenset({"calls", "server", "transports"}),
-    "cli": frozenset({"calls", "server", "transports", "console", "replay"}),
+    "cli": frozenset({"calls", "server", "transports", "console", "replay", "testing"}),
+    "testing": frozenset({"replay"}),  # a call that went wrong is kept as a journal
     "background_audio": frozenset({"transports"}),
     "sim": frozenset({"server", "testing"}),  # rooms, whose keys callers press
     "plugins": frozenset({"providers"}),

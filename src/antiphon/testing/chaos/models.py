@@ -7,7 +7,7 @@ async with AgentSession(llm=chaos) as session:
 assert booked == wished, chaos.reissued
 ```
 
-Above: tests of agents whose tools write. Below: the model that is wrapped.
+Above: calls with faults, and tests of agents whose tools write. Below: the model that is wrapped.
 """
 
 from __future__ import annotations
@@ -108,12 +108,12 @@ class ChaosLLM(LLM):
                 for call in chunk.delta.tool_calls if chunk.delta is not None else ():
                     self._made[call.call_id] = turn, call
                     given.append(call)
-                    if self._happens():
+                    if self._happens("twice", call):
                         yield self._reissue("twice", call, turn)
-                    if self._happens():
+                    if self._happens("retried", call):
                         for earlier in given:
                             yield self._reissue("retried", earlier, turn)
-                    if self._happens():
+                    if self._happens("anew", call):
                         self.cut.append(call)
                         self._lost = turn, call
                         raise ProviderError("the connection broke in the middle of the response", provider="chaos")
@@ -124,7 +124,7 @@ class ChaosLLM(LLM):
         if lost is not None and lost[0] == turn and _is_offered(lost[1], request):
             return self._reissue("anew", lost[1], turn)
         answered = self._answered(request, turn)
-        if answered is not None and _is_offered(answered, request) and self._happens():
+        if answered is not None and _is_offered(answered, request) and self._happens("forgotten", answered):
             return self._reissue("forgotten", answered, turn)
         return None
 
@@ -136,7 +136,8 @@ class ChaosLLM(LLM):
         made_for, call = self._made.get(said[-1].call_id, ("", None))
         return call if made_for == turn else None
 
-    def _happens(self) -> bool:
+    def _happens(self, why: Why, call: FunctionToolCall) -> bool:
+        """Whether this call is made again, in this way: asked at each occasion, in order."""
         return self._rng.random() < self._likelihood
 
     def _reissue(self, why: Why, first: FunctionToolCall, turn: str) -> ChatChunk:

@@ -1,0 +1,154 @@
+"""Where the tools of a call do what they do: each start is counted, and has its faults.
+
+What a start came to has a word of its own, its receipt: so it shows what was told, to the model and to the caller.
+
+Above: a call with faults, and the worlds that make tools. Below: tools.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from antiphon.errors import ToolDefinitionError
+from antiphon.testing.chaos.errand import NOTE, Key, Wish
+from antiphon.tools.function import ToolError, function_tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from antiphon.testing.chaos.errand import World
+    from antiphon.testing.chaos.faults import Faults, Kind
+    from antiphon.tools.function import RawFunctionTool
+
+SLOW: Final = 8.0
+"""Seconds that a slow tool takes."""
+LATE: Final = 90.0
+"""Seconds after which a tool returns for which nobody waits any more."""
+LIMIT: Final = 60.0
+"""Seconds that a tool has in the background."""
+USUAL: Final = 0.2
+"""Seconds that a tool takes before its effect, and after it."""
+_SHOWN = 200
+
+
+@dataclass(slots=True)
+class Start:
+    """One start of a tool."""
+
+    number: int
+    """Among all of the call, from 1 on."""
+    wish: Wish
+    """What it does."""
+    writes: bool
+    done: bool = False
+    """It had its effect."""
+    over: bool = False
+    """It returned, raised or was cancelled."""
+    outcome: str = ""
+    """The word by which what came of it is told; "": nobody can know."""
+
+    @property
+    def key(self) -> Key:
+        """What it does, to be compared."""
+        return self.wish.key
+
+
+class Bench:
+    """Performs the calls of tools in a world."""
+
+    def __init__(self, world: World, faults: Faults) -> None:
+        self.world = world
+        self.starts: list[Start] = []
+        """In order."""
+        self.effects: list[Start] = []
+        """Those that had their effect, in the order of effects."""
+        self._faults = faults
+
+    async def perform(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """A tool was started. Returns its receipt, and what came of it."""
+        own = {name: value for name, value in arguments.items() if name != NOTE}
+        start = Start(len(self.starts) + 1, Wish(tool, own), self.world.writes(tool))
+        self.starts.append(start)
+        kinds = self._faults.meet("start")
+        for kind in kinds:
+            self._faults.has_come(kind, start.number)
+        try:
+            return await self._run(start, kinds)
+        finally:
+            start.over = True
+
+    async def _run(self, start: Start, kinds: tuple[Kind, ...]) -> str:
+        await asyncio.sleep(SLOW if "slow" in kinds else USUAL)
+        self._fail_before(start, kinds)
+        start.done = True
+        self.effects.append(start)
+        value = await self.world.act(start.wish.tool, start.wish.arguments)
+        await asyncio.sleep(USUAL)
+        await self._fail_after(kinds)
+        start.outcome = f"receipt{start.number}"
+        return f"{start.outcome} {json.dumps(value, default=str)[:_SHOWN]}"
+
+    def _fail_before(self, start: Start, kinds: tuple[Kind, ...]) -> None:
+        if "refused" in kinds:
+            start.outcome = f"refusal{start.number}"
+            raise ToolError(f"{start.outcome}: nothing was done. Call again.")
+        if "crashed" in kinds:
+            raise RuntimeError("the connection was lost")
+
+    async def _fail_after(self, kinds: tuple[Kind, ...]) -> None:
+        if "crashed-after" in kinds:
+            raise RuntimeError("the answer was lost")
+        if "timed-out" in kinds:
+            await asyncio.get_running_loop().create_future()
+        if "late" in kinds:
+            await _not_to_be_stopped(LATE)
+
+    def tool(self, name: str, *, description: str, parameters: Mapping[str, Any], effect: str) -> RawFunctionTool[Any]:
+        """A tool of this world, by its JSON schema. `effect`: reads, writes or irreversible.
+
+        It has an argument of which no wish depends: other words for the same.
+        """
+
+        async def run(raw_arguments: dict[str, object]) -> str:
+            return await self.perform(name, raw_arguments)
+
+        properties = {**parameters.get("properties", {}), NOTE: {"type": "string", "description": "Anything else."}}
+        schema = {"name": name, "description": description, "parameters": {**parameters, "properties": properties}}
+        return _defined(run, schema, effect)
+
+
+async def _not_to_be_stopped(seconds: float) -> None:
+    """As long as it takes: what was sent off goes on, whoever stops waiting for it."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + seconds
+    try:
+        await asyncio.sleep(seconds)
+    except asyncio.CancelledError:
+        await asyncio.sleep(until - loop.time())
+
+
+def _defined(run: Callable[..., Any], schema: dict[str, Any], effect: str) -> RawFunctionTool[Any]:
+    options: dict[str, Any] = {"raw_schema": schema, "background_timeout": LIMIT}
+    if effect == "reads":
+        made: RawFunctionTool[Any] = function_tool(run, effect="reads", **options)
+        return made
+    options["identity"] = _wish_of
+    if effect == "irreversible":
+        # Nobody is asked here: what is proven is the ledger below the gate.
+        with contextlib.suppress(ToolDefinitionError):
+            made = function_tool(run, **options, **_IRREVERSIBLE)
+            return made
+    made = function_tool(run, effect="writes", **options)
+    return made
+
+
+_IRREVERSIBLE: Final[dict[str, Any]] = {"effect": "irreversible", "confirm": False}
+
+
+def _wish_of(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: value for name, value in arguments.items() if name != NOTE}
