@@ -8,13 +8,11 @@ Above: a call with faults, and the worlds that make tools. Below: tools.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from antiphon.errors import ToolDefinitionError
 from antiphon.testing.chaos.errand import NOTE, Key, Wish
 from antiphon.tools.function import ToolError, function_tool
 
@@ -133,21 +131,13 @@ async def _not_to_be_stopped(seconds: float) -> None:
 
 
 def _defined(run: Callable[..., Any], schema: dict[str, Any], effect: str) -> RawFunctionTool[Any]:
-    options: dict[str, Any] = {"raw_schema": schema, "background_timeout": LIMIT}
-    if effect == "reads":
-        made: RawFunctionTool[Any] = function_tool(run, effect="reads", **options)
-        return made
-    options["identity"] = _wish_of
+    options: dict[str, Any] = {"raw_schema": schema, "effect": effect, "background_timeout": LIMIT}
+    if effect != "reads":
+        options["identity"] = _wish_of
     if effect == "irreversible":
-        # Nobody is asked here: what is proven is the ledger below the gate.
-        with contextlib.suppress(ToolDefinitionError):
-            made = function_tool(run, **options, **_IRREVERSIBLE)
-            return made
-    made = function_tool(run, effect="writes", **options)
+        options["confirm"] = False  # nobody is asked: what is proven is the ledger below the gate
+    made: RawFunctionTool[Any] = function_tool(run, **options)
     return made
-
-
-_IRREVERSIBLE: Final[dict[str, Any]] = {"effect": "irreversible", "confirm": False}
 
 
 def _wish_of(arguments: Mapping[str, Any]) -> Mapping[str, Any]:

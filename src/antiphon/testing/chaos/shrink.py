@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 
 from antiphon.core.commands import RunTool
 from antiphon.events import NewId
-from antiphon.replay.journal import Entry, Head, Journal
-from antiphon.replay.replaying import steps
+from antiphon.replay import Entry, Head, Journal, steps
 from antiphon.testing.chaos.call import Case, Made, make_call, occasions
 from antiphon.testing.chaos.errand import Errand
 from antiphon.testing.chaos.faults import OCCASIONS, Fault
