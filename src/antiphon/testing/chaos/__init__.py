@@ -19,17 +19,15 @@ from typing import TYPE_CHECKING
 from antiphon.exports import on_first_use
 
 if TYPE_CHECKING:
-    from antiphon.testing.chaos.bench import Bench
     from antiphon.testing.chaos.call import Case, Made, make_call
-    from antiphon.testing.chaos.errand import Errand, Wish, World
+    from antiphon.testing.chaos.errand import Bench, Errand, Wish, World
     from antiphon.testing.chaos.faults import KINDS, Fault, points
     from antiphon.testing.chaos.models import ChaosLLM, Reissued
     from antiphon.testing.chaos.verdict import Finding, Verdict, judge
 
 _HOME = {
-    "bench": ("Bench",),
     "call": ("Case", "Made", "make_call"),
-    "errand": ("Errand", "Wish", "World"),
+    "errand": ("Bench", "Errand", "Wish", "World"),
     "faults": ("KINDS", "Fault", "points"),
     "verdict": ("Finding", "Verdict", "judge"),
     "models": ("ChaosLLM", "Reissued"),

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from antiphon.testing.chaos.errand import NOTE, Key, Wish
+from antiphon.testing.chaos.errand import NOTE, Bench, Key, Wish
 from antiphon.tools.function import ToolError, function_tool
 
 if TYPE_CHECKING:
@@ -55,9 +55,22 @@ class Start:
         """What it does, to be compared."""
         return self.wish.key
 
+    def had_its_effect(self) -> None:
+        """What it does was done."""
+        self.done = True
 
-class Bench:
-    """Performs the calls of tools in a world."""
+    def came_to(self, what: str) -> str:
+        """It is known what came of it. Returns the word for that."""
+        self.outcome = f"{what}{self.number}"
+        return self.outcome
+
+    def ended(self) -> None:
+        """Nothing of it works any more."""
+        self.over = True
+
+
+class CountingBench(Bench):
+    """Performs the calls of tools in a world, and keeps book."""
 
     def __init__(self, world: World, faults: Faults) -> None:
         self.world = world
@@ -68,7 +81,6 @@ class Bench:
         self._faults = faults
 
     async def perform(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """A tool was started. Returns its receipt, and what came of it."""
         own = {name: value for name, value in arguments.items() if name != NOTE}
         start = Start(len(self.starts) + 1, Wish(tool, own), self.world.writes(tool))
         self.starts.append(start)
@@ -78,23 +90,21 @@ class Bench:
         try:
             return await self._run(start, kinds)
         finally:
-            start.over = True
+            start.ended()
 
     async def _run(self, start: Start, kinds: tuple[Kind, ...]) -> str:
         await asyncio.sleep(SLOW if "slow" in kinds else USUAL)
         self._fail_before(start, kinds)
-        start.done = True
+        start.had_its_effect()
         self.effects.append(start)
         value = await self.world.act(start.wish.tool, start.wish.arguments)
         await asyncio.sleep(USUAL)
         await self._fail_after(kinds)
-        start.outcome = f"receipt{start.number}"
-        return f"{start.outcome} {json.dumps(value, default=str)[:_SHOWN]}"
+        return f"{start.came_to('receipt')} {json.dumps(value, default=str)[:_SHOWN]}"
 
     def _fail_before(self, start: Start, kinds: tuple[Kind, ...]) -> None:
         if "refused" in kinds:
-            start.outcome = f"refusal{start.number}"
-            raise ToolError(f"{start.outcome}: nothing was done. Call again.")
+            raise ToolError(f"{start.came_to('refusal')}: nothing was done. Call again.")
         if "crashed" in kinds:
             raise RuntimeError("the connection was lost")
 
@@ -107,11 +117,6 @@ class Bench:
             await _not_to_be_stopped(LATE)
 
     def tool(self, name: str, *, description: str, parameters: Mapping[str, Any], effect: str) -> RawFunctionTool[Any]:
-        """A tool of this world, by its JSON schema. `effect`: reads, writes or irreversible.
-
-        It has an argument of which no wish depends: other words for the same.
-        """
-
         async def run(raw_arguments: dict[str, object]) -> str:
             return await self.perform(name, raw_arguments)
 

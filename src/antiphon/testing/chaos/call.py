@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
@@ -19,9 +20,9 @@ from antiphon.chat import ChatItem, ChatMessage
 from antiphon.events import CloseEvent, JournalEvent
 from antiphon.llm import ChatRequest, FunctionToolCall
 from antiphon.session import AgentSession
-from antiphon.testing.chaos.bench import LATE, Bench, Start
+from antiphon.testing.chaos.bench import LATE, CountingBench, Start
 from antiphon.testing.chaos.clerk import ASKS, OUTCOME, Clerk
-from antiphon.testing.chaos.errand import NOTE, Errand, World, said
+from antiphon.testing.chaos.errand import NOTE, Errand, Key, World, key_of, said
 from antiphon.testing.chaos.faults import Fault, Faults, Occasion
 from antiphon.testing.chaos.models import ChaosLLM, Reissued, Why
 from antiphon.testing.clock import run_virtual
@@ -29,6 +30,12 @@ from antiphon.testing.fakes import FakeLLM, Reply
 from antiphon.testing.simulation import SimulatedCall
 
 Medium: TypeAlias = Literal["text", "voice"]
+
+
+def unknown(key: Key) -> str:
+    """The word for a write of which the application was told that nobody knows what came of it."""
+    return f"unknown {' '.join(key)}"
+
 
 INTERRUPTION: Final = "hold on a moment"
 ANSWER: Final = "yes please"
@@ -130,8 +137,8 @@ class _Call:
     def __init__(self, case: Case) -> None:
         self.case = case
         self.faults = Faults(case.faults)
-        self.made = Made(case, case.errand.world())
-        self.bench = Bench(self.made.world, self.faults)
+        self.world = case.errand.world()
+        self.bench = CountingBench(self.world, self.faults)
         voice = case.medium == "voice"
         clerk = Clerk(case.errand, at_once=case.at_once)
         self.llm = FaultyLLM(clerk, self.faults, ttft=0.2, tokens_per_second=200.0 if voice else 1000.0)
@@ -139,25 +146,27 @@ class _Call:
         self._session: AgentSession[Any] | None = None
         self._barges_in: Any = None
         self._waited_for: set[int] = set()
+        self._told: list[JournalEvent] = []
+        self._reported: set[str] = set()
 
     # -- its parts
 
-    async def typed(self) -> None:
+    async def typed(self) -> Made:
         async with AgentSession[Any](llm=self.llm, **self.options) as session:
             self._listen(session, barges_in=lambda: session.submit_user_turn(INTERRUPTION))
-            await session.start(self.made.world.agent(self.bench))
+            await session.start(self.world.agent(self.bench))
 
             async def say(words: str) -> None:
                 session.submit_user_turn(words)
                 await session.wait_for_idle()
 
             await self._converse(say, session)
-        self._over(session)
+        return self.made(list(session.history.items))
 
-    async def spoken(self) -> None:
+    async def spoken(self) -> Made:
         async with SimulatedCall(self.llm, **self.options) as call:
             self._listen(call.session, barges_in=lambda: call.caller.says(INTERRUPTION))
-            await call.start(self.made.world.agent(self.bench))
+            await call.start(self.world.agent(self.bench))
 
             async def say(words: str) -> None:
                 await call.caller.says(words)
@@ -165,7 +174,7 @@ class _Call:
 
             await self._converse(say, call.session, call)
             session = call.session
-        self._over(session)
+        return self.made(list(session.history.items))
 
     async def _converse(self, say: Any, session: AgentSession[Any], call: SimulatedCall | None = None) -> None:
         async def settle() -> None:
@@ -207,7 +216,7 @@ class _Call:
         session.on("close", self._closed)
 
     def _journal(self, event: JournalEvent) -> None:
-        self.made.journal.append(event)
+        self._told.append(event)
         if event.command is not None or event.fact is None or self._session is None:
             return
         for kind in self.faults.meet("fact"):
@@ -226,19 +235,29 @@ class _Call:
     def _closed(self, event: CloseEvent) -> None:
         self._session = None
         for one in event.unheard:
-            self.made.reported.update(OUTCOME.findall(one.output))
+            self._reported.update(OUTCOME.findall(one.output))
             if one.outcome == "unknown":
-                self.made.reported.add(f"unknown {one.call_id}")
+                self._reported.add(unknown(key_of(one.name, json.loads(one.arguments or "{}"))))
 
-    def _over(self, session: AgentSession[Any]) -> None:
-        self.made.history = list(session.history.items)
-        for item in self.made.history:
-            if isinstance(item, ChatMessage) and item.role == "assistant":
-                self.made.told.update(OUTCOME.findall(item.text_content or ""))
-        self.made.starts, self.made.effects = self.bench.starts, self.bench.effects
-        self.made.met, self.made.came = dict(self.faults.met), tuple(self.faults.came)
-        self.made.reissued = tuple(self.llm.reissued)
-        self.made.seconds = asyncio.get_running_loop().time()
+    def made(self, history: list[ChatItem]) -> Made:
+        """What happened, now that it is over."""
+        said = [
+            item.text_content or "" for item in history if isinstance(item, ChatMessage) and item.role == "assistant"
+        ]
+        return Made(
+            self.case,
+            self.world,
+            self.bench.starts,
+            self.bench.effects,
+            Counter(outcome for text in said for outcome in OUTCOME.findall(text)),
+            self._reported,
+            dict(self.faults.met),
+            tuple(self.faults.came),
+            tuple(self.llm.reissued),
+            self._told,
+            history,
+            asyncio.get_running_loop().time(),
+        )
 
 
 def make_call(case: Case) -> Made:
@@ -246,25 +265,22 @@ def make_call(case: Case) -> Made:
 
     async def main() -> Made:
         call = _Call(case)
-        with contextlib.closing(_Quiet()):
-            await (call.typed() if case.medium == "text" else call.spoken())
-        return call.made
+        with _quiet():
+            return await (call.typed() if case.medium == "text" else call.spoken())
 
     return run_virtual(main(), timeout=24 * 3600.0)
 
 
-class _Quiet:
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
     """Tools break on purpose: that is not logged."""
-
-    def __init__(self) -> None:
-        import logging
-
-        self._logger = logging.getLogger("antiphon")
-        self._level = self._logger.level
-        self._logger.setLevel(logging.CRITICAL)
-
-    def close(self) -> None:
-        self._logger.setLevel(self._level)
+    logger = logging.getLogger("antiphon")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def occasions(case: Case) -> Mapping[Occasion, int]:

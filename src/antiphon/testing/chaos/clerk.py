@@ -47,6 +47,33 @@ class Account:
         """There is more to be done."""
         return not self.is_unknown and self.failures < _MOST_FAILURES and len(self.wishes) > self.starts
 
+    def wished(self, place: int) -> None:
+        """The caller asked for it."""
+        self.wishes.append(place)
+
+    def caller_spoke(self) -> None:
+        """They may want another."""
+        self.is_refused = False
+
+    def works(self, call_id: str, *, is_new: bool) -> None:
+        """A call of it works in the background."""
+        self.starts += is_new
+        self.running.add(call_id)
+
+    def refused(self, starts: int, *, is_unknown: bool) -> None:
+        """A call of it was not started, as there were so many before."""
+        self.starts = max(self.starts, starts)
+        self.is_refused = True
+        self.is_unknown = self.is_unknown or is_unknown
+
+    def ended(self, call_id: str, *, is_new: bool, failed: bool, is_unknown: bool) -> None:
+        """It is told what came of a call of it, or that nobody knows. `is_new`: nothing was told of it before."""
+        self.running.discard(call_id)
+        self.is_unknown = is_unknown
+        self.failures += failed
+        self.starts += is_new and not failed
+        self.starts -= failed and not is_new
+
 
 class View:
     """What a request shows."""
@@ -80,7 +107,7 @@ class View:
 
     def _caller_said(self, errand: Errand, words: str) -> None:
         for account in self.accounts.values():
-            account.is_refused = False
+            account.caller_spoke()
         for turn in heard(words):
             if turn in self._turns or not 1 <= turn <= len(errand.turns):
                 continue
@@ -88,7 +115,7 @@ class View:
             before = sum(map(len, errand.turns[: turn - 1]))
             for at, wish in enumerate(errand.turns[turn - 1]):
                 self.wanted.append(wish)
-                self.account(wish.key).wishes.append(before + at)
+                self.account(wish.key).wished(before + at)
 
     def _came_of(self, item: FunctionCallOutput) -> None:
         call_id, _, part = item.call_id.partition("/")
@@ -99,42 +126,25 @@ class View:
         if "not started again" in output:
             self._was_refused(account, key, output)
         elif part.startswith("update") or "is still running" in output:
-            account.starts += not part
-            account.running.add(call_id)
+            account.works(call_id, is_new=not part)
         else:
-            account.running.discard(call_id)
-            self._ended(account, key, output, is_error=item.is_error, is_news=bool(part))
+            unknown = "unknown whether" in output
+            failed = not unknown and (item.is_error or "it failed" in output)
+            account.ended(call_id, is_new=not part, failed=failed, is_unknown=unknown)
+            if unknown:
+                self._note([self._doubt(key)])
         self._note(OUTCOME.findall(output))
 
     def _was_refused(self, account: Account, key: Key, output: str) -> None:
-        if "already running" in output:
-            account.starts = max(account.starts, 1)
-            account.is_refused = True
-            return
         lines = [line for line in output.splitlines() if _LISTED.match(line)]
-        account.starts = max(account.starts, len(lines))
-        account.is_refused = True
+        account.refused(max(1, len(lines)), is_unknown=any("unknown whether" in line for line in lines))
         for line in lines:
             outcomes = OUTCOME.findall(line)
             if "unknown whether" in line:
-                account.is_unknown = True
                 outcomes.append(self._doubt(key))
             self._note(outcomes)
             if "the user was told" in line:
                 self.told.update(outcomes)
-
-    def _ended(self, account: Account, key: Key, output: str, *, is_error: bool, is_news: bool) -> None:
-        if "unknown whether" in output:
-            account.starts += not is_news
-            account.is_unknown = True
-            self._note([self._doubt(key)])
-        elif is_error or "it failed" in output:
-            account.failures += 1
-            account.starts -= is_news
-            account.is_unknown = False
-        else:
-            account.starts += not is_news
-            account.is_unknown = False
 
     def _doubt(self, key: Key) -> str:
         """The word for what may have happened."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
     from antiphon.agent import Agent
-    from antiphon.testing.chaos.bench import Bench
+    from antiphon.tools.function import RawFunctionTool
 
 NOTE: Final = "note"
 """The argument that the tools of an errand may have beside their own, and that makes no wish."""
@@ -52,6 +52,21 @@ class Wish:
 
     def __str__(self) -> str:
         return f"{self.tool}({json.dumps(dict(self.arguments), default=str)})"
+
+
+class Bench(ABC):
+    """Where the tools of a world do what they do: each start is counted, and has its faults."""
+
+    @abstractmethod
+    async def perform(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """A tool was started: have the world do it. Returns its receipt, and what came of it."""
+
+    @abstractmethod
+    def tool(self, name: str, *, description: str, parameters: Mapping[str, Any], effect: str) -> RawFunctionTool[Any]:
+        """A tool of this world, by its JSON schema. `effect`: reads, writes or irreversible.
+
+        It has an argument of which no wish depends: other words for the same.
+        """
 
 
 class World(ABC):

@@ -152,9 +152,7 @@ def try_case(case: Case) -> Verdict:
         made = make_call(case)
         return asyncio.run(judge(made))
     except (Exception, asyncio.CancelledError) as error:
-        verdict = Verdict(Made(case, case.errand.world()))
-        verdict.findings.append(broken(case, error))
-        return verdict
+        return Verdict(Made(case, case.errand.world()), [broken(case, error)])
 
 
 def do(job: Job) -> Summary:

@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from antiphon.testing.chaos.call import Case, Made
+from antiphon.testing.chaos.call import Case, Made, unknown
 from antiphon.testing.chaos.errand import Key
 
 Wrong: TypeAlias = Literal["doubled", "lost", "unequal", "unsaid", "untold", "told twice", "broken"]
@@ -53,13 +53,16 @@ class Verdict:
         """Something is wrong."""
         self.findings.append(Finding(wrong, what, self.made.case, tool))
 
+    def said_to_be_unknown(self, writes: int) -> None:
+        """Nobody can know what came of these, and the caller was told so."""
+        self.unknown += writes
+
 
 async def judge(made: Made) -> Verdict:
     """Hold a call to what its caller wished for."""
-    verdict = Verdict(made)
     wished = made.case.errand.counts(made.world)
     done = Counter(start.key for start in made.effects if start.writes)
-    verdict.writes = done.total()
+    verdict = Verdict(made, writes=done.total())
     doubts = {key: f"doubt{place}" for place, key in reversed(list(enumerate(_keys(made))))}
     for key in sorted(wished.keys() | done.keys()):
         _judge_wish(verdict, key, wished[key], done[key], doubts.get(key, ""))
@@ -80,11 +83,11 @@ def _keys(made: Made) -> list[Key]:
 def _judge_wish(verdict: Verdict, key: Key, wished: int, done: int, doubt: str) -> None:
     made = verdict.made
     in_doubt = [start for start in made.starts if start.key == key and start.writes and not start.outcome]
-    is_said = doubt in made.told or any(word.startswith("unknown") for word in made.reported)
+    is_said = doubt in made.told or unknown(key) in made.reported
     if done > wished:
         verdict.found("doubled", f"{_shown(key)} was done {done} times, and wished for {wished} times", key[0])
     if in_doubt and is_said:
-        verdict.unknown += len(in_doubt)
+        verdict.said_to_be_unknown(len(in_doubt))
     elif in_doubt:
         verdict.found("unsaid", f"nobody knows what came of {_shown(key)}, and the caller was not told that", key[0])
     elif done < wished:
