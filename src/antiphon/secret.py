@@ -9,15 +9,17 @@ Above: tools, whose parameters it types; the vault of a call. Below: the standar
 
 from __future__ import annotations
 
-import contextlib
+import logging
 import os
 import typing
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, Self, TypeVar
 
+from antiphon import private
 from antiphon.errors import UsageError
+
+logger = logging.getLogger("antiphon")
 
 T = TypeVar("T")
 
@@ -69,6 +71,12 @@ class Secret(Generic[T]):
     def __format__(self, spec: str) -> str:
         return format(str(self), spec)
 
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
     def __reduce__(self) -> NoReturn:
         raise UsageError("a Secret cannot be pickled or copied to another process. Pass what stands for it.")
 
@@ -95,27 +103,73 @@ def fingerprint(text: str) -> str:
     import hashlib  # most programs have no secrets
     import hmac
 
-    return hmac.new(key_of_fingerprints(), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:32]
+    return hmac.new(key_of_fingerprints.get(), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:32]
 
 
-@cache
-def key_of_fingerprints() -> bytes:
-    """That of this process: ANTIPHON_SECRETS_KEY, or a random one, which nobody can compare with later.
+class FingerprintKey:
+    """The key of fingerprints: ANTIPHON_SECRETS_KEY; else a file, where calls are kept in a store; else a random one.
 
-    Raises `UsageError` for a key that is too short, and for a file of one that others may read.
+    It is settled when it is first asked for, and stays. A random one is gone with the process: nobody can compare with
+    what it made. `environ` and `home` are the process's own.
     """
-    given = os.environ.get(KEY_VARIABLE, "")
-    if not given:
-        return os.urandom(32)
-    with contextlib.suppress(OSError, ValueError):
-        path = Path(given)
-        if path.is_file():
-            if os.name == "posix" and path.stat().st_mode & 0o077:
-                raise UsageError(f"{KEY_VARIABLE}: others may read {given}. Say chmod 600 {given}")
-            given = path.read_text("utf-8").strip()
+
+    def __init__(self, environ: Mapping[str, str] | None = None, home: Path | None = None) -> None:
+        self._environ = os.environ if environ is None else environ
+        self._home = home
+        self._outlives_process = False
+        self._key: bytes | None = None
+
+    def store_opened(self) -> None:
+        """What is made with it is kept for longer than the process lives."""
+        self._outlives_process = True
+
+    def get(self) -> bytes:
+        """The key. Raises `UsageError` for one that is too short, and for a file of it that others may read."""
+        if self._key is None:
+            self._key = self._found()
+        return self._key
+
+    @property
+    def path(self) -> Path:
+        """The file that is made where none is given: $XDG_STATE_HOME/antiphon/secrets.key."""
+        state = self._environ.get("XDG_STATE_HOME")
+        folder = Path(state) if state else (self._home or Path.home()) / ".local" / "state"
+        return folder / "antiphon" / "secrets.key"
+
+    def _found(self) -> bytes:
+        given = self._environ.get(KEY_VARIABLE, "")
+        if given:
+            path = Path(given)
+            return _checked(_read(path) if len(given) < 1000 and path.is_file() else given)
+        if not self._outlives_process:
+            return os.urandom(32)
+        try:
+            if not self.path.is_file():
+                private.write(self.path, os.urandom(32).hex())
+            return _checked(_read(self.path))
+        except OSError as error:
+            logger.warning(
+                "the key of secrets cannot be kept (%s): after a restart equal secrets are not known as equal. Set %s.",
+                error,
+                KEY_VARIABLE,
+            )
+            return os.urandom(32)
+
+
+def _read(path: Path) -> str:
+    if private.is_open_to_others(path):
+        raise UsageError(f"{KEY_VARIABLE}: others may read {path}. Say: chmod 600 {path}")
+    return path.read_text("utf-8").strip()
+
+
+def _checked(given: str) -> bytes:
     if len(given) < SHORTEST_KEY:
         raise UsageError(
             f"{KEY_VARIABLE}: expected a key of {SHORTEST_KEY} characters or more, or a file that has one, got"
             f" {len(given)} characters. Make one: python -c 'import secrets; print(secrets.token_hex(32))'"
         )
     return given.encode()
+
+
+key_of_fingerprints = FingerprintKey()
+"""That of this process."""

@@ -189,7 +189,7 @@ _WORKFLOWS = [
         "GetAddressResult GetDOBResult GetDtmfResult GetEmailResult GetNameResult GetPhoneNumberResult",
     ),
     *absent(
-        "card numbers should not pass through a model; take them by a payment provider's own line",
+        "antiphon.tasks.GetCreditCardTask takes number and expiry, as secrets that no history and no recording has",
         "GetCreditCardTask GetCreditCardResult GetCardNumberTask GetSecurityCodeTask GetExpirationDateTask",
     ),
     *absent(

@@ -27,9 +27,10 @@ from antiphon.runtime.keeping import Keeping
 from antiphon.runtime.masks import Masks
 from antiphon.runtime.synthesis import prepare
 from antiphon.runtime.tool_log import log_tools
+from antiphon.secret import key_of_fingerprints
 from antiphon.session_api import Session
 from antiphon.session_options import options_for
-from antiphon.store import Store
+from antiphon.store import Durability, Store
 from antiphon.tools.hooks import CallHook
 from antiphon.tools.toolset import ToolLike
 from antiphon.transport import AudioInput, AudioOutput
@@ -74,6 +75,8 @@ class SessionHost:
 
     async def keep(self, store: Store, call_id: str) -> Keeping:
         """Hold the call in a store. Raises `LeaseHeld` if another process holds it."""
+        if store.durability is not Durability.MEMORY:
+            key_of_fingerprints.store_opened()
         near = weakref.proxy(self._here)
         keeping = Keeping(store, call_id, lambda error: near.failed(error, store))
         await keeping.open()
