@@ -8,6 +8,7 @@ from pathlib import Path
 
 from antiphon.store import Store
 from antiphon.stores.memory import MemoryStore
+from antiphon.stores.postgres import PostgresStore
 from antiphon.stores.sqlite import SQLiteStore
 from antiphon.testing import StoreUnderTest
 
@@ -42,3 +43,24 @@ class InSQLite(StoreUnderTest):
 
     async def aclose(self) -> None:
         self._folder.cleanup()
+
+
+class InPostgres(StoreUnderTest):
+    """A schema of a database."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    async def open(self) -> Store:
+        return await PostgresStore.of(self.address).__aenter__()
+
+    async def expire(self, call: str) -> None:
+        import psycopg
+
+        uri, _, schema = self.address.rpartition("schema=")
+        with psycopg.connect(uri.rstrip("?&"), autocommit=True) as connection:
+            connection.execute(
+                f"update {schema}.leases set until=now() - interval '1s'"
+                f" where call=(select number from {schema}.calls where id=%s)".encode(),
+                (call,),
+            )
