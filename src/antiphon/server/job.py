@@ -70,6 +70,7 @@ class JobContext:
         self.proc = proc or JobProcess()
         self.log_context_fields: dict[str, Any] = {"job": self.job.id, "room": room.name}
         """Fields that belong into every log line of this job."""
+        self._call_id = self.job.call_id
         self._room = room
         self._session: AgentSession[Any] | None = None
         self._observers: list[Callable[[AgentSession[Any]], object]] = []
@@ -131,7 +132,7 @@ class JobContext:
             session.on("close", lambda event: self.shutdown(event.reason.value))
             for callback in self._observers:
                 callback(session)
-            return self.job.call_id
+            return self._call_id
         return None
 
     def on_session(self, callback: Callable[[AgentSession[Any]], object]) -> None:
