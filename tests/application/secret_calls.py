@@ -224,7 +224,8 @@ class _Line:
         models: dict[str, Any] = {}
         if self.is_voice:
             models = {"stt": CallerSTT(self.caller), "tts": self.voice, "vad": FakeVAD()}
-        self.session: AgentSession[Any] = AgentSession(llm=self.llm, **models)
+        store = f"sqlite:///{folder / 'calls.db'}" if made.seed % 2 else None
+        self.session: AgentSession[Any] = AgentSession(llm=self.llm, store=store, **models)
         self.record = CallRecord(now)
         self.journal = JournalWriter(folder / "call.journal")
         self._listen()
@@ -309,6 +310,8 @@ class _Line:
             "page and events": "\n".join(self.seen).encode(),
             "history": history.encode(),
         }
+        for kept in self.folder.glob("calls.db*"):
+            artefacts[f"store {kept.name}"] = kept.read_bytes()
         sides = {"caller": set[int](), "agent": set[int]()}
         if self.is_voice:
             artefacts["recording"] = wav.read_bytes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -9,7 +10,17 @@ import pytest
 from antiphon import Agent, AgentSession, RunContext, Secret, function_tool
 from antiphon.language import ENGLISH
 from antiphon.runtime.masks import Masks
-from antiphon.testing import FakeLLM, Reply, run_virtual
+from antiphon.testing import (
+    Caller,
+    FakeLLM,
+    FakeRealtimeModel,
+    FakeTTS,
+    Reply,
+    SimulatedCall,
+    run_virtual,
+    transcript,
+    wait_until,
+)
 from tests.application.test_secrets_of_tools import Call
 
 PIN = "4821"
@@ -119,3 +130,74 @@ def test_sessions_without_secrets_are_not_looked_at() -> None:
             assert not session._host.masks.is_active
 
     run_virtual(talk())
+
+
+CARD_IN_WORDS = "four one one one one one one one one one one one one one one one"
+
+
+def test_what_a_session_redacts_is_masked_in_words_that_are_not_final_and_said_by_the_voice() -> None:
+    async def call() -> tuple[SimulatedCall, list[str]]:
+        llm = FakeLLM(["Your number is [card_number_1], is it?"])
+        async with SimulatedCall(llm, redact=["card_number"]) as line:
+            seen: list[str] = []
+            for name in ("user_input_transcribed", "agent_output_transcribed", "conversation_item_added"):
+                line.session.on(name, lambda event: seen.append(repr(event)))
+            await line.start(Agent(instructions=""))
+            line.caller.says(f"my number is {CARD_IN_WORDS}")
+            await line.settled()
+            return line, seen
+
+    line, seen = run_virtual(call())
+    text = "\n".join(seen)
+    assert "four one one one" not in text
+    assert "my number is [card_number_1]" in text
+    assert "Your number is [card_number_1], is it?" in text
+    voice = line.session.tts
+    assert isinstance(voice, FakeTTS)
+    assert CARD_IN_WORDS in " ".join(voice.said)
+
+
+def test_what_was_heard_of_a_masked_reply_that_was_cut_has_no_part_of_the_secret() -> None:
+    async def call() -> str:
+        llm = FakeLLM([f"I have [card_number_1], and that is {'a very long story ' * 9}.", "Sorry."])
+        async with SimulatedCall(llm, redact=["card_number"]) as line:
+            await line.start(Agent(instructions=""))
+            await line.caller.says(f"my number is {CARD_IN_WORDS}")
+            await wait_until(lambda: line.session.agent_state == "speaking", timeout=10.0)
+            await asyncio.sleep(2.0)
+            line.caller.says("stop it")
+            await line.settled()
+            return "\n".join(transcript(line.session.history))
+
+    history = run_virtual(call())
+    assert "one" not in history
+    assert "I have" in history
+    assert "a very long story a very long story a" not in history
+
+
+def test_the_words_of_a_model_that_hears_by_itself_are_masked_too() -> None:
+    got: list[str] = []
+
+    @function_tool
+    async def enter(pin: Secret[str]) -> str:
+        got.append(pin.reveal())
+        return "Entered."
+
+    async def call() -> str:
+        caller = Caller()
+        model = FakeRealtimeModel([Reply(calls=[("enter", {"pin": "4821"})]), "Thank you."], hears=caller)
+        async with SimulatedCall(model, caller=caller) as line:
+            seen: list[str] = []
+            for name in ("user_input_transcribed", "conversation_item_added", "function_tools_executed", "journal"):
+                line.session.on(name, lambda event: seen.append(repr(event)))
+            await line.start(Agent(instructions="", tools=[enter]))
+            with line.session.sensitive():
+                line.caller.says("it is four eight two one")
+                await line.settled()
+            return "\n".join(seen)
+
+    seen = run_virtual(call())
+    assert got == ["4821"]
+    assert "[sensitive_1]" in seen
+    assert "four eight" not in seen
+    assert "4821" not in seen
