@@ -455,3 +455,23 @@ def test_what_a_request_carries_is_found_as_quickly_late_in_a_talk_as_early() ->
         carried.asked(1, talk, ())
         looks.append(talk.looks)
     assert looks[0] == looks[1]
+
+
+def test_what_may_have_told_a_result_stays_beside_it() -> None:
+    """Else the model, asked what there is to add, tells it a second time."""
+    call = FunctionCall(call_id="call_1/finished", name="book", arguments="{}")
+    context: list[ChatItem] = [
+        call,
+        FunctionCallOutput(call_id=call.call_id, name="book", output="it is number 4711"),
+        ChatMessage(role="assistant", content="It is number 4711."),
+    ]
+    for number in range(6):
+        context.append(ChatMessage(role="user", content=f"turn-{number} {RAMBLING}"))
+        context.append(ChatMessage(role="assistant", content=f"answer-{number} {RAMBLING}"))
+    carried = Carried()
+    carried.asked(1, context, (call.call_id,))
+    assert carried.cut(context, 300, 2, lambda _: "writes")
+
+    shown = [item for item in carried.items(context) if item in context[:3]]
+    assert shown == context[:3]
+    assert "answer-0" not in str(carried.items(context))

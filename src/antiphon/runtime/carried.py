@@ -229,6 +229,8 @@ def _kept(
     """What is carried of items that are not."""
     calls: dict[str, tuple[FunctionCall, FunctionCallOutput]] = {}
     untold: list[ChatItem] = []
+    is_untold = False
+    """The agent has said nothing since the last of them."""
     for before, item in pairwise(left_out):
         if isinstance(before, FunctionCall) and isinstance(item, FunctionCallOutput) and before.call_id == item.call_id:
             # Of one that ran in the background, the last that came of it.
@@ -236,8 +238,12 @@ def _kept(
             calls.pop(wish, None)
             if item.call_id in unheard:
                 untold += _brief(before, item, _OUTPUTS_KEPT[0])
+                is_untold = True
             else:
                 calls[wish] = before, item
+        elif is_untold and isinstance(item, ChatMessage) and item.role == "assistant":
+            untold.append(item)  # perhaps it told that, and what is left to say of it depends on this
+            is_untold = False
     effects = {call.name: effect(call.name) for call, _ in calls.values()}
     for characters in _OUTPUTS_KEPT:
         writes = {wish: _brief(*pair, characters) for wish, pair in calls.items() if effects[pair[0].name] in WRITING}
