@@ -137,20 +137,24 @@ class SpokenOverAsTheToolSays(Promise):
 
     def start(self) -> None:
         self._to_stop: set[int] = set()
+        self._dropped: set[int] = set()
+        """In this moment."""
 
     @on(do.ReleaseRun)
     def released(self, command: do.ReleaseRun) -> None:
         how = self.trace.runs[command.run].policy.interrupted
         if how == "keep":
             self.broken(f"{command}, which is to be kept")
-        if how == "cancel":
-            self._to_stop.add(command.run)
+        (self._to_stop if how == "cancel" else self._dropped).add(command.run)
 
     @on(do.CancelTool)
     def cancelled(self, command: do.CancelTool) -> None:
         self._to_stop.discard(command.run)
+        if command.run in self._dropped and not self.trace.ends:
+            self.broken(f"{command}, which is to run on unseen")
 
     def settled(self) -> None:
+        self._dropped.clear()
         if self._to_stop:
             self.broken(f"{sorted(self._to_stop)} lost their calls, and run on")
 

@@ -94,7 +94,7 @@ class OneWishOneAction(Promise):
     @on(do.RunTool)
     def started(self, command: do.RunTool) -> None:
         call, policy, turn = command.call, command.policy, self._asked.get(command.gen, self._turns)
-        if not policy.writes:
+        if policy.effect not in ("writes", "irreversible"):
             return
         equal = [one for one in self._done if _wish(one.call) == _wish(call)]
         is_confirmed = policy.on_duplicate == "confirm" and call.confirmed
