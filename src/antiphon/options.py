@@ -96,6 +96,8 @@ class ToolPolicy:
     """Runs only after a spoken yes to what is read back of it (`Call.read_back`)."""
     on_interrupt: OnInterrupt | None = None
     """None: by effect."""
+    undo: str | None = None
+    """The tool that takes back what it did."""
     filler: str | None = None
     """What to say when the call takes longer than the silence budget."""
     expected: float | None = None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
 from typing import Any
 
 from antiphon import Agent, AgentSession, RunContext, ToolError, function_tool
-from antiphon.core.commands import RunTool
+from antiphon.core.commands import RunTool, Undoes
 from antiphon.core.facts import Call
 from antiphon.options import ToolPolicy
 from antiphon.runtime.keys import Keys, derived
@@ -134,3 +135,14 @@ def test_an_effect_within_a_call_has_a_key_of_its_own() -> None:
     key = Keys().of(command())
     assert len({key, derived(key, "charge"), derived(key, "mail")}) == 3
     assert derived(key, "charge") == derived(key, "charge")
+
+
+def test_the_key_of_what_undoes_a_write_comes_of_the_key_of_that_write() -> None:
+    keys, first = Keys(), command('{"amount":5}')
+    refund = command('{"amount":5}', name="refund")
+
+    def undoing(number: int, *, attempt: int = 1) -> str:
+        return keys.of(replace(refund, number=attempt, undoes=Undoes(first.call, number)))
+
+    assert undoing(1) == undoing(1)
+    assert len({undoing(1), undoing(2), undoing(1, attempt=2), keys.of(refund), keys.of(first)}) == 5

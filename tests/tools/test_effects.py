@@ -124,6 +124,10 @@ SENSELESS: list[tuple[dict[str, Any], str]] = [
     ({"effect": "irreversible", "on_interrupt": "drop"}, "on_interrupt='drop'.*nobody would hear"),
     ({"on_interrupt": "stop"}, "on_interrupt=.*one of cancel, drop, keep, got 'stop'"),
     ({"effect": "irreversible", "parallel": True}, 'parallel=True.*runs alone.*effect="writes"'),
+    ({"effect": "reads", "undo": "cancel"}, 'undo=.*Say effect="writes" too'),
+    ({"undo": "cancel"}, 'undo=.*Say effect="writes" too'),
+    ({"effect": "irreversible", "undo": "cancel"}, 'undo=.*not irreversible. Say effect="writes"'),
+    ({"effect": "writes", "undo": ""}, "undo=.*expected a tool, or the name of one"),
     ({"parallel": 1}, "parallel=.*True or False, got 1"),
 ]
 

@@ -162,6 +162,14 @@ class ResumePlayout:
 
 
 @record
+class Undoes:
+    """A start that is taken back, as its key knows it."""
+
+    call: Call
+    number: int
+
+
+@record
 class RunTool:
     """Execute a call. Closes with `ToolReturned`."""
 
@@ -173,6 +181,8 @@ class RunTool:
     agent: str
     number: int = 0
     """Of a tool that writes: with the wish, what its key is made of, from 1 on. Equal for starts that share a key."""
+    undoes: Undoes | None = None
+    """The start that it takes back: its key is made of that one's."""
 
 
 @record

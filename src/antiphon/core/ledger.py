@@ -38,6 +38,7 @@ from antiphon.core.promises import Outbox
 from antiphon.core.row import Asked, Outcome, Row
 from antiphon.core.stages import Gate
 from antiphon.core.state import OpenCall, Run
+from antiphon.core.undoing import Undoing
 from antiphon.options import ToolPolicy
 
 FRESH = 600.0
@@ -87,7 +88,7 @@ _NAMES: Mapping[Outcome, WriteOutcome] = {_SUCCEEDED: "succeeded", _FAILED: "fai
 class Ledger:
     """All starts of a session that a later call may mean, by wish."""
 
-    __slots__ = ("_caller_has_floor", "_out", "_outcomes", "_rows", "_turns", "_unsaid")
+    __slots__ = ("_caller_has_floor", "_out", "_outcomes", "_rows", "_turns", "_undoing", "_unsaid")
 
     def __init__(self, out: Outbox, caller_has_floor: Callable[[], bool]) -> None:
         self._out = out
@@ -95,6 +96,7 @@ class Ledger:
         self._rows: dict[tuple[str, str], list[Row]] = {}
         self._unsaid: list[Row] = []
         """Rows of tools that do not say what they do, oldest first: they stand for a wish for a while only."""
+        self._undoing = Undoing()
         self._turns = 0
         self._outcomes = 0
 
@@ -119,6 +121,11 @@ class Ledger:
         rows.append(row)
         if not row.writes:
             self._unsaid.append(row)
+            return row
+        if policy.undo is not None:
+            self._undoing.may_be_undone(row, policy.undo)
+        if (undone := self._undoing.meant_by(call)) is not None:
+            row.takes_back(undone)
         return row
 
     def returned(self, row: Row | None, fact: ToolReturned) -> None:
@@ -202,7 +209,7 @@ class Ledger:
         working = [row for row in rows if row.outcome is _STARTED]
         if working and mode != "allow":
             return self._working(call, working, asked, beside)
-        done = [row for row in rows if row.outcome is _SUCCEEDED]
+        done = [row for row in rows if row.outcome is _SUCCEEDED and not row.is_undone(asked)]
         unheard = [row for row in done if not row.settled]
         if mode == "allow" and (working or any(row.ended_as > asked.outcomes for row in unheard)):
             return _START  # the model did not know what came of the first when it asked for another
@@ -213,6 +220,8 @@ class Ledger:
         if not done or not writes:
             return _START
         is_new = policy.repeat != "once" and all(row.is_seen_by(agent) and row.last_turn < asked.turn for row in done)
+        if is_new and self._undoing.is_inverse(call.call) and self._undoing.meant_by(call.call) is None:
+            is_new = False  # it was undone already, and nothing has been done since
         return _START if is_new else self._answer(call, rows, asked)
 
     def _is_news(self, row: Row, asked: Asked, agent: str) -> bool:

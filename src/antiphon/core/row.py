@@ -13,6 +13,7 @@ import enum
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from antiphon.core.commands import Undoes
 from antiphon.core.facts import Call
 from antiphon.core.history import Note
 from antiphon.record import record
@@ -68,6 +69,10 @@ class Row:
     """It put another agent in charge, who speaks."""
     last_turn: int = 0
     """Calls of this turn and of those before it mean this start."""
+    undoes: Undoes | None = None
+    """The start that it takes back."""
+    undone_by: Row | None = None
+    """The start that takes it back."""
     found: bool = False
     """Nobody knew what it did, and who was asked knows."""
     notes: list[Note] = field(default_factory=list)
@@ -85,6 +90,20 @@ class Row:
     def ended(self, outcome: Outcome, output: str, now: float, number: int) -> None:
         """What came of it is known, or that it never will be."""
         self.outcome, self.output, self.ended_at, self.ended_as = outcome, output, now, number
+
+    def takes_back(self, row: Row) -> None:
+        """It undoes that start."""
+        self.undoes = Undoes(row.call, row.key)
+        row.taken_back(self)
+
+    def taken_back(self, by: Row) -> None:
+        """Its inverse is started."""
+        self.undone_by = by
+
+    def is_undone(self, asked: Asked) -> bool:
+        """It was undone, and a request that was made then knew it."""
+        by = self.undone_by
+        return by is not None and by.outcome is Outcome.SUCCEEDED and by.ended_as <= asked.outcomes
 
     def handed_over(self) -> None:
         """It put another agent in charge."""

@@ -73,7 +73,9 @@ def not_started_again(call: Call, rows: Iterable[Row], *, once: bool) -> str:
         elif row.outcome is Outcome.STARTED:
             outcome = "it is still running"
         else:
-            outcome = f"{row.output[:_SHOWN] or 'done'} ({told})"
+            by = row.undone_by
+            undone = "; undone since" if by is not None and by.outcome is Outcome.SUCCEEDED else ""
+            outcome = f"{row.output[:_SHOWN] or 'done'} ({told}{undone})"
         other = "" if row.call.canonical == call.canonical else f" with {row.call.arguments}, not {call.arguments}"
         lines.append(f"{row.number}.{other} {outcome}")
     if is_unknown:

@@ -10,6 +10,7 @@ import os
 from hashlib import blake2b
 
 from antiphon.core.commands import RunTool
+from antiphon.core.facts import Call
 from antiphon.core.ledger import tool_of
 
 KEY_LIFETIME = 24 * 3600.0
@@ -32,7 +33,14 @@ class Keys:
         Two runs of a tool that does not write are two wishes: what such a tool did before is not kept for long.
         """
         call = command.call
+        if command.undoes is not None:
+            first = self._of(command.undoes.call, f"wish {command.undoes.number}")
+            wish = f"{tool_of(call)} {call.identity or call.canonical} {command.number}"
+            return derived(first, f"undone by {wish}")
         number = f"wish {command.number}" if command.number else f"run {command.run}"
+        return self._of(call, number)
+
+    def _of(self, call: Call, number: str) -> str:
         return _hash(self._secret, tool_of(call), call.identity or call.canonical, number)
 
 

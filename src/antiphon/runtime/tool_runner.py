@@ -150,7 +150,17 @@ class ToolRunner:
             attempts.reached,
         )
         told = await self._told(run, hooked)
-        return hooked.settled(told) if options.writes else told
+        if not options.writes:
+            return told
+        told = hooked.settled(told)
+        return told if told.is_error or options.undo is None else self._with_inverse(run, told, options.undo)
+
+    def _with_inverse(self, run: Run, told: ToolReturned, undo: str) -> ToolReturned:
+        """What came of a write, and how to take it back: the model is to know at the moment in which it matters."""
+        if undo not in self._tools.tools_of(run.agent, on_enter=False):
+            logger.warning("tool %r: undo= names %r, which the agent does not have", run.call.name, undo)
+            return told
+        return replace(told, output=f"{told.output}\n[To undo this, call `{undo}`.]".lstrip())
 
     def _hooks_of(self, run: Run) -> tuple[CallHook, ...]:
         hook = self._tools.call_hook

@@ -262,10 +262,13 @@ class _CallableTool(Tool, Generic[R]):
         description: str | None = None,
         flags: ToolFlag | None = None,
         on_duplicate: NotGivenOr[DuplicateMode] = NOT_GIVEN,
+        undo: str | None = None,
     ) -> Self:
-        """The same tool under another name, with another description, flags, or answer to duplicates."""
+        """The same tool under another name, with another description, flags, answer to duplicates, or inverse."""
         old = self._definition
         options = replace(old.options, on_duplicate=on_duplicate) if is_given(on_duplicate) else old.options
+        if undo is not None:
+            options = replace(options, undo=undo)
         if flags is not None:
             options = replace(options, flags=flags)
         definition = type(old)(
@@ -420,6 +423,9 @@ def function_tool(
     connecting and waiting, or those that `retry_on` names (classes, or a function of the error); one that writes only
     with `idempotent=True`: its backend does the same call once, however often it comes. Of a tool that writes,
     `retry_on` also says that nothing was done when one of these is raised.
+
+    `undo` names the tool that takes back what this one did: the model is told so with the result, and that tool is
+    started once for each start of this one. `call_tool` is code around its calls.
 
     Raises `ToolDefinitionError` (a `TypeError`) for options that cannot be right. Annotations are looked at later, by
     `check`.

@@ -26,7 +26,7 @@ from antiphon.options import (
 )
 from antiphon.tools.arguments import canonical_text
 from antiphon.tools.hooks import CallHook
-from antiphon.tools.tool import OutcomeUnknown, StopResponse
+from antiphon.tools.tool import OutcomeUnknown, StopResponse, Tool
 
 Identity: TypeAlias = Sequence[str] | Callable[[Mapping[str, Any]], Any]
 """What of a call's arguments makes the wish: their names, or a function of all that the call has."""
@@ -43,7 +43,7 @@ Redact: TypeAlias = Sequence[str] | Callable[[str, Any], Any]
 RETURN = "return"
 """Stands for the result in `redact=`."""
 
-_NOT_BUILT_YET = frozenset({"approve", "undo", "reconcile"})
+_NOT_BUILT_YET = frozenset({"approve", "reconcile"})
 MOST_RETRIES = 10
 
 _EFFECTS = ("reads", "unsaid", "writes", "irreversible")
@@ -81,6 +81,7 @@ class ToolSettings(TypedDict, total=False):
     on_interrupt: NotGivenOr[OnInterrupt]
     parallel: NotGivenOr[bool]
     confirm: NotGivenOr[Confirm]
+    undo: str | Tool | None
     call_tool: CallHook | None
     max_result_chars: int
     redact: Redact
@@ -115,6 +116,8 @@ class ToolOptions:
     """Beside other calls of its response; not given: unless it writes."""
     confirm: NotGivenOr[Confirm] = NOT_GIVEN
     """Whether the caller is asked first; not given: for what is irreversible."""
+    undo: str | None = None
+    """The name of the tool that takes back what it did."""
     call_tool: CallHook | None = None
     """Code around its calls."""
     max_result_chars: int = 20_000
@@ -170,6 +173,8 @@ def options_of(said: ToolSettings) -> ToolOptions:
     for option in ("identity", "retry_on", "redact"):  # what a tool goes by does not change
         if isinstance(given.get(option), list):
             given[option] = tuple(given[option])
+    if isinstance(given.get("undo"), Tool):
+        given["undo"] = given["undo"].id
     options = ToolOptions(**given)
     _refuse_unasked(options)
     return options
@@ -189,7 +194,7 @@ def _refuse_unasked(options: ToolOptions) -> None:
 def _check(options: ToolOptions) -> None:
     """Raises `ToolDefinitionError`."""
     _check_values(options)
-    for complaint in (_wish, _asking, _retries, _retry_on, _course):
+    for complaint in (_wish, _asking, _retries, _retry_on, _undo, _course):
         if why := complaint(options):
             raise ToolDefinitionError(f"function_tool({why}")
 
@@ -299,6 +304,19 @@ def _retry_on(options: ToolOptions) -> str:
                 "retry_on=Exception) would say that nothing was done, whatever is raised and wherever."
                 " Name the errors that are raised before anything is done."
             )
+    return ""
+
+
+def _undo(options: ToolOptions) -> str:
+    """What takes it back."""
+    if options.undo is None:
+        return ""
+    if not isinstance(options.undo, str) or not options.undo:
+        return f"undo=): expected a tool, or the name of one, got {options.undo!r}."
+    if options.effect == "irreversible":
+        return 'undo=): what can be undone is not irreversible. Say effect="writes", and confirm= too.'
+    if not options.writes:
+        return 'undo=) is for tools that write. Say effect="writes" too.'
     return ""
 
 

@@ -38,6 +38,7 @@ def _policy(options: ToolOptions, expected: float | None) -> ToolPolicy:
         on_duplicate=options.on_duplicate if is_given(options.on_duplicate) else None,
         duplicate_scope=options.duplicate_scope,
         repeat=options.repeat,
+        undo=options.undo,
         on_interrupt=options.on_interrupt if is_given(options.on_interrupt) else None,
         filler=options.filler,
         expected=expected,

@@ -201,8 +201,11 @@ class _RenamedToolset(_WrapperToolset):
     def _with_new_name(self, tool: ToolLike) -> ToolLike:
         if isinstance(tool, Toolset):
             return _RenamedToolset(tool, self._rename, id=tool.id)
-        if isinstance(tool, (FunctionTool, RawFunctionTool)) and (name := self._rename(tool.name)) != tool.name:
-            return tool.with_options(name=name)
+        if not isinstance(tool, (FunctionTool, RawFunctionTool)):
+            return tool
+        inverse = None if tool.options.undo is None else self._rename(tool.options.undo)
+        if (name := self._rename(tool.name)) != tool.name or inverse != tool.options.undo:
+            return tool.with_options(name=name, undo=inverse)
         return tool
 
 
@@ -298,6 +301,8 @@ class ToolContext:
         """Make sure that every tool can be offered to a model. Raises `ToolDefinitionError`."""
         for tool, _ in self._by_name.values():
             tool.check()
+            if tool.options.undo is not None:
+                _check_inverse(tool, self.get_function_tool(tool.options.undo))
 
     def copy(self) -> ToolContext:
         """Made again from the same tools; toolsets that compute their tools are asked anew."""
@@ -351,6 +356,16 @@ class ToolContext:
                 f"two different tools are named {tool.name!r}: {earlier.origin} in {there}, and {tool.origin} in "
                 f"{where}. Rename one with name=, or give its toolset a prefix: toolset.prefixed('...')."
             )
+
+
+def _check_inverse(tool: AnyFunctionTool, inverse: AnyFunctionTool | None) -> None:
+    """Raises `ToolDefinitionError` if it cannot undo anything. It may be offered later, and is looked for then."""
+    if inverse is not None and (inverse == tool or not inverse.options.writes):
+        why = "is that tool itself" if inverse == tool else "does not say that it writes"
+        raise ToolDefinitionError(
+            f'tool {tool.name!r}: undo= names {inverse.name!r}, which {why}. Name a tool with effect="writes" that'
+            " takes back what this one does."
+        )
 
 
 def _displaced(

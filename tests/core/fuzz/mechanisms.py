@@ -64,6 +64,7 @@ MECHANISMS: tuple[tuple[str, type, Seen], ...] = (
     ("adopted", do.RebindRun, lambda *_: True),
     ("adopted after its end", do.RebindRun, lambda t, x: t.runs[x.run].is_over),
     ("orphaned", do.ReleaseRun, lambda t, x: t.runs[x.run].policy.interrupted == "drop"),
+    ("undone", do.RunTool, lambda _, x: x.undoes is not None),
     ("irreversible", do.RunTool, lambda _, x: x.policy.effect == "irreversible"),
     ("dropped, although it reads", do.ReleaseRun,
      lambda t, x: t.runs[x.run].policy.effect == "reads" and t.runs[x.run].policy.interrupted == "drop"),

@@ -334,6 +334,18 @@ def draw_exception(rng: Random, policy: ToolPolicy) -> ToolPolicy:
     return replace(policy, on_interrupt=aside.choice(("cancel", "drop", "keep")))
 
 
+def draw_inverses(rng: Random, policies: dict[str, ToolPolicy]) -> dict[str, ToolPolicy]:
+    """Which tools undo others. Drawn aside: what else is drawn stays as it would be without."""
+    aside = Random()
+    aside.setstate(rng.getstate())
+    aside = Random(aside.getrandbits(64))
+    writing = [name for name, policy in policies.items() if policy.writes]
+    if len(writing) < 2 or aside.random() < 0.3:
+        return policies
+    first, inverse = aside.sample(writing, 2)
+    return {**policies, first: replace(policies[first], undo=inverse)}
+
+
 class World:
     """Everything outside the conversation."""
 
@@ -358,9 +370,9 @@ class World:
         self._by_segment: dict[int, Voice] = {}
         self._sources: dict[int, str] = {}
         self._tools: dict[int, Tool] = {}
-        self._policies: dict[str, ToolPolicy] = {
-            f"tool{n}": draw_policy(rng, temper) for n in range(rng.choice((1, 1, 2, 3)))
-        }
+        self._policies = draw_inverses(
+            rng, {f"tool{n}": draw_policy(rng, temper) for n in range(rng.choice((1, 1, 2, 3)))}
+        )
         self._arguments = ('{"x":1}', '{"x":2}')[: rng.choice((1, 1, 2))]
         self._called: list[tuple[str, str]] = []
         self._dropped: list[tuple[str, str]] = []

@@ -23,6 +23,9 @@ class Done:
     call: f.Call
     turn: int
     """Turns that the caller had taken when it was asked for."""
+    undo: str | None = None
+    """What undoes it."""
+    undoes_something: bool = False
     ended: str = ""
     """How; "" while it works."""
     until: int = 0
@@ -107,8 +110,25 @@ class OneWishOneAction(Promise):
             if not one.ended:
                 self.broken(f"{command} while {one.run} does it")
             if one.ended == "done" and (one.until >= turn or policy.repeat == "once"):
-                self.broken(f"{command}, which was asked for in turn {turn}; {one.run} did it by {one.until}")
-        self._done.append(Done(command.run, call, turn))
+                if not self._is_undone(one):
+                    self.broken(f"{command}, which was asked for in turn {turn}; {one.run} did it by {one.until}")
+        if policy.on_duplicate != "allow" and not is_another:
+            self._undoes_once(command, [one for one in equal if one.ended != "error"])
+        self._done.append(Done(command.run, call, turn, policy.undo, undoes_something=command.undoes is not None))
+
+    def _is_undone(self, one: Done) -> bool:
+        """Its inverse was started since, and ended well: then the same may be wished in the same turn."""
+        return any(
+            other.run > one.run and other.call.name == one.undo and other.undoes_something and other.ended == "done"
+            for other in self._done
+        )
+
+    def _undoes_once(self, command: do.RunTool, before: list[Done]) -> None:
+        """What undoes others is started once for each of them, beside the times at which there was nothing to undo."""
+        done = sum(one.undo == command.call.name and one.ended == "done" for one in self._done)
+        others = sum(not one.undoes_something for one in before)
+        if done and len(before) - others >= done:
+            self.broken(f"{command}, which {[one.run for one in before]} did already, and {done} could be undone")
 
 
 def _wish(call: f.Call) -> tuple[str, str, str]:
