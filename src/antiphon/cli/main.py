@@ -19,11 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeAlias
 
 from antiphon.calls.ends import DEFAULT_WAIT
+from antiphon.cli import surroundings
 from antiphon.cli.arguments import TOKEN, add_production, barge_in, number, port, seconds
 from antiphon.errors import AgentFileError, AntiphonError, UsageError
 from antiphon.protocols import ModelKind
 from antiphon.server.entrypoint import AgentServer
 from antiphon.server.process import CommandFailed, run_to_its_end, told_by_signals
+from antiphon.server.supervisor.supervised import VARIABLE as SUPERVISOR
 from antiphon.visible import VisibleRecords, one_line, to_json
 
 if TYPE_CHECKING:
@@ -81,6 +83,9 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser(program: str, *, with_file: bool) -> argparse.ArgumentParser:
     parser = _Parser(prog=program, description="Voice agents that do things.")
+    parser.add_argument(
+        "--version", action="version", version=surroundings.version(), help="show which Antiphon this is"
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
 
     console = commands.add_parser("console", help="talk to an agent in the terminal: in text, or by voice with --audio")
@@ -92,7 +97,9 @@ def _parser(program: str, *, with_file: bool) -> argparse.ArgumentParser:
     _add_sound(console)
     for command in (console, dev, call, start, connect, files):
         if with_file:
-            command.add_argument("file", type=Path, help="the agent file", nargs="?" if command is files else None)
+            command.add_argument(
+                "file", type=Path, nargs="?", help="the agent file; agent.py of this folder, if left out"
+            )
             command.add_argument("--livekit", action="store_true", help="the file is written for LiveKit Agents")
         _add_models(command)
     _add_place(dev)
@@ -232,6 +239,7 @@ async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
     }
     with told_by_signals() as stopping:
         try:
+            _look_around(options, server)
             await commands[options.command](options, server)
         except CommandFailed as failed:
             return failed.code
@@ -243,6 +251,27 @@ async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
             # A server is there to be stopped; a call that was stopped is not over.
             return 0 if options.command in ("dev", "start") else stopping.exit_code
     return 0
+
+
+def _look_around(options: argparse.Namespace, server: AgentServer | None) -> None:
+    """Find what the command line leaves to the folder: the agent file, how it is written, and settings."""
+    if server is not None:
+        file: Path | None = Path(sys.argv[0])
+    else:
+        file = getattr(options, "file", None)
+        if "file" in options and (file is not None or options.command != "download-files"):
+            file = options.file = surroundings.agent_file(file)
+    surroundings.read_settings(Path() if file is None else file.parent, partial(_notice, options))
+    if server is None and file is not None and not options.livekit and surroundings.is_written_for_livekit(file):
+        options.livekit = True
+        if os.environ.get(SUPERVISOR) is None:  # else it was said
+            _notice(options, f"{file.name} is written for LiveKit Agents: its livekit.agents is Antiphon's here")
+
+
+def _notice(options: argparse.Namespace, line: str) -> None:
+    from antiphon.cli.screen import Screen
+
+    Screen(to_stderr=getattr(options, "json", False)).notice(line)
 
 
 def _set_up_logging(*, debug: bool) -> None:
