@@ -178,6 +178,32 @@ class ToolExecutionUpdatedEvent(_Event):
 
 
 @dataclass(slots=True, kw_only=True)
+class ConsentAskedEvent(_Event):
+    """A call is read back to the caller, and runs only after they said yes to it."""
+
+    function_call: FunctionCall
+    text: str
+    """What they are asked."""
+    times: int
+    """How often they were asked, this one included."""
+    type: Literal["consent_asked"] = "consent_asked"
+
+
+@dataclass(slots=True, kw_only=True)
+class ConsentDecidedEvent(_Event):
+    """Whether a call runs that was read back. All decisions but "yes" are void: it never will."""
+
+    function_call: FunctionCall
+    decision: str
+    """yes, no, change, question, unclear, unanswered, unheard, interrupted, handed_over or ending."""
+    heard: str
+    """The caller's words; empty: there were none."""
+    by: str
+    """words, judge, key, time or session."""
+    type: Literal["consent_decided"] = "consent_decided"
+
+
+@dataclass(slots=True, kw_only=True)
 class ToolDroppedEvent(_Event):
     """The caller spoke over a call: it left the history, and its result will be ignored."""
 
@@ -357,6 +383,8 @@ AgentEvent: TypeAlias = (
     | FunctionToolsExecutedEvent
     | MaxToolStepsReachedEvent
     | ToolExecutionUpdatedEvent
+    | ConsentAskedEvent
+    | ConsentDecidedEvent
     | ToolDroppedEvent
     | ToolAdoptedEvent
     | ToolEndedEvent

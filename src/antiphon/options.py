@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from typing_extensions import TypeIs
 
-from antiphon.language.consent import ConsentPhrases
+from antiphon.language.consent import Asked, ConsentPhrases, Reply
 from antiphon.language.english import ENGLISH
 from antiphon.language.lines import AwayLadder as AwayLadder
 from antiphon.language.lines import ConsentLines
@@ -199,6 +199,10 @@ class SilenceBudget:
     """What a reply whose text is in gets to be heard, before a filler that is due is said."""
     prepare: float = 0.6
     """How long before a filler is due its sound is made."""
+
+
+ConsentJudge: TypeAlias = Callable[[str, Asked], Awaitable[Reply | None]]
+"""Given the caller's words and what they were asked: what the words mean, or None if that is not certain."""
 
 
 @dataclass(slots=True, frozen=True)

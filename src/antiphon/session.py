@@ -21,6 +21,7 @@ from antiphon.chat import ChatContext
 from antiphon.core.commands import Close
 from antiphon.core.facts import (
     CloseRequested,
+    ConsentGiven,
     EndRequested,
     HandOffRequested,
     InterruptRequested,
@@ -34,6 +35,7 @@ from antiphon.language import ENGLISH, Language, language_pack
 from antiphon.options import (
     NOT_GIVEN,
     AwayLadder,
+    ConsentJudge,
     ContextBudget,
     Fillers,
     NotGivenOr,
@@ -56,7 +58,6 @@ from antiphon.tools.function import ToolError
 from antiphon.tools.hooks import CallHook
 from antiphon.tools.toolset import ToolLike
 from antiphon.transport import AudioInput, AudioOutput, AudioProcessor, RoomInputOptions, RoomOptions
-from antiphon.turn_detector import TurnDetector
 
 if TYPE_CHECKING:
     from antiphon.metrics import CallMetrics
@@ -91,12 +92,15 @@ class AgentSession(Session[Userdata], Closable):
     "email", or a function), to models, logs and all that is kept; tools and the agent's voice get it.
     `store`: where the call is kept while it goes on, an open store or the address of one ("sqlite:///calls.db"); None:
     in memory alone. Not given: where the command keeps calls that starts the session.
+    `consent_timeout`: seconds of silence, 8 unless given, until the caller is asked once more whether a call may run
+    whose tool says `confirm=`, and then not any more; None: without end, as in text. `consent_judge(words, asked)`: a
+    coroutine function that says what the reply means; the words decide by themselves where it says nothing in 2 s.
 
     Events (`session.on(name, callback)`): agent_state_changed, user_state_changed, user_input_transcribed,
     agent_output_transcribed, conversation_item_added, speech_created, function_tools_executed,
     max_tool_steps_reached, tool_execution_updated, tool_dropped, tool_adopted, tool_ended, tool_result,
-    agent_false_interruption, user_turn_exceeded, turn_metrics, context_trimmed, recording_hushed, error, close.
-    Their objects are in `antiphon.events`.
+    agent_false_interruption, user_turn_exceeded, consent_asked, consent_decided, turn_metrics, context_trimmed,
+    recording_hushed, error, close. Their objects are in `antiphon.events`.
     """
 
     _room: Any = None
@@ -134,6 +138,8 @@ class AgentSession(Session[Userdata], Closable):
         max_tools: int | None = None,
         call_tool: CallHook | None = None,
         context_budget: NotGivenOr[ContextBudget | Mapping[str, Any] | None] = NOT_GIVEN,
+        consent_timeout: NotGivenOr[float | None] = NOT_GIVEN,
+        consent_judge: ConsentJudge | None = None,
         write_grace: float = 30.0,
         close_grace: float = 1.0,
         redact: RedactWords = (),
@@ -143,21 +149,18 @@ class AgentSession(Session[Userdata], Closable):
         from antiphon.application.host import SessionHost
 
         super().__init__()
-        turn_detector = turn_detection if isinstance(turn_detection, TurnDetector) else turn_detector
         pack = self._language = language_pack(language)
         self._options = SessionOptions(
             turns=session_options.turns_of(turn_handling, turn_detection, preemptive_generation),
             max_tool_steps=max_tool_steps,
-            write_grace=write_grace,
-            close_grace=close_grace,
-            language=pack.phrases,
+            **session_options.graces(write_grace, close_grace),
             **session_options.lines_of(pack, fallback_line, failure_line, unheard_line),
-            **session_options.waits_of(pack, max_silence, fillers, user_away_timeout, away_ladder),
+            **session_options.waits_of(pack, max_silence, fillers, user_away_timeout, away_ladder, consent_timeout),
         )
         self._userdata: Userdata = userdata if is_given(userdata) else cast("Userdata", {})
         self._host = SessionHost(
             self,
-            models={"llm": llm, "stt": stt, "tts": tts, "vad": vad, "turn_detector": turn_detector},
+            models=session_options.models_of(llm, stt, tts, vad, turn_detector, turn_detection),
             tools=tools or (),
             parallel_tool_calls=parallel_tool_calls,
             max_result_chars=max_result_chars,
@@ -165,6 +168,7 @@ class AgentSession(Session[Userdata], Closable):
             call_tool=call_tool,
             context_budget=session_options.context_budget(context_budget),
             redact=session_options.redaction(redact),
+            consent_judge=consent_judge,
         )
         self._store = call_store.get() if not is_given(store) else store
 
@@ -433,6 +437,10 @@ class AgentSession(Session[Userdata], Closable):
 
     def submit_user_turn(self, text: str) -> None:
         self._in_loop("submit_user_turn", lambda driver: driver.report(UserTurnSubmitted(text)))
+
+    def answer_consent(self, yes: bool, *, text: str | None = None) -> None:
+        said = text or (self._language.consent_lines.yes if yes else self._language.consent_lines.no)
+        self._in_loop("answer_consent", lambda driver: driver.report(ConsentGiven(yes, said)))
 
     def commit_user_turn(self) -> None:
         def commit(driver: Driver) -> None:

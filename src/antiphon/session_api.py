@@ -197,6 +197,14 @@ class Session(EventEmitter, ABC, Generic[Userdata]):
         """A turn that the caller typed: it is answered like a spoken one."""
 
     @abstractmethod
+    def answer_consent(self, yes: bool, *, text: str | None = None) -> None:
+        """The caller answers by a key or a button what is read back of a call (`confirm=`).
+
+        A yes counts only once all arguments were heard, a no at any time. Without effect where nothing is asked.
+        `text` stands in the history for it; not given, the language's own word.
+        """
+
+    @abstractmethod
     def commit_user_turn(self) -> None:
         """The caller's turn ends now, whatever the silence (push-to-talk).
 

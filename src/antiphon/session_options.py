@@ -15,6 +15,7 @@ from antiphon.language import Language
 from antiphon.llm import LLM
 from antiphon.options import (
     AwayLadder,
+    ConsentOptions,
     ContextBudget,
     Endpointing,
     Fillers,
@@ -29,10 +30,14 @@ from antiphon.options import (
     UserTurnLimit,
     is_given,
 )
+from antiphon.protocols import ModelKind
 from antiphon.realtime import RealtimeModel
 from antiphon.turn_detector import PREDICTION_TIMEOUT, TurnDetector
 
 T = TypeVar("T")
+
+JUDGE_TIMEOUT = 2.0
+"""Seconds that a judge of replies gets, unless the session says otherwise."""
 
 
 def options_for(options: SessionOptions, agent: Agent, *, has_detector: bool, is_heard: bool) -> SessionOptions:
@@ -41,7 +46,13 @@ def options_for(options: SessionOptions, agent: Agent, *, has_detector: bool, is
     if isinstance(agent.llm, RealtimeModel):
         options = _with_model(options, agent, agent.llm)
     if not is_heard:  # nobody hears silence, and whoever reads may take their time
-        return replace(options, silence=None, user_away_timeout=None, away_ladder=None)
+        return replace(
+            options,
+            silence=None,
+            user_away_timeout=None,
+            away_ladder=None,
+            consent=replace(options.consent, timeout=None),
+        )
     has_voice = agent.tts is not None or "tts_node" in agent.overridden
     return options if has_voice else replace(options, silence=None)
 
@@ -127,15 +138,21 @@ def _value_object(kind: type[T], value: Any, where: str) -> T:
     return kind(**value)
 
 
+def graces(write: float, close: float) -> dict[str, Any]:
+    """What tools and hooks get when the call ends. Seconds."""
+    return {"write_grace": write, "close_grace": close}
+
+
 def lines_of(
     language: Language,
     fallback_line: NotGivenOr[str],
     failure_line: NotGivenOr[str],
     unheard_line: NotGivenOr[str],
 ) -> dict[str, Any]:
-    """What the session says itself: the language's lines, where none was given."""
+    """What the core knows of the language, and what the session says itself: its lines, where none was given."""
     given = {"fallback_line": fallback_line, "failure_line": failure_line, "unheard_line": unheard_line}
-    return {name: line if is_given(line) else getattr(language, name) for name, line in given.items()}
+    lines = {name: line if is_given(line) else getattr(language, name) for name, line in given.items()}
+    return {"language": language.phrases, **lines}
 
 
 def context_budget(given: NotGivenOr[ContextBudget | Mapping[str, Any] | None]) -> ContextBudget | None:
@@ -161,12 +178,14 @@ def waits_of(
     fillers: Fillers | Mapping[str, Any] | None,
     user_away_timeout: float | None,
     away: AwayLadder | Mapping[str, Any] | bool | None,
+    consent_timeout: NotGivenOr[float | None],
 ) -> dict[str, Any]:
     """How long the line may be silent, and what is said then: the lines of the language where others are not given."""
     return {
         "silence": silence_budget(max_silence, pack.fillers if fillers is None else fillers),
         "user_away_timeout": user_away_timeout,
         "away_ladder": away_ladder(away, pack.away_ladder),
+        "consent": consent_options(consent_timeout, pack),
     }
 
 
@@ -178,6 +197,27 @@ def silence_budget(max_silence: NotGivenOr[float | None], fillers: Fillers | Map
     if not budget.max_silence > 0:
         raise UsageError(f"max_silence: expected seconds above 0, or None for no limit, got {budget.max_silence!r}")
     return replace(budget, fillers=_value_object(Fillers, fillers, "fillers"))
+
+
+def consent_options(timeout: NotGivenOr[float | None], pack: Language) -> ConsentOptions:
+    """How the caller is asked before a call. Raises `UsageError` for a time that is none."""
+    options = ConsentOptions(lines=pack.consent_lines, phrases=pack.consent)
+    if is_given(timeout):
+        if timeout is not None and not timeout > 0:
+            raise UsageError(f"consent_timeout: expected seconds above 0, or None for no limit, got {timeout!r}")
+        options = replace(options, timeout=timeout)
+    return options
+
+
+def judged(options: SessionOptions) -> SessionOptions:
+    """The options, with a judge of what replies to a read-back mean."""
+    return replace(options, consent=replace(options.consent, judge_timeout=JUDGE_TIMEOUT))
+
+
+def models_of(llm: Any, stt: Any, tts: Any, vad: Any, detector: Any, detection: Any) -> dict[ModelKind, Any]:
+    """The models by kind. A detector of turns may be given in the place of what decides about them."""
+    detector = detection if isinstance(detection, TurnDetector) else detector
+    return {"llm": llm, "stt": stt, "tts": tts, "vad": vad, "turn_detector": detector}
 
 
 def away_ladder(given: AwayLadder | Mapping[str, Any] | bool | None, default: AwayLadder) -> AwayLadder | None:

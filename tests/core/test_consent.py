@@ -205,14 +205,21 @@ def test_a_yes_to_the_second_asking_counts() -> None:
 
 
 def test_what_is_not_clear_is_asked_once_more_and_then_void() -> None:
-    d = question().says("the weather is nice")
+    d = judged("so so", Reply.UNCLEAR)
     assert len(d.all(Speak)) == 2
-    heard(d).says("my dog as well")
+    heard(d).says("la la")
+    d.tell(ReplyJudged(d.last(JudgeReply).judgement, Reply.UNCLEAR))
     assert decided(d) == "unclear"
-    assert [line for line in d.lines if line.startswith("user")][1:] == [
-        "user: the weather is nice",
-        "user: my dog as well",
-    ]
+    assert [line for line in d.lines if line.startswith("user")][1:] == ["user: so so", "user: la la"]
+
+
+def test_what_is_not_clear_over_the_reading_decides_nothing_and_stands_in_the_history() -> None:
+    d = reading(asked(), "Book Friday")
+    d.says("er").wait(2)
+    assert not d.all(ConsentDecided) and len(d.all(Speak)) == 1
+    d.played(d.last(Speak).segment)
+    assert "user: er" in d.lines
+    assert d.says("yes").got(RunTool)
 
 
 def test_a_cough_resumes_the_reading() -> None:

@@ -338,14 +338,6 @@ class TestRefusals:
         with pytest.raises(TypeError, match=rf"function_tool\({option}=\) is not available yet"):
             function_tool(**{option: True})  # type: ignore[call-overload]
 
-    def test_nobody_is_asked_yet_before_what_is_irreversible(self) -> None:
-        with pytest.raises(TypeError, match=r"irreversible.*not available yet.*confirm=False"):
-            function_tool(lambda: None, name="wipe", effect="irreversible")
-
-    def test_the_caller_is_not_asked_yet_before_a_write(self) -> None:
-        with pytest.raises(TypeError, match=r"function_tool\(confirm=\) is not available yet"):
-            function_tool(lambda: None, name="book", effect="writes", confirm=True)
-
     @pytest.mark.parametrize(
         "options",
         [{"colour": 1}, {"effect": "maybe"}, {"timeout": 0}, {"on_duplicate": "ask"}, {"max_result_chars": 0}],

@@ -24,6 +24,8 @@ from antiphon.events import (
     AgentOutputTranscribedEvent,
     AgentState,
     AgentStateChangedEvent,
+    ConsentAskedEvent,
+    ConsentDecidedEvent,
     ContextTrimmedEvent,
     FunctionToolsExecutedEvent,
     MaxToolStepsReachedEvent,
@@ -182,6 +184,16 @@ def _tools_executed(notice: notices.RoundClosed) -> FunctionToolsExecutedEvent:
     return FunctionToolsExecutedEvent(function_calls=list(calls), function_call_outputs=list(outputs))
 
 
+def _consent_asked(notice: notices.ConsentAsked) -> ConsentAskedEvent:
+    return ConsentAskedEvent(function_call=_function_call(notice.call), text=notice.text, times=notice.times)
+
+
+def _consent_decided(notice: notices.ConsentDecided) -> ConsentDecidedEvent:
+    return ConsentDecidedEvent(
+        function_call=_function_call(notice.call), decision=notice.decision, heard=notice.heard, by=notice.by
+    )
+
+
 def _updated(update: ToolCallStarted | ToolCallUpdated | ToolCallEnded) -> ToolExecutionUpdatedEvent:
     return ToolExecutionUpdatedEvent(update=update)
 
@@ -220,6 +232,8 @@ _REACTIONS: dict[type[notices.Notice], Reaction] = {
     notices.ToolProgressed: _event(
         "tool_execution_updated", lambda n: _updated(ToolCallUpdated(call_id=n.call.call_id, message=n.text))
     ),
+    notices.ConsentAsked: _event("consent_asked", _consent_asked),
+    notices.ConsentDecided: _event("consent_decided", _consent_decided),
     notices.ToolDropped: _event("tool_dropped", lambda n: ToolDroppedEvent(function_call=_function_call(n.call))),
     notices.ToolAdopted: _event("tool_adopted", lambda n: ToolAdoptedEvent(function_call=_function_call(n.call))),
 }

@@ -27,7 +27,7 @@ from antiphon.runtime.run import Run
 from antiphon.runtime.scope import HookScope, current
 from antiphon.session_api import Session
 from antiphon.stt import STT
-from antiphon.tools.function import Tool, ToolError
+from antiphon.tools.function import FunctionTool, RawFunctionTool, Tool, ToolError
 from antiphon.tools.toolset import ToolLike
 from antiphon.tts import TTS
 
@@ -146,6 +146,9 @@ class Cast:
         self.agents[agent_id] = agent
         try:
             self._check_hearing(agent_id)
+            driver = self.here.driver
+            if driver is not None:
+                self.check_asking(agent_id, is_heard=driver.port.has_audio_output)
         except UsageError:
             del self.agents[agent_id]
             agent.set_membership(None)
@@ -165,6 +168,18 @@ class Cast:
                 f"agent {agent_id!r}: agents with and without a realtime model, or with realtime models that do and do"
                 " not end the caller's turns, cannot be in one session; give it a model like that of the first agent"
             )
+
+    def check_asking(self, agent_id: str, *, is_heard: bool) -> None:
+        """Raise `UsageError` if a tool of the agent asks the caller first, and nothing can say the question."""
+        if not is_heard or self._realtime_model(agent_id) is None or self.has_voice(agent_id):
+            return
+        for tool in self.tables.tools_of(agent_id, on_enter=False).flatten():
+            if isinstance(tool, (FunctionTool, RawFunctionTool)) and tool.options.asks_first:
+                raise UsageError(
+                    f"agent {agent_id!r}: tool {tool.name!r} is read back to the caller before it runs (confirm=), and"
+                    " only a voice of the session's own can be trusted to say exactly that. Give the agent a tts beside"
+                    " its realtime model, or say confirm=False."
+                )
 
     def agent(self, agent_id: str) -> Agent:
         """The agent behind an id."""

@@ -19,7 +19,7 @@ from antiphon.application.speeches import Speeches
 from antiphon.application.surroundings import Surroundings
 from antiphon.application.tool_tables import ToolTables
 from antiphon.application.transcript import Transcript
-from antiphon.options import ContextBudget, NotGivenOr, RedactWords, SessionOptions
+from antiphon.options import ConsentJudge, ContextBudget, NotGivenOr, RedactWords, SessionOptions
 from antiphon.protocols import ModelKind
 from antiphon.runtime.driver import Driver
 from antiphon.runtime.host import Host
@@ -29,7 +29,7 @@ from antiphon.runtime.synthesis import prepare
 from antiphon.runtime.tool_log import log_tools
 from antiphon.secret import key_of_fingerprints
 from antiphon.session_api import Session
-from antiphon.session_options import options_for
+from antiphon.session_options import judged, options_for
 from antiphon.store import Durability, Store
 from antiphon.tools.hooks import CallHook
 from antiphon.tools.toolset import ToolLike
@@ -51,7 +51,9 @@ class SessionHost:
         call_tool: CallHook | None,
         context_budget: ContextBudget | None,
         redact: RedactWords,
+        consent_judge: ConsentJudge | None = None,
     ) -> None:
+        self._consent_judge = consent_judge
         here, agents = Surroundings(session), dict[str, Agent]()
         self._here = here
         near = weakref.proxy(here)
@@ -94,6 +96,9 @@ class SessionHost:
         agent = self.cast.agent(agent_id)
         has_detector = self.models.get("turn_detector") is not None
         options = options_for(options, agent, has_detector=has_detector, is_heard=audio_output is not None)
+        if self._consent_judge is not None:
+            options = judged(options)
+        self.cast.check_asking(agent_id, is_heard=audio_output is not None)
         await prepare(agent.tts, audio_output)
         driver = self._here.begin(
             lambda: Driver(
@@ -112,6 +117,8 @@ class SessionHost:
                 turn_detector=self.models.get("turn_detector"),
                 masks=self.masks,
                 keeping=keeping,
+                consent_judge=self._consent_judge,
+                language=self._here.session.language,
             )
         )
         self.announcer.keep_journal(agent_id)

@@ -26,6 +26,7 @@ from antiphon.chat import ChatContent, ChatItem, ChatMessage, ChatRole, ImageCon
 from antiphon.core.commands import Command
 from antiphon.core.facts import Fact
 from antiphon.errors import JournalError
+from antiphon.language.consent_phrases import ConsentPhrases
 from antiphon.options import SessionOptions
 from antiphon.visible import finite, one_line
 
@@ -70,6 +71,9 @@ def _odd_to_data(value: Any, kind: type) -> Any:
         return [to_data(one) for one in value]
     if kind is ImageContent:
         return _image_to_data(value)
+    if kind is ConsentPhrases:  # a page of words: what is English is in the package
+        differing = [one.name for one in fields(kind) if getattr(value, one.name) != one.default]
+        return {_IS: kind.__name__, **{name: to_data(getattr(value, name)) for name in differing}}
     if kind is ChatMessage or (is_dataclass(kind) and kind.__name__ in classes()):
         _NAMES[kind] = tuple(_schema(kind))
         return to_data(value)

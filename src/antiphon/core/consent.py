@@ -8,7 +8,8 @@
 
 The read-back is the session's own line, said by the voice directly. Until its last argument was heard, a yes or a sign
 of listening does nothing at all; from then on both are a yes. What decides is whether that was heard when the caller
-began to speak. One call is asked about at a time. What the words mean is decided by `language.consent`.
+began to speak. What is not clear decides nothing while it sounds. One call is asked about at a time. What the words
+mean is decided by `language.consent`.
 
 Above: `rules.consent`, which asks, and does what was decided. Below: the calls, the words.
 """

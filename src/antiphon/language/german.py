@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from antiphon.language.german_consent import GERMAN_CONSENT
-from antiphon.language.lines import AwayLadder, CaptureLines, Fillers, ValueLines
+from antiphon.language.lines import AwayLadder, CaptureLines, ConsentLines, Fillers, ValueLines
 from antiphon.language.pack import Language
 from antiphon.language.phrases import listed
 from antiphon.language.spoken import SpokenForms, counted
@@ -128,6 +128,8 @@ _SPOKEN = SpokenForms(
     months=tuple("Januar Februar März April Mai Juni Juli August September Oktober November Dezember".split()),
     days=tuple(f"{day}." for day in range(1, 32)),
     date="{day} {month} {year}",
+    time="{hour} Uhr {minute}",
+    full_hour="{hour} Uhr",
 )
 
 _CAPTURES = CaptureLines(
@@ -170,5 +172,11 @@ GERMAN = Language(
     ),
     spoken=_SPOKEN,
     consent=GERMAN_CONSENT,
+    consent_lines=ConsentLines(
+        check="Soll ich das so machen?",
+        again="{read_back} Bitte sagen Sie ja oder nein. {check}",
+        yes="ja",
+        no="nein",
+    ),
     captures=_CAPTURES,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from antiphon.language.consent_phrases import ConsentPhrases
-from antiphon.language.lines import AwayLadder, CaptureLines, Fillers
+from antiphon.language.lines import AwayLadder, CaptureLines, ConsentLines, Fillers
 from antiphon.language.phrases import Phrases
 from antiphon.language.spoken import SpokenForms
 from antiphon.record import record
@@ -29,6 +29,8 @@ class Language(Phrases):
     """How people say numbers, letters, marks and dates."""
     consent: ConsentPhrases = ConsentPhrases()
     """What people say when an action was read back to them."""
+    consent_lines: ConsentLines = ConsentLines()
+    """What an action is read back with."""
     captures: CaptureLines = CaptureLines()
     """What tasks that capture a value ask and read back."""
 

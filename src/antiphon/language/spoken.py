@@ -138,3 +138,8 @@ class SpokenForms:
     days: tuple[str, ...] = field(default_factory=_days)
     """Of the month."""
     date: str = "{month} {day}, {year}"
+    time: str = "{hour12}:{minute} {half}"
+    """Of the day. {hour} counts to 24, {hour12} to twelve."""
+    full_hour: str = "{hour12} {half}"
+    halves: tuple[str, str] = ("AM", "PM")
+    """Of the day."""

@@ -52,13 +52,14 @@ from antiphon.core.facts import (
 from antiphon.core.notices import HookOverdue, SpeechDone, SpeechInterrupted, WordsLost
 from antiphon.errors import pass_on
 from antiphon.language import ENGLISH
-from antiphon.options import SessionOptions
+from antiphon.language.pack import Language
+from antiphon.options import ConsentJudge, SessionOptions
 from antiphon.runtime.callers_voice import CallersVoice
 from antiphon.runtime.context_window import ContextWindow
 from antiphon.runtime.generation import Generation
 from antiphon.runtime.hooks import Hooks
 from antiphon.runtime.host import Host
-from antiphon.runtime.judge import ConsentJudge, Judge
+from antiphon.runtime.judge import Judge
 from antiphon.runtime.keeping import Keeping
 from antiphon.runtime.masks import Masks
 from antiphon.runtime.observers import Observer, show
@@ -96,6 +97,7 @@ class Driver:
         consent_judge: ConsentJudge | None = None,
         masks: Masks | None = None,
         keeping: Keeping | None = None,
+        language: Language = ENGLISH,
     ) -> None:
         self.options = options
         self._events = host.events
@@ -121,7 +123,7 @@ class Driver:
         self._closed: asyncio.Future[Close] = self.loop.create_future()
         agents, tools, speeches, events = host.agents, host.tools, host.speeches, host.events
         self.playout = Playout(port, agents, events, audio_output)
-        self._calls = ToolCalls(agents, events, masks, silence_is_bridged=options.silence is not None)
+        self._calls = ToolCalls(agents, events, masks, language, silence_is_bridged=options.silence is not None)
         self._responses = Responses(port, agents, self.playout, self._calls)
         voice = CallersVoice(port, self.playout.tell_progress, has_detector=vad is not None)
         self.realtime = Realtime(port, agents, tools, events, voice, self._calls)

@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from typing import TypeAlias
 
 from antiphon.core.commands import JudgeReply
 from antiphon.core.facts import ReplyJudged
 from antiphon.errors import UsageError, pass_on
-from antiphon.language.consent import Asked, Reply
+from antiphon.language.consent import Reply
+from antiphon.options import ConsentJudge
 from antiphon.runtime.host import Events
 from antiphon.runtime.port import Port
 
 logger = logging.getLogger("antiphon")
-
-ConsentJudge: TypeAlias = Callable[[str, Asked], Awaitable[Reply | None]]
-"""Given the caller's words and what they were asked: what the words mean, or None if that is not certain."""
 
 
 class Judge:

@@ -182,7 +182,8 @@ class Masks:
             self._unsettled = True
             return fact
         if isinstance(fact, ToolCalled) and fact.call.read_back:
-            fact = replace(fact, call=_with(fact.call, "read_back", self.mask))
+            call = _with(fact.call, "read_back", self.mask)
+            fact = replace(fact, call=replace(call, spoken=tuple(map(self.mask, call.spoken))))
         if isinstance(fact, (ToolReturned, ToolUpdated, OutcomeFound)):
             return self._told_by_tool(fact)
         for name in _CALLERS.get(kind, ()):

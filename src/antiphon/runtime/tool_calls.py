@@ -12,15 +12,19 @@ from typing import Any
 from antiphon.chat import ChatItem, FunctionCall
 from antiphon.core.facts import Call, ToolCalled
 from antiphon.errors import UsageError, pass_on
+from antiphon.language.english import ENGLISH
+from antiphon.language.pack import Language
 from antiphon.llm import FunctionToolCall
 from antiphon.options import ToolPolicy
 from antiphon.record import record
 from antiphon.runtime.host import Agents, Events
 from antiphon.runtime.masks import Masks, hides
+from antiphon.tools.definition import PreparedCall
 from antiphon.tools.function import AnyFunctionTool, ToolError, is_function_tool, is_raw_function_tool
 from antiphon.tools.latency import latencies
 from antiphon.tools.policy import policy_of
 from antiphon.tools.proxy import LONGEST_NAME, find_tool, prepare_call
+from antiphon.tools.read_back import read_back_of
 from antiphon.tools.toolset import unknown_tool_text
 from antiphon.visible import shortened
 
@@ -56,7 +60,16 @@ class Prepared:
 class ToolCalls:
     """The calls of one session. `silence_is_bridged`: somebody is told how long a tool is likely to take."""
 
-    def __init__(self, agents: Agents, events: Events, masks: Masks, *, silence_is_bridged: bool) -> None:
+    def __init__(
+        self,
+        agents: Agents,
+        events: Events,
+        masks: Masks,
+        language: Language = ENGLISH,
+        *,
+        silence_is_bridged: bool,
+    ) -> None:
+        self._language = language
         self._agents = agents
         self._events = events
         self._masks = masks
@@ -100,6 +113,7 @@ class ToolCalls:
             meant, prepared = prepare_call(
                 tool, masks.opened(wanted.arguments) if masks.is_active else wanted.arguments
             )
+            read_back, spoken = self._read_back(meant, prepared)
             if masks.is_active or hides(meant):
                 prepared, refusal = masks.closed(meant, prepared)
         except ToolError as error:
@@ -119,6 +133,8 @@ class ToolCalls:
             prepared.confirm_duplicate,
             self._origin(meant),
             prepared.identity,
+            read_back,
+            spoken,
         )
         if refusal is None:
             self._prepared[call.call_id] = Prepared(speech, meant, prepared.kwargs)
@@ -142,6 +158,12 @@ class ToolCalls:
         name = wanted.name if tool is not None else shortened(wanted.name, LONGEST_NAME)
         policy = policy if policy is not None or tool is None else self._policy(tool)
         return ToolCalled(gen, Call(wanted.call_id, name, arguments), policy or _NO_POLICY, why)
+
+    def _read_back(self, tool: AnyFunctionTool, prepared: PreparedCall) -> tuple[str | None, tuple[str, ...]]:
+        """What the caller has to agree to, if they have to."""
+        if not tool.options.asks_first:
+            return None, ()
+        return read_back_of(tool.options.asked, tool.name, tool.description, prepared.all or {}, self._language)
 
     def _origin(self, tool: AnyFunctionTool) -> str:
         """A name for the tool that no other has: of one function on two objects, two tools are made."""

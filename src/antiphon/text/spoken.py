@@ -233,6 +233,13 @@ def say_digits(number: str, forms: SpokenForms = _ENGLISH) -> str:
     return ", ".join(" ".join(_name(c, forms) for c in group) for group in groups)
 
 
+def say_time(time: dt.time, forms: SpokenForms = _ENGLISH) -> str:
+    """A time of the day, to the minute: "7:30 PM", "7 PM"."""
+    form = forms.time if time.minute else forms.full_hour
+    hour12, half = (time.hour + 11) % 12 + 1, forms.halves[time.hour // 12]
+    return form.format(hour=time.hour, hour12=hour12, minute=f"{time.minute:02}", half=half)
+
+
 def say_date(date: dt.date, forms: SpokenForms = _ENGLISH) -> str:
     """A date in words and a year in digits: "March 3rd, 1984"."""
     return forms.date.format(month=forms.months[date.month - 1], day=forms.days[date.day - 1], year=date.year)

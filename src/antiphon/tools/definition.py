@@ -56,6 +56,8 @@ class PreparedCall:
     """True if the model set `CONFIRM_DUPLICATE`."""
     identity: str = ""
     """What of them makes the wish, as `identity=` says, in such a form; "" without it."""
+    all: Mapping[str, Any] | None = None
+    """Every argument, checked, defaults filled in."""
 
 
 class Code:
@@ -192,12 +194,13 @@ class Definition:
                 arguments,
                 canonical_text(quick.all),
                 identity=self.options.wish_of(quick.all),
+                all=quick.all,
             )
         given = parse_arguments(arguments)
         confirmed = _take_confirmation(given.arguments) if self.confirms else False
         checked = validator.validate(given.arguments)
         canonical, wish = canonical_text(checked.all), self.options.wish_of(checked.all)
-        return PreparedCall(checked.kwargs, given.text, canonical, confirmed, identity=wish)
+        return PreparedCall(checked.kwargs, given.text, canonical, confirmed, identity=wish, all=checked.all)
 
 
 def checked_name(name: str) -> str:

@@ -415,7 +415,9 @@ def function_tool(
     in the background. `filler` is said when a call takes long. `on_duplicate` and `duplicate_scope` decide about a call
     while an earlier one still runs, `identity` (names of parameters, or a function of all arguments) and `repeat` which
     call is another wish. `on_interrupt` is what becomes of a call that the caller speaks over ("cancel", "drop",
-    "keep"), `parallel=False` runs it with no other of its response. Results over `max_result_chars` are cut.
+    "keep"), `parallel=False` runs it with no other of its response. `confirm`: a call is read back
+    to the caller, and made only after a yes to that; in our words (True), those of a text with names of parameters in
+    braces, or those that a function of the arguments returns. Results over `max_result_chars` are cut.
     `redact` names the arguments, and "return", that the history and everything made of it have a mask of; the function
     gets the values.
 

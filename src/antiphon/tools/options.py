@@ -19,6 +19,7 @@ from antiphon.options import (
     DuplicateMode,
     DuplicateScope,
     Effect,
+    NotGiven,
     NotGivenOr,
     OnInterrupt,
     Repeat,
@@ -26,13 +27,11 @@ from antiphon.options import (
 )
 from antiphon.tools.arguments import canonical_text
 from antiphon.tools.hooks import CallHook
+from antiphon.tools.read_back import Confirm, check_confirm, check_kind
 from antiphon.tools.tool import OutcomeUnknown, StopResponse, Tool
 
 Identity: TypeAlias = Sequence[str] | Callable[[Mapping[str, Any]], Any]
 """What of a call's arguments makes the wish: their names, or a function of all that the call has."""
-
-Confirm: TypeAlias = bool | str | Callable[[Mapping[str, Any]], str]
-"""Whether the caller is asked first, and what is read back to them: a template, or a function of the arguments."""
 
 RetryOn: TypeAlias = type[Exception] | Sequence[type[Exception]] | Callable[[Exception], bool]
 """Which errors a call is tried again after: their classes, or a function that says it of each."""
@@ -137,6 +136,17 @@ class ToolOptions:
         """It changes the world, as its author says."""
         return self.effect in WRITING
 
+    @property
+    def asks_first(self) -> bool:
+        """A call is made only after the caller said yes to it."""
+        return self.asked is not False
+
+    @property
+    def asked(self) -> Confirm:
+        """What the caller is asked before; False: nothing."""
+        confirm: Confirm | NotGiven = self.confirm
+        return self.effect == "irreversible" if isinstance(confirm, NotGiven) else confirm
+
     def wish_of(self, arguments: Mapping[str, Any]) -> str:
         """A text that is equal for calls of one wish, as `identity` says; "" where it is not given."""
         chosen = self.identity
@@ -147,6 +157,7 @@ class ToolOptions:
 
     def check_names(self, tool: str, parameters: Mapping[str, Any]) -> None:
         """Raises `ToolDefinitionError` if `identity` or `redact` names what is no parameter of the tool."""
+        check_confirm(tool, self.asked, parameters)
         known = parameters.get("properties", {})
         named: dict[str, Sequence[str]] = {
             "identity": () if self.identity is None or callable(self.identity) else self.identity,
@@ -175,20 +186,7 @@ def options_of(said: ToolSettings) -> ToolOptions:
             given[option] = tuple(given[option])
     if isinstance(given.get("undo"), Tool):
         given["undo"] = given["undo"].id
-    options = ToolOptions(**given)
-    _refuse_unasked(options)
-    return options
-
-
-def _refuse_unasked(options: ToolOptions) -> None:
-    """Nobody can be asked yet before a call is made."""
-    if options.confirm not in (NOT_GIVEN, False):
-        raise ToolDefinitionError("function_tool(confirm=) is not available yet. Leave it out.")
-    if options.effect == "irreversible" and options.confirm is not False:
-        raise ToolDefinitionError(
-            'function_tool(effect="irreversible"): the caller is asked before such a call, and that is not available '
-            "yet. Say confirm=False to have it made without."
-        )
+    return ToolOptions(**given)
 
 
 def _check(options: ToolOptions) -> None:
@@ -203,6 +201,8 @@ def _check_values(options: ToolOptions) -> None:
     _one_of("effect", options.effect, _EFFECTS)
     _one_of("duplicate_scope", options.duplicate_scope, _DUPLICATE_SCOPES)
     _one_of("repeat", options.repeat, _REPEATS)
+    if is_given(options.confirm):
+        check_kind(options.confirm)
     if is_given(options.on_duplicate):
         _one_of("on_duplicate", options.on_duplicate, _DUPLICATE_MODES)
     if is_given(options.on_interrupt):

@@ -40,6 +40,7 @@ def _policy(options: ToolOptions, expected: float | None) -> ToolPolicy:
         repeat=options.repeat,
         undo=options.undo,
         on_interrupt=options.on_interrupt if is_given(options.on_interrupt) else None,
+        confirm=options.asks_first,
         filler=options.filler,
         expected=expected,
     )

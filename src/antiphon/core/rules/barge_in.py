@@ -35,7 +35,7 @@ def words(floor: Floor, fact: f.Transcribed) -> None:
     if sounding is None or turn.overruled:
         return
     if floor.consent.is_read_in(sounding):
-        if consent.stops(floor, turn.text, final=fact.final):
+        if consent.stops(floor, turn.text):
             floor.speeches.interrupt(sounding.speech)
         return
     is_new = turn.speaking or floor.line.doubt.is_open or not turn.is_voiced

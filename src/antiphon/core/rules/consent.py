@@ -29,13 +29,12 @@ def caller_began(floor: Floor) -> None:
         question.caller_began(anew=not floor.turn.text)
 
 
-def stops(floor: Floor, words: str, *, final: bool) -> bool:
+def stops(floor: Floor, words: str) -> bool:
     """Whether words over the read-back stop it. What they mean shows when their turn is over."""
     interruption = floor.options.turns.interruption
     if not (interruption.enabled and floor.accepts_turns) or len(words.split()) < max(1, interruption.min_words):
         return False
-    reply = floor.consent.means(words)
-    return reply in _VOID or (final and reply is Reply.UNCLEAR)
+    return floor.consent.means(words) in _VOID
 
 
 def is_asked(floor: Floor) -> bool:
@@ -123,7 +122,7 @@ def _decide(floor: Floor, question: Question, heard: str, reply: Reply, by: Deci
     elif reply in _AGREES and question.heard_before:
         _stop_reading(floor, question)
         floor.consent.agreed(question, heard, by)
-    elif reply not in _AGREES:
+    elif reply not in _AGREES and question.stage is not Stage.READING:
         _ask_again(floor, question, "unclear", heard, by)
 
 
