@@ -121,3 +121,11 @@ def test_every_extra_that_is_named_is_there_and_brings_what_it_says() -> None:
         for package, extra in calls.findall(path.read_text(encoding="utf-8")):
             brought = " ".join(PROJECT["optional-dependencies"][extra])
             assert re.search(rf"\b{package}\b", brought), f"{path}: antiphon[{extra}] does not bring {package}"
+
+
+def test_a_wheel_has_what_the_demo_plays() -> None:
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
+    taken = build["wheel"]["force-include"]
+    assert taken == {name: f"antiphon/{name}" for name in taken}
+    played = {f"examples/recordings/{path.name}" for path in (ROOT / "examples" / "recordings").glob("demo-*.wav")}
+    assert set(taken) == {"examples/receptionist.py"} | played

@@ -11,10 +11,15 @@ BARGE_IN = "3@5.5"
 
 
 def demo_files() -> tuple[Path, list[Path]]:
-    """The agent file and the caller's recordings, in order. Raises `UsageError` outside a checkout."""
-    for root in (Path.cwd(), *Path(__file__).resolve().parents):
+    """The agent file and the caller's recordings, in order: those of a checkout, else those that were installed.
+
+    Raises `UsageError` where there are none.
+    """
+    here = Path(__file__).resolve()
+    # A wheel has them beside the package's own folders, a checkout above it.
+    for root in (Path.cwd(), *here.parents):
         agent = root / "examples" / "receptionist.py"
         recordings = sorted((root / "examples" / "recordings").glob("demo-*.wav"))
         if agent.is_file() and recordings:
             return agent, recordings
-    raise UsageError("demo: no examples/receptionist.py with recordings here. Run it inside a checkout of the project.")
+    raise UsageError("demo: no examples/receptionist.py with recordings here. Install the package anew.")
