@@ -12,7 +12,7 @@ costs a twentieth of a turn: the tests run guarded.
 
 from __future__ import annotations
 
-from dataclasses import MISSING, FrozenInstanceError, dataclass, fields
+from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from typing import Any, NoReturn, TypeVar, dataclass_transform
 
 T = TypeVar("T")
@@ -20,10 +20,11 @@ T = TypeVar("T")
 _kinds: list[Any] = []
 
 
-@dataclass_transform(frozen_default=True)
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(cls: type[T]) -> type[T]:
-    """Make `cls` a frozen, slotted dataclass, positional and keyword arguments as usual."""
+    """Make `cls` a frozen, slotted dataclass, positional and keyword arguments as usual, `field(kw_only=)` included."""
     made: Any = dataclass(init=False, repr=False, eq=False, slots=True)(cls)
+    setattr(made, "__match_args__", tuple(one.name for one in fields(made)))  # noqa: B010 - mypy takes it for a class
     made.__init__ = _make_init(made)
     made.__repr__ = _repr
     made.__eq__ = _eq
@@ -41,17 +42,18 @@ def guard() -> None:
 
 
 def _make_init(cls: type[Any]) -> Any:
-    names, namespace = [], {}
-    for field in fields(cls):
+    names, by_name, namespace = ["self"], list[str](), dict[str, Any]()
+    for one in fields(cls):
         default = ""
-        if field.default is not MISSING:
-            namespace[f"default_{field.name}"] = field.default
-            default = f"=default_{field.name}"
-        elif field.default_factory is not MISSING:
-            raise TypeError(f"{cls.__name__}.{field.name}: a record has no fields with factories; use a plain default")
-        names.append(f"{field.name}{default}")
-    body = "".join(f" self.{field.name} = {field.name}\n" for field in fields(cls)) or " pass\n"
-    exec(f"def __init__(self, {', '.join(names)}):\n{body}", namespace)
+        if one.default is not MISSING:
+            namespace[f"default_{one.name}"] = one.default
+            default = f"=default_{one.name}"
+        elif one.default_factory is not MISSING:
+            raise TypeError(f"{cls.__name__}.{one.name}: a record has no fields with factories; use a plain default")
+        (by_name if one.kw_only else names).append(f"{one.name}{default}")
+    body = "".join(f" self.{one.name} = {one.name}\n" for one in fields(cls)) or " pass\n"
+    arguments = [*names, "*", *by_name] if by_name else names
+    exec(f"def __init__({', '.join(arguments)}):\n{body}", namespace)
     return namespace["__init__"]
 
 

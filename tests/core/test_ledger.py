@@ -151,7 +151,7 @@ def test_one_that_reports_nothing_is_heard_of_at_once() -> None:
 
 def test_a_write_that_works_is_not_started_again_by_another_reply() -> None:
     d = asked("1")
-    d.types("hello?")
+    d.types("is it done?")
     assert calls(d, "1") == []
     assert "already running" in output(d)
 

@@ -18,6 +18,9 @@ def test_the_words_of_a_pack_are_as_callers_words_are_compared(language: Languag
     assert language.is_backchannel(f"{language.listening[0].title()}.")
     assert language.is_farewell(f"{language.farewell[0].title()}!")
     assert not language.is_farewell(language.listening[0])
+    assert all(phrase == phrase.lower() and not set(phrase) & set(".,!?") for phrase in language.presence)
+    assert language.asks_presence(f"{language.presence[0].title()}? {language.presence[2].capitalize()}?")
+    assert not any(language.asks_presence(word) for word in (*language.listening, *language.farewell))
 
 
 @pytest.mark.parametrize(("language", "word", "heeded"), [("de", "genau", False), ("en", "genau", True)])

@@ -21,7 +21,7 @@ from antiphon.core.rounds import Rounds
 from antiphon.core.runs import Runs
 from antiphon.core.shields import Shields
 from antiphon.core.speeches import Speeches
-from antiphon.core.stages import Gate, Stage
+from antiphon.core.stages import Gate, Kind, Stage
 from antiphon.core.state import Frame, Speech
 from antiphon.core.turn import Turn
 from antiphon.core.unasked import Unasked
@@ -175,6 +175,24 @@ class Floor:
         """A speech of the top frame that must end, or come to its next response, before a turn is answered."""
         for speech in self.top.speeches:
             if not (speech.interrupted or self.waits_for_turn(speech)) and self.is_shielded(speech):
+                return speech
+        return None
+
+    def in_the_making(self) -> Speech | None:
+        """A reply of the top frame that is being made, will say something, and of which nothing has sounded.
+
+        None also while anything else sounds, but for what bridges the wait for it.
+        """
+        sounding = self.line.sounding
+        if sounding is not None and sounding.has_sounded and sounding.speech.kind is not Kind.FILLER:
+            return None
+        for speech in self.top.speeches:
+            is_reply = speech.kind is Kind.REPLY and speech.parent is None and speech.tool_choice != "none"
+            if not is_reply or speech.stage is Stage.WAITING or speech.ends_call or speech.last_round:
+                continue
+            if speech.interrupted or speech.heard or any(segment.has_sounded for segment in speech.live):
+                continue
+            if not self.consent.shields(speech) and not any(c.run and c.run.suspended for c in speech.open_calls()):
                 return speech
         return None
 

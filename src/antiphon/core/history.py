@@ -141,11 +141,19 @@ class History:
         self.version += 1
         self._flush()
 
-    def keep_place(self, agent: str) -> Slot:
-        """Keep the place of a turn that is not allowed yet, or whose words are not known. Nobody sees it."""
-        slot = Slot(0, agent, self.wall)
-        self._tail.append(slot)
-        return slot
+    def keep_place(self, agent: str, before: int | None = None) -> Slot:
+        """Keep the place of a turn that is not allowed yet, or whose words are not known. Nobody sees it.
+
+        `before`: the segment that it stands in front of, if that has a place and is not settled.
+        """
+        for position, slot in enumerate(self._tail):
+            if slot.open and slot.segment and slot.segment == before:
+                place = Slot(0, agent, slot.created_at)
+                self._tail.insert(position, place)
+                return place
+        place = Slot(0, agent, self.wall)
+        self._tail.append(place)
+        return place
 
     def words_known(self, slot: Slot, text: str, item_id: str) -> None:
         """The words of a turn. None, and it leaves no trace."""

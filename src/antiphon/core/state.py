@@ -288,7 +288,7 @@ class Trouble:
 
     def voice_failed(self, unsaid: str) -> None:
         """A segment broke. `unsaid`: its text, where it gave no sound at all."""
-        self.lost = unsaid
+        self.lost = unsaid or self.lost or ""
 
     def heard(self) -> None:
         """The voice is heard again."""

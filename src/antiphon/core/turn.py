@@ -1,6 +1,7 @@
 """A turn of the caller that is over.
 
     WAITING --its place comes--> TAKEN (the hook has it) --allowed--> OWED --a speech answers it--> ANSWERED
+    TAKEN --only asks whether somebody is there--> ANSWERED, by the reply in the making
     TAKEN --vetoed--> gone      TAKEN --said over a call that goes on--> HELD --the round is written--> OWED
     ANSWERED --the speech was cut before anything of it was heard--> OWED     --it is over--> gone
 
@@ -60,7 +61,9 @@ class Turn:
     answer_due: float | None = None
     """When the model that heard it must have begun to answer it unasked; None: it has to be asked."""
     over: Speech | None = None
-    """A backchannel: the speech with the running call that it was said over and does not interrupt."""
+    """The speech that it was said over and does not interrupt. A backchannel: one with a call that runs."""
+    joins: bool = False
+    """It only asked whether somebody is there while that speech, a reply, was in the making: that one answers it."""
 
     def is_answered_by(self, speech: Speech) -> bool:
         """Whether the speech answers it."""
@@ -74,11 +77,19 @@ class Turn:
         """Its words came, behind those of anybody who knew them before."""
         self.text = self.text or text
 
-    def taken(self, hook: int, over: Speech | None, answer_by: float, place: Slot) -> None:
-        """The hook has it before it. `over`: see there. `answer_by`: when an answer that comes unasked must begin."""
+    def taken(self, hook: int, over: Speech | None, answer_by: float, place: Slot, *, joins: bool) -> None:
+        """The hook has it before it. `over`, `joins`: see there.
+
+        `answer_by`: when an answer that comes unasked must begin.
+        """
+        self.joins = joins
         self.state, self.hook, self.over, self.place = TurnState.TAKEN, hook, over, place
         if self.answered:
             self.answer_due = answer_by
+
+    def stands_alone(self) -> None:
+        """It asks for more than that reply can answer."""
+        self.over, self.joins = None, False
 
     def take_place(self) -> Slot | None:
         """Its place, which it takes or leaves."""

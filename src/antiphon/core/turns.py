@@ -98,11 +98,12 @@ class Turns:
 
     # -- the hook
 
-    def judge(self, turn: Turn, agent: str, over: Speech | None) -> None:
-        """`on_user_turn_completed` decides on it. `over`: see `Turn.over`."""
+    def judge(self, turn: Turn, agent: str, over: Speech | None, *, joins: bool = False) -> None:
+        """`on_user_turn_completed` decides on it. `over`: see `Turn.over`. `joins`: that one answers it, too."""
         hook = self._out.new_id()
-        place = self._history.keep_place(agent)
-        turn.taken(hook, over, self._out.now + self._options.response_timeout, place)
+        first = over.live[0].id if joins and over is not None and over.live else None
+        place = self._history.keep_place(agent, before=first)
+        turn.taken(hook, over, self._out.now + self._options.response_timeout, place, joins=joins)
         if turn not in self._all:
             self._all.append(turn)
         self._moved()
@@ -141,13 +142,20 @@ class Turns:
         for turn in [turn for turn in self._all if turn.state is _HELD and turn.speech is speech]:
             self.commit(turn, agent)
 
-    def commit(self, turn: Turn, agent: str) -> None:
-        """A turn enters the history and is owed an answer, behind those that are owed one already."""
+    def commit(self, turn: Turn, agent: str, reply: Speech | None = None) -> None:
+        """A turn enters the history and is owed an answer, behind those that are owed one already.
+
+        `reply`: was in the making when it was said, and answers it.
+        """
         if not turn.item:  # else it has its place
             self.record(turn, agent)
-        turn.is_owed()
         self._all.remove(turn)
-        self._all.append(turn)
+        if reply is None:
+            turn.is_owed()
+            self._all.append(turn)
+        elif not reply.finished:
+            turn.is_taken_up_by(reply)
+            self._all.append(turn)
         self._moved()
 
     def record(self, turn: Turn, agent: str) -> None:

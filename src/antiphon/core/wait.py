@@ -76,5 +76,5 @@ class Wait:
 
     def _end_of_sound(self, now: float, voice_ended_at: float | None) -> float:
         if self._caller_heard:
-            return now if voice_ended_at is None else voice_ended_at
+            return now if voice_ended_at is None else max(voice_ended_at, self._quiet_before)
         return now if now > self._heard_at + AN_INSTANT else self._quiet_before  # it ended as it began

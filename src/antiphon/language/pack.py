@@ -37,4 +37,4 @@ class Language(Phrases):
     @property
     def phrases(self) -> Phrases:
         """What of it the core knows."""
-        return Phrases(self.code, self.listening, self.farewell, self.padding)
+        return Phrases(self.code, self.listening, self.farewell, self.padding, presence=self.presence)

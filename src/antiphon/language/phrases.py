@@ -1,8 +1,9 @@
-"""The words that the core hears out of a turn: signs of listening, and goodbyes."""
+"""The words that the core hears out of a turn: signs of listening, goodbyes, and whether anybody is there."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import field
 
 from antiphon.record import record
 
@@ -26,6 +27,15 @@ class Phrases:
     """One of these makes a farewell."""
     padding: tuple[str, ...]
     """What a farewell may hold beside those and `listening`."""
+    presence: tuple[str, ...] = field(
+        default=(
+            "hello", "hey", "are you there", "are you still there", "you there", "still there", "anyone there",
+            "anybody there", "is anyone there", "is anybody there", "is somebody there", "is someone there",
+            "can you hear me", "do you hear me",
+        ),
+        kw_only=True,
+    )  # fmt: skip
+    """Phrases, words with one space between, by which the caller only asks whether somebody is there."""
 
     def is_backchannel(self, text: str) -> bool:
         """True if the caller said nothing but that they listen, in three words at most."""
@@ -41,6 +51,25 @@ class Phrases:
             and any(word in self.farewell for word in words)
             and all(any(word in known for known in allowed) for word in words)
         )
+
+    def asks_presence(self, text: str, *, so_far: bool = False) -> bool:
+        """True if the caller asked whether somebody is there and nothing else, in twelve words at most.
+
+        `so_far`: also if that is what they may be about to ask.
+        """
+        words = _words(text)
+        return 0 < len(words) <= 12 and self._are_presence(words, so_far)
+
+    def _are_presence(self, words: list[str], so_far: bool) -> bool:
+        """Whether they are such phrases, one behind another. `so_far`: the last may have just begun."""
+        for phrase in self.presence:
+            known = phrase.split()
+            rest = words[len(known) :]
+            if words[: len(known)] == known and (not rest or self._are_presence(rest, so_far)):
+                return True
+            if so_far and phrase.startswith(" ".join(words)):
+                return True
+        return False
 
 
 def _words(text: str) -> list[str]:

@@ -10,6 +10,7 @@ A promise sees a fact when the trace has it, and a command while the trace stand
 from __future__ import annotations
 
 import enum
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -45,6 +46,8 @@ class Speech:
     is_filler: bool = False
     """It bridges a wait."""
     is_goodbye: bool = False
+    tells_results: bool = False
+    """It was begun to tell what came up unasked, or by a model of its own accord."""
     asks_who_is_there: bool = False
     """It is said to a caller who has fallen silent: a noise does not cut it, and nobody waits for it."""
     steps: list[Step] = field(default_factory=list)
@@ -101,6 +104,7 @@ class Step:
     is_first: bool = False
     """It was put before what did not sound."""
     sound: Sound = Sound.NONE
+    has_sounded: bool = False
     heard: str = ""
     unsaid: str = ""
     is_reported: bool = False
@@ -231,8 +235,8 @@ class Trace:
         """The first of the latest words that are no turn yet."""
         self.is_interim = False
         """The recogniser may still change the latest."""
-        self.given: set[str] = set()
-        """The texts of turns that came as a whole."""
+        self.given: Counter[str] = Counter()
+        """The texts of turns that came as a whole, and that nobody has looked at."""
         self.words: set[str] = set()
         """Of those that occur once: the caller's that are no turn yet."""
         self.taken_words: set[str] = set()
@@ -240,6 +244,8 @@ class Trace:
         """The words that the detector was asked about, while these stand."""
         self.probability: float | None = None
         """What it thinks of them."""
+        self.joins: Speech | None = None
+        """The reply that was in the making when the caller asked whether somebody is there, and a hook has that."""
         self.is_ending = False
         """A goodbye was asked for, and the caller has not gone on since."""
         self.is_closing = False
@@ -289,6 +295,42 @@ class Trace:
         items = (*self.contexts.get(request.agent, ()), *request.open)
         return {item.call_id for item in items if type(item) is FunctionCall}
 
+    def in_the_making(self) -> Speech | None:
+        """A reply of the agent in charge that is being made, will say something, and of which nothing has sounded.
+
+        None also while anything else sounds, but for what bridges the wait for it.
+        """
+        sounding = next((step for step in self.line if step.stopped is None), None)
+        if sounding is not None and sounding.has_sounded and not sounding.is_filler:
+            return None
+        return next((speech for speech in self.speeches.values() if self._is_in_the_making(speech)), None)
+
+    def _is_in_the_making(self, speech: Speech) -> bool:
+        if speech.is_over or speech.heard or speech.is_filler or speech.is_goodbye or speech.tells_results:
+            return False
+        if not speech.steps or isinstance(speech.steps[0].asked, do.Speak) or speech.has_completed_its_task:
+            return False
+        request = speech.request
+        if request is not None and (request.run is not None or request.tool_choice == "none"):
+            return False
+        if speech.steps[-1].agent != self.agent or not any(step.is_asked for step in speech.steps):
+            return False
+        if any(run.waits and run.speech is speech and run.is_attached for run in self.live_runs):
+            return False
+        return not any(step.has_sounded and not step.is_over for step in speech.steps)
+
+    def answers_as_well(self, text: str) -> Speech | None:
+        """The reply that answers this turn, too, without another request: it was in the making when that was said."""
+        reply = self.joins if self.options.language.asks_presence(text) else None
+        if reply is None or reply.interrupted or (reply.done and not reply.heard):
+            return None
+        return None if reply.steps[-1].agent != self.agent or self.calls_to_close(reply) else reply
+
+    def calls_to_close(self, speech: Speech) -> list[Made]:
+        """The calls of its latest response that are to be written down."""
+        step = speech.steps[-1]
+        return [made for made in step.calls if step.tools and made.call.call_id not in self.recorded_calls]
+
     # -- taking down
 
     def begin(self, now: float, fact: f.Fact | None) -> None:
@@ -331,10 +373,10 @@ class Trace:
                 if final:
                     self.words |= serials(text) - self.taken_words
             case f.UserTurnSubmitted(text) | f.TurnTaken(text=text):
-                self.given.add(text or "")
+                self.given[text or ""] += 1
                 self.words |= serials(text or "")
             case f.TurnTranscribed(text=text):
-                self.given.add(text)
+                self.given[text] += 1
             case f.UserTurnCleared():
                 self.words.clear()
                 self.latest_word = ""
@@ -377,7 +419,7 @@ class Trace:
             return
         match fact:
             case f.PlayoutStarted():
-                step.sound, step.moved = Sound.HEARD, self.now
+                step.sound, step.moved, step.has_sounded = Sound.HEARD, self.now, True
             case f.PlayoutStarved():
                 step.sound = Sound.NONE
             case f.PlayoutProgressed(heard=heard):
@@ -434,6 +476,7 @@ class Trace:
                 position = next((n for n, (one, _) in enumerate(self.frames) if n and one == task), len(self.frames))
                 for above, _ in self.frames[position + 1 :]:
                     self._task_is_over(above)
+                self.leaving -= {agent for _, agent in self.frames[position:]}
                 del self.frames[position:]
             case f.EndRequested(number):
                 self.speech(number).is_goodbye = True
@@ -452,8 +495,9 @@ class Trace:
             case do.Generate() | do.Speak():
                 self._begin_step(command)
             case do.Adopt(response=response):
-                self.responses.pop(response, None)
+                began = self.responses.pop(response, None)
                 self._begin_step(command)
+                self.speech(command.speech).tells_results |= began is not None and began.turn is None
             case do.Decline(response):
                 self.responses.pop(response, None)
             case do.Release(gen):
@@ -528,6 +572,7 @@ class Trace:
             speech.interruptible = speech.interruptible and not speech.asks_who_is_there
             if command.text == ladder.goodbye:
                 speech.is_goodbye, self.is_ending = True, self.is_ending or not self.is_closing
+        speech.tells_results |= not speech.steps and getattr(command, "delivery", False)
         speech.steps.append(step)
         self.steps[command.gen] = self.segments[command.segment] = step
 
@@ -544,8 +589,12 @@ class Trace:
         self.hooks[command.hook] = command
         if command.kind == "on_user_turn_completed":
             self.is_ending = False
+            asks = command.heard_as is None and self.options.language.asks_presence(command.text)
+            self.joins = self.in_the_making() if asks else None
             self.words -= serials(command.text)
-            if self.latest_word in command.text.split():
+            if command.text in self.given:
+                self.given -= Counter((command.text,))
+            elif self.latest_word in command.text.split():
                 self.latest_word = ""
             self.taken_words |= serials(command.text)
         elif command.kind == "on_exit":

@@ -41,6 +41,8 @@ from antiphon.options import (
 WORD = 0.25
 """Seconds that one word sounds."""
 
+CALLS_OUT = ("hello?", "are you there?", "hello? are you still there?")
+"""By which the caller only asks whether somebody is there."""
 WORDS = ("alpha", "bravo", "delta", "echo", "golf", "hotel", "india", "kilo", "lima", "oscar", "papa", "tango")
 
 
@@ -538,6 +540,7 @@ class World:
                     self._monologue,
                     self._consent,
                     self._heard_again,
+                    self._calls_out,
                 ),
                 (
                     0.44,
@@ -551,6 +554,7 @@ class World:
                     0.2 if self._is_limited else 0.02,
                     0.08,
                     0.04,
+                    0.05,
                 ),
             )[0]
             yield from script()
@@ -718,7 +722,24 @@ class World:
         self.start(self._words_of(command.turn, self._heard_text()))
 
     def _typed(self) -> Process:
-        yield f.UserTurnSubmitted(self.text("u"))
+        yield f.UserTurnSubmitted(self.text("u") if self.chance(0.95) else self.rng.choice(CALLS_OUT))
+
+    def _calls_out(self) -> Process:
+        """A turn, and soon behind it whether somebody is there."""
+        yield from self._utterance() if self.chance(0.5) else self._typed()
+        yield self.some(0.2, 1.5)
+        text = self.rng.choice(CALLS_OUT)
+        if self.chance(0.3):
+            yield f.UserTurnSubmitted(text)
+            return
+        yield f.UserSpeechStarted()
+        yield self.some(0.05, 0.3)
+        if self.options.has_stt:
+            if self.chance(0.5):
+                yield f.Transcribed(text[:5], final=False)
+                yield self.some(0.0, 0.2)
+            yield f.Transcribed(text, final=True)
+        yield self._silent()
 
     def _types_soon(self) -> Process:
         """To an agent that has just begun, while the one before may still speak."""

@@ -40,11 +40,11 @@ def words(floor: Floor, fact: f.Transcribed) -> None:
         return
     is_new = turn.speaking or floor.line.doubt.is_open or not turn.is_voiced
     is_late = sounding.speech.kind is Kind.FILLER and not is_new  # words of a voice before the filler
-    if not is_late and _means_to_interrupt(floor, turn.text):
+    if not is_late and _means_to_interrupt(floor, turn.text, final=fact.final):
         interrupt_top(floor)
 
 
-def _means_to_interrupt(floor: Floor, text: str) -> bool:
+def _means_to_interrupt(floor: Floor, text: str, *, final: bool) -> bool:
     interruption = floor.options.turns.interruption
     return (
         interruption.enabled
@@ -52,6 +52,7 @@ def _means_to_interrupt(floor: Floor, text: str) -> bool:
         and len(text.split()) >= max(1, interruption.min_words)
         and not floor.options.language.is_backchannel(text)
         and not (floor.closing.is_ending and floor.options.language.is_farewell(text))
+        and not (floor.options.language.asks_presence(text, so_far=not final) and floor.in_the_making() is not None)
     )
 
 

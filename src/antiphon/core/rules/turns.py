@@ -13,6 +13,7 @@ from antiphon.core.floor import Floor
 from antiphon.core.notices import TurnCommitted, TurnExceeded, TurnVetoed, WordsLost
 from antiphon.core.rules import ahead, barge_in, closing, consent, handoff
 from antiphon.core.stages import Kind, Stage
+from antiphon.core.state import Speech
 from antiphon.core.turn import Turn
 from antiphon.core.user_turn import UserTurn
 
@@ -81,13 +82,29 @@ def hook_returned(floor: Floor, fact: f.HookReturned) -> None:
         return
     floor.ledger.turn_taken()
     floor.out.send(TurnCommitted(turn.text))
+    if turn.joins and not floor.options.language.asks_presence(turn.text):  # the hook changed the words
+        turn.stands_alone()
+        barge_in.interrupt_top(floor, fillers=False)
     shield = floor.shielding()
-    if shield is not None and shield.step is not None and shield.step.calls:
+    if turn.joins and turn.over is not None:
+        _join(floor, turn, turn.over)
+    elif shield is not None and shield.step is not None and shield.step.calls:
         turns.hold(turn, shield)
     elif turn.over is not None and not (turn.over.interrupted or turn.over.finished):
         turns.hold(turn, turn.over)
     else:
         turns.commit(turn, floor.top.agent)
+
+
+def _join(floor: Floor, turn: Turn, reply: Speech) -> None:
+    """A turn only asks whether somebody is there: the reply that was in the making answers it, or the next request."""
+    turns = floor.debts.turns
+    if reply.interrupted or reply.frame is not floor.top or (reply.finished and not reply.heard):
+        turns.commit(turn, floor.top.agent)
+    elif reply.step is not None and reply.step.calls:
+        turns.hold(turn, reply)
+    else:
+        turns.commit(turn, floor.top.agent, reply)
 
 
 # -- time
@@ -226,6 +243,19 @@ def _listening(floor: Floor, turn: Turn) -> bool:
     return True
 
 
+def _presence(floor: Floor, turn: Turn) -> bool:
+    """A turn that only asks whether somebody is there does not cut a reply of which nothing has sounded.
+
+    Where a model heard it, that has ended its response by itself.
+    """
+    reply = floor.in_the_making() if floor.options.language.asks_presence(turn.text) else None
+    if reply is None or turn.heard_as is not None:
+        return False
+    _let_go_on(floor)
+    floor.debts.turns.judge(turn, floor.top.agent, reply, joins=True)
+    return True
+
+
 def _hook(floor: Floor, turn: Turn) -> bool:
     """It interrupts what may be interrupted, and the application decides on it."""
     barge_in.interrupt_top(floor, fillers=False)
@@ -233,7 +263,7 @@ def _hook(floor: Floor, turn: Turn) -> bool:
     return True
 
 
-TAKERS: tuple[Callable[[Floor, Turn], bool], ...] = (_goodbye, consent.take, _listening, _hook)
+TAKERS: tuple[Callable[[Floor, Turn], bool], ...] = (_goodbye, consent.take, _listening, _presence, _hook)
 """Who may take a turn, in order of right of way."""
 
 

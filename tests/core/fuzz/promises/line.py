@@ -157,7 +157,8 @@ class WordsCutTheAgent(Promise):
         was_shielded, self._was_shielded = self._was_shielded, any(trace.is_shielded(s.speech) for s in trace.line)
         if first is None or not first.is_playing or was_shielded or trace.ends or trace.is_shielded(first.speech):
             return
-        if turn is not None and not only_listens(turn) and not first.is_filler:
+        is_wait = first.is_filler or (trace.joins is not None and not first.has_sounded)
+        if turn is not None and not only_listens(turn) and not is_wait:
             self.broken(f"turn {turn!r} is taken, and {first.segment} sounds on")
         fact = trace.fact
         if type(fact) is f.Transcribed and trace.is_speaking and not trace.is_overruled and turn is None:

@@ -16,6 +16,11 @@ def only_listens(text: str) -> bool:
     return 0 < len(words) <= 3 and all(word in ("uh", "huh", "mm", "hmm", "okay") for word in words)
 
 
+def asks_presence(text: str) -> bool:
+    """The text is one of those by which the world's caller only asks whether somebody is there."""
+    return bool(text) and set(re.split(r"(?<=\?) ?", text)) <= {"hello?", "are you there?", "are you still there?", ""}
+
+
 class Violation(AssertionError):
     """The conversation broke a promise."""
 

@@ -298,7 +298,7 @@ class SilenceIsBridgedWhenItIsDue(Promise):
         elif self._quiet_since is None:
             at = trace.silent_since if self._was_speaking else None
             self._is_unheard = self._is_unheard or (self._has_just_begun and not self._was_speaking)
-            self._quiet_since = trace.now if at is None else at
+            self._quiet_since = trace.now if at is None else max(at, self._quiet_before)
         self._was_speaking = trace.is_speaking
         is_held_up = trace.is_paused or is_heard
         if is_held_up or self._is_held_up:

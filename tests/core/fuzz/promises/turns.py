@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from antiphon.chat import ChatMessage
 from antiphon.core import commands as do
 from antiphon.core import facts as f
 from antiphon.core import notices as told
 from tests.core.fuzz.listener import on
-from tests.core.fuzz.promises.promise import Promise, only_listens
+from tests.core.fuzz.promises.promise import Promise, asks_presence, only_listens
 from tests.core.fuzz.trace import EPSILON, Speech, Step, Trace, serials
 
 
@@ -110,6 +111,8 @@ class ATurnSilencesWhatWaits(Promise):
     def taken(self, command: do.RunHook) -> None:
         trace = self.trace
         if command.kind != "on_user_turn_completed" or only_listens(command.text):
+            return
+        if asks_presence(command.text) and command.heard_as is None and trace.in_the_making() is not None:
             return
         for step in trace.steps.values():
             waits = (
@@ -237,6 +240,72 @@ class ATaskIsNotDeaf(Promise):
             self.broken(f"{trace.agent} is deaf to {deaf_to}: it waits for the end of its own task")
 
 
+class AReplyInTheMakingAnswersHello(Promise):
+    """A turn that only asks whether somebody is there does not cut a reply of which nothing has sounded (tool loop 5).
+
+    It enters the history, before that reply, which answers both.
+    """
+
+    def start(self) -> None:
+        self._reply: Speech | None = None
+        """What was in the making before the entry at hand."""
+        self._cut: set[Speech] = set()
+        """Replies in the making that the caller's latest words cut."""
+        self._before: dict[Speech, str] = {}
+        """What is to be in the history before any word of these replies."""
+
+    def passed(self, now: float) -> None:
+        self._reply = self.trace.in_the_making() if self.trace.latest_word else None
+
+    @on(f.UserTurnSubmitted)
+    def submitted(self, _: f.UserTurnSubmitted) -> None:
+        self._reply = self.trace.in_the_making()
+
+    @on(f.UserSpeechStarted)
+    def voice_began(self, _: f.UserSpeechStarted) -> None:
+        self._cut.clear()
+
+    @on(told.SpeechInterrupted)
+    def interrupted(self, notice: told.SpeechInterrupted) -> None:
+        speech = self.trace.speech(notice.speech)
+        if self.trace.fact is None or isinstance(self.trace.fact, f.Transcribed | f.UserTurnSubmitted):
+            self._cut |= {speech} & {self._reply}
+        self._before.pop(speech, None)
+
+    @on(do.RunHook)
+    def taken(self, command: do.RunHook) -> None:
+        if command.kind == "on_exit":  # who hands over makes way for whoever is to answer
+            self._cut.clear()
+        if command.kind != "on_user_turn_completed":
+            return
+        cut, self._cut = self._cut, set()
+        if not asks_presence(command.text) or command.heard_as is not None:
+            return
+        if cut:
+            self.broken(f"{command} cuts {[speech.number for speech in cut]}, of which nothing has sounded")
+        reply = self.trace.in_the_making()
+        if reply is not None:
+            self._before[reply] = command.text
+
+    @on(told.TurnCommitted, told.TurnVetoed)
+    def decided(self, notice: told.TurnCommitted | told.TurnVetoed) -> None:
+        if isinstance(notice, told.TurnVetoed) or self.trace.answers_as_well(notice.text) is None:
+            self._before.clear()
+
+    @on(do.Record)
+    def recorded(self, command: do.Record) -> None:
+        item = command.item
+        if not isinstance(item, ChatMessage) or command.carried:
+            return
+        for speech, text in list(self._before.items()):
+            if item.role == "user" and (item.text_content == text or isinstance(self.trace.fact, f.HookReturned)):
+                del self._before[speech]
+            elif item.id in {do.message_id(step.segment, self.trace.mark) for step in speech.steps}:
+                if speech.steps[-1].agent != self.trace.agent:
+                    continue  # another agent has it
+                self.broken(f"{command} stands before {text!r}, which it answers")
+
+
 class TheHookDecides(Promise):
     """`HookReturned`: `text` replaces the caller's words; `veto` drops the reply (facts)."""
 
@@ -297,7 +366,11 @@ class TurnsAreAnswered(Promise):
         hook = self.trace.returned
         heard_as = None if hook is None else hook.heard_as
         turn = Owed(notice.text, heard_as, self._heard_by.get(heard_as or 0, ""))
-        self._owed.append(turn)
+        reply = self.trace.answers_as_well(notice.text)
+        if reply is not None:
+            turn.carriers.append(reply)
+        if reply is None or not reply.done:
+            self._owed.append(turn)
 
     @on(do.Generate, do.Adopt, do.Release)
     def asked(self, command: do.Generate | do.Adopt | do.Release) -> None:
@@ -350,7 +423,11 @@ class EveryReplyAnswersSomebody(Promise):
 
     @on(told.TurnCommitted)
     def committed(self, notice: told.TurnCommitted) -> None:
-        self._owed.append(notice.text)
+        reply = self.trace.answers_as_well(notice.text)
+        if reply is None:
+            self._owed.append(notice.text)
+        elif not reply.done:
+            self._answering.setdefault(reply, []).append(notice.text)
         self._is_wordless = self._is_wordless or not notice.text
 
     @on(do.Generate, do.Adopt, do.Release)
@@ -435,6 +512,8 @@ class NoSilenceFollowsAWord(Promise):
         self._heard = ""
         self._has_begun = False
         """What they were said over is known: a voice was heard, or words of which none was."""
+        self._questions: set[Step] = set()
+        """What began to sound since, and ends with a question."""
         self._was_over_agent = False
         self._spoke_at: float | None = None
         self._is_real = False
@@ -447,6 +526,11 @@ class NoSilenceFollowsAWord(Promise):
             self._begins()
         self._spoke_at = self.trace.now if self._spoke_at is None else self._spoke_at
         self._said = None if self._said == NOT_UNDERSTOOD else self._said
+
+    @on(f.PlayoutStarted)
+    def began_to_sound(self, fact: f.PlayoutStarted) -> None:
+        if self._said is not None and fact.segment in self.trace.segments:
+            self._questions.add(self.trace.segments[fact.segment])
 
     def _begins(self) -> None:
         self._has_begun, self._over = True, self._sounding()
@@ -468,6 +552,7 @@ class NoSilenceFollowsAWord(Promise):
             self._begins()
         if fact.text and not (words and words <= trace.taken_words):
             self._said, self._said_at = fact.text, trace.now
+            self._questions.clear()
         elif not fact.text and self._said is None and self._was_speech():
             self._said, self._said_at = NOT_UNDERSTOOD, trace.now
 
@@ -514,6 +599,8 @@ class NoSilenceFollowsAWord(Promise):
     def _is_asked(self) -> bool:
         """A question was still to come, and was heard."""
         over, rest = self._over, self._rest()
+        if any(step.text and step.text.endswith("?") and step.heard == step.text for step in self._questions):
+            return True
         if over is not None and over.unsaid and not over.heard:  # it gave no sound, and was said again
             over = next((step for step in over.speech.steps if getattr(step.asked, "text", None) == over.unsaid), over)
         return over is not None and over.heard == over.text and len(rest) > 1 and rest[-1].endswith("?")
