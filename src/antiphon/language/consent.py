@@ -95,6 +95,8 @@ def _piece(said: Sequence[str], at: int, read_back: ReadBack, tables: Tables, be
     if word == "?":
         return Piece(Tag.MARK, word, at + 1)
     known = tables.phrases.at(said, at, read_back.acts)
+    if (good := tables.found_good(said, at)) and (known is None or known[1] <= good):
+        return Piece(Tag.YES, " ".join(said[at:good]), good)
     if known is not None and known[0] in _FIRST and not _is_month(said, at, known[1], tables):
         return Piece(known[0], " ".join(said[at : known[1]]), known[1])
     if (value := tables.value(said, at)) is not None and (known is None or known[1] <= value.end):

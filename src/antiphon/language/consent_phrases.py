@@ -74,9 +74,69 @@ class ConsentPhrases:
         "|i'd like you to * it|i'd like to *|i'd like to * it|i would like to * it|i want to *|i want to * it|let's *"
         "|let's * it|let's * that|i'd like it|i'll take it|i'll have it|i'll have that|i'll take that|i will take it"
         "|we'll take it|bring it on|fire away|have at it|checks out|that checks out|that adds up|yes i do|yes it is"
-        "|i am|indeed yes"
+        "|i am|indeed yes|that's what i want to do|that is what i want to do|that's what i'd like"
+        "|that is what i'd like|that's just what i want|that is exactly what i want|exactly what i want"
+        "|just what i want|what i want|i confirm everything|i confirm all|i confirm all that|i confirm all of that"
+        "|i confirm all of it|confirm everything|go ahead and do so|go ahead and proceed|proceed with it"
+        "|proceed with that|proceed with the booking|proceed with booking|proceed with the reservation"
+        "|proceed with the payment|proceed with the transfer|proceed with the order|please go ahead|please go on"
+        "|you have it right|you have it correct|you have that right|you have that correct|you have all of it right"
+        "|you have everything right|you have everything correct|you've got everything right|you've got everything"
+        "|you got everything right|you have my permission|you have my okay|you have my ok|you have my approval"
+        "|you have my consent|permission granted|granted|i give my consent|i consent|i approve of that|nailed it"
+        "|you nailed it|bingo|as discussed|as i instructed|exactly as i said|just as i said|that makes sense"
+        "|makes sense|it makes sense|please make the *|make the booking|make the reservation|make the payment"
+        "|make the transfer|make the purchase|make the appointment|make the order|make the call"
+        "|please make the booking|please make the reservation|please make the payment|please make the transfer"
+        "|please make the purchase|please make the appointment|please place the order|* now|go ahead and * now"
+        "|please * now|please * it|please * that|please * them|please * this|that suits me well"
+        "|that suits me perfectly|i like it|i like that|i love it|love it|i'm good with it|i'm fine with it"
+        "|i'm okay with it|i'm happy with it|i am happy with that|i am fine with that|i am okay with that"
+        "|i am okay with this|i'm okay with this|i'm happy with this|i'm fine with this|i am fine with this"
+        "|go on with it|go ahead with the booking|go ahead with the order|go ahead with the payment"
+        "|go ahead with the transfer|go ahead with the reservation|all set|we're good|we are good|ready to go|ready|*"
+        "|sounds about right|that sounds about right|continue|please continue|continue please|please start"
+        "|please begin|start|begin|no objections here|no objection here|no problem here|i accept that|i accept it"
+        "|i accept this|confirmed to proceed|that's a yes|that is a yes|it's a yes|a yes from me|certainly do"
+        "|i certainly do|i sure do|i do indeed|i do confirm|that's the ticket|good to go|we're good to go"
+        "|you're good to go|you are right|you are correct|you are absolutely right|it's confirmed|that's confirmed"
+        "|consider it confirmed|go on with the process|i confirm this|you got it all|you've got it all|i'll take them"
+        "|that all checks out|it all checks out|yup it makes sense|that was my request|you sure do|that is|that it is"
+        "|i affirm|i affirm that|i want to watch it|confirming it|i'd like to do that|i would like to do that"
+        "|i want to do that"
     )
     """Agrees by itself. What follows it may agree again, repeat what was asked, or be polite, and nothing else."""
+    subjects: str = (
+        "that|this|it|everything|all|all of that|all of this|all of it|all that|all this|they|these|those|the details"
+        "|all the details|all details|these details|those details|the information|all the information"
+        "|that information|this information|your information|the info|that info|all the info|all of the information"
+        "|all of the details|all of the information you have|all the information you have|the information you have"
+        "|the details you have|what you have|what you said|that one|this one|this time|that time|the time|that all"
+        "|it all|that date|this date|the date|that day|that price|the price|you|you guys|yes|sounds|looks|works"
+        "|it all sounds|that all sounds"
+    )
+    """What may be found good: "all of that is correct"."""
+    verbs: str = (
+        "is|are|'s|sounds|sound|looks|look|works|work|will be|would be|will work|would work|will do|would do|'ll be"
+        "|'d be|is looking|is sounding|does|suits|suits me"
+    )
+    """Between what is found good and how."""
+    adverbs: str = (
+        "just|really|very|so|all|perfectly|exactly|absolutely|totally|completely|quite|entirely|fully|definitely"
+        "|indeed|certainly|all very|precisely|pretty damn|perfectly all|super|more than|most|all just|indeed very"
+    )
+    """Before `good`: more of it."""
+    good: str = (
+        "correct|right|fine|good|great|perfect|okay|ok|accurate|exact|true|confirmed|awesome|lovely|wonderful"
+        "|brilliant|excellent|amazing|fantastic|cool|ideal|super|alright|all right|spot on|in order|acceptable"
+        "|agreeable|satisfactory|terrific|superb|splendid|marvellous|grand|convenient|suitable|the one|what i want"
+        "|what i wanted|what i need|what i asked for|what i said|what i had in mind|what i'd like"
+        "|the correct information|the right information|correct information|the correct details|the right one"
+        "|the correct one|perfection|fabulous|delightful|perfectly|good enough|well with me|all set|what i would like"
+        "|what we want|what we need|what i'm looking for|what i was looking for|what i am looking for|what i asked"
+        "|what i requested|what i like"
+    )
+    """How it is found. What is refused, doubted or asked about is not found good."""
     listening: str = (
         "okay|ok|okey|'kay|kay|yeah|yea|yah|ya|yep|yup|yap|yip|ye|yeh|yeps|sure|right|alright|all right|cool|mm hmm"
         "|mm hm|mmhmm|mmhm|mhm|mhmm|m hm|hm hmm|mm|mmm|uh huh|uhhuh|uhuh|ah huh|a ha yes|gotcha|got it|all righty"
@@ -160,7 +220,8 @@ class ConsentPhrases:
     speaking: str = "says|said|say|saying|told|tells|tell|goes|thinks|thought|asks|asked|wants"
     """Reports what somebody said. The read-back's own words are no exception."""
     negating: str = (
-        "not|isn't|aren't|wasn't|won't|doesn't|didn't|can't|cannot|ain't|haven't|shouldn't|wouldn't|couldn't|never"
+        "not|isn't|aren't|wasn't|won't|doesn't|didn't|can't|cannot|ain't|haven't|shouldn't|wouldn't|couldn't|never|no"
+        "|without|non"
     )
     """Negates what comes."""
     reported: str = "he|she|they|his|her|wife|husband|boyfriend|girlfriend|mom|mum|dad|boss|darling|honey|kids|him|mine"
@@ -215,7 +276,12 @@ class ConsentPhrases:
         "|sorry about that|excuse me|as i said|like i said|really|very|quite|much|hi|hey|hello there|gosh|wow|jess"
         "|chess|everything|all of it|all of that|for me|to me|to us|by us|with pleasure|in fact|basically|right away"
         "|straight away|i'm happy|i'm glad|good good|thank god|finally|at last|might as well|quickly|quick|go go"
-        "|it's me|this is correct|ha|haha|amazing thanks|um|uh|uhm|umm|er|erm"
+        "|it's me|this is correct|ha|haha|amazing thanks|um|uh|uhm|umm|er|erm|with me|by me|for all of us|with us"
+        "|please and thank you|and thank you|and thanks|here|thanks for your help|thank you for your help"
+        "|thanks for the help|thanks for everything|thanks for all your help|you've been very helpful"
+        "|you have been very helpful|you have been so helpful|you've been so helpful|you're the best|you are the best"
+        "|great job|good job|well done|that's so kind|so kind of you|i can't wait|i cannot wait|thanks a bunch"
+        "|thanks a million|thanks again|thank you again"
     )
     """Polite, hesitating or thankful: changes nothing."""
     hesitation: str = "hm|hmm|hmmm|well|i see|oh well|err|errm|huh okay|oh dear|oh boy|ugh|meh|oh no|oh god|oh my god"
@@ -248,7 +314,19 @@ class ConsentPhrases:
     """All that `extra` may go on with."""
     neutral: str = (
         "the|a|an|my|your|our|it|it's|that|that's|is|are|and|dot|i'd like|i would like|i want|i need|we'd like"
-        "|we want|we need|of|in total|for us|the number|quid"
+        "|we want|we need|of|in total|for us|the number|quid|the reservation|the booking|the appointment|the ticket"
+        "|the tickets|the order|the payment|the transfer|the transaction|the event|the ride|the purchase|the request"
+        "|the arrangement|the flight|the trip|the delivery|the details|the same|my reservation|my booking"
+        "|my appointment|my ticket|my tickets|my order|my payment|my transfer|my transaction|my event|my ride"
+        "|my purchase|my request|my arrangement|my flight|my trip|my delivery|my details|my same|that reservation"
+        "|that booking|that appointment|that ticket|that tickets|that order|that payment|that transfer"
+        "|that transaction|that event|that ride|that purchase|that request|that arrangement|that flight|that trip"
+        "|that delivery|that details|that same|this reservation|this booking|this appointment|this ticket"
+        "|this tickets|this order|this payment|this transfer|this transaction|this event|this ride|this purchase"
+        "|this request|this arrangement|this flight|this trip|this delivery|this details|this same|our reservation"
+        "|our booking|our appointment|our ticket|our tickets|our order|our payment|our transfer|our transaction"
+        "|our event|our ride|our purchase|our request|our arrangement|our flight|our trip|our delivery|our details"
+        "|our same"
     )
     """Says nothing by itself, beside words of the read-back."""
     ranges: str = "from=to"
@@ -266,15 +344,17 @@ class ConsentPhrases:
     )
     """Stand before a value, and must be those of the read-back. "until=to": counts as the other."""
     acts: str = (
-        "book|reserve|order|place|send|pay|cancel|delete|remove|confirm|save|set|submit|transfer|buy|purchase"
-        "|schedule|arrange|reset|change|update|move|refund|return|call|dial|ring|charge|file|renew|refill|activate"
-        "|deactivate|block|unblock|lock|unlock|close|open|end|stop|start|begin|sign|register|enrol|enroll|add|put"
-        "|hold|switch|turn|rent|hire|donate|deliver|ship|message|text|email|print|upload|download|share|invite|accept"
-        "|decline|reject|approve|upgrade|downgrade|subscribe|unsubscribe|pause|resume|extend|assign|forward|post"
-        "|publish|report|request|exchange|swap|fix|finish|complete|process|erase|wipe|clear|enter|record|log|note"
-        "|store|create|make|take"
+        "book|reserve=book|order=book|place=book|send|pay=send|cancel|delete|remove=delete|confirm|save=confirm"
+        "|set=confirm|submit=confirm|transfer=send|buy=book|purchase=book|schedule=book|arrange=book|reset|change"
+        "|update=change|move|refund|return|call|dial=call|ring=call|charge=send|file|renew|refill|activate|deactivate"
+        "|block|unblock|lock|unlock|close|open|end|start|begin|sign=book|register=book|enrol=book|enroll=book|add"
+        "|switch|rent=book|hire=book|donate=send|deliver|ship|message=send|text=send|email=send|print|upload|download"
+        "|share|invite|accept=confirm|approve=confirm|upgrade|downgrade|subscribe|unsubscribe|resume|extend|assign"
+        "|forward=send|post|publish|report|request|exchange|swap|fix|finish|complete|process|erase=delete|wipe=delete"
+        "|clear=delete|enter=book|record=confirm|log=confirm|note=confirm|store=confirm|create|play|watch|get=book"
     )
-    """Verbs of what is done. A read-back that has one may be answered with it."""
+    """Verbs of what is done. A read-back that has one may be answered with it, or with its like: "reserve=book". One
+    that has none, or only those like "confirm", asks for the first."""
 
     # -- values
     numbers: str = (
@@ -312,3 +392,5 @@ class ConsentPhrases:
     )
     at_once: str = "now|immediately"
     """Of `days`: no time of its own where the read-back names none."""
+    confirming: str = "confirm|approve|accept|submit"
+    """Of `acts`: done to any other."""

@@ -87,6 +87,10 @@ class Tables:
     """The phrases of a language, ready to be looked up."""
 
     __slots__ = (
+        "_adverbs",
+        "_good",
+        "_subjects",
+        "_verbs",
         "acts",
         "affirming",
         "alone",
@@ -94,12 +98,14 @@ class Tables:
         "at_once",
         "checking",
         "clock",
+        "confirming",
         "correction",
         "counted",
         "excusing",
         "extra_words",
         "joining",
         "named",
+        "negating",
         "negation",
         "numbers",
         "open_end",
@@ -150,7 +156,19 @@ class Tables:
         self.negation = frozenset(_row(phrases.negation))
         self.at_once = frozenset(_row(phrases.at_once))
         self.open_end = frozenset(_row(phrases.open_end))
-        self.acts = tuple(_row(phrases.acts))
+        acts = _pairs(phrases.acts)
+        self.acts = {act: frozenset(like for like, meant in acts.items() if meant == acts[act]) for act in acts}
+        self.confirming = frozenset(_row(phrases.confirming))
+        self.negating = frozenset(_row(phrases.negating))
+        self._subjects = _Phrases(phrases.subjects, Tag.YES)
+        self._verbs = _Phrases("|".join(verb for verb in _row(phrases.verbs) if verb[0] != "'"), Tag.YES)
+        for verb in _row(phrases.verbs):
+            if verb[0] == "'":
+                # "that's", and "thats" as recognisers write it
+                for subject in _row(phrases.subjects):
+                    self._subjects.add(f"{subject}{verb}|{subject}{verb[1:]}", Tag.NO)
+        self._adverbs = _Phrases(phrases.adverbs, Tag.YES)
+        self._good = _Phrases(phrases.good, Tag.YES)
         self.prepositions = _pairs(phrases.prepositions)
         self.numbers = _pairs(phrases.numbers)
         self.tens = _pairs(phrases.tens)
@@ -165,6 +183,27 @@ class Tables:
         for kind, row in (("unit", phrases.units), ("part", phrases.dayparts), ("month", phrases.months)):
             self.named |= {word: (kind, meant) for word, meant in _pairs(row).items()}
         self.named |= {word: ("day", meant) for word, meant in _pairs(phrases.days).items()}
+
+    # -- phrases
+
+    def found_good(self, words: Sequence[str], at: int) -> int:
+        """What is behind "all of that is perfectly fine"; 0 if nothing is found good at `at`."""
+        subject = self._subjects.at(words, at)
+        if subject is None:
+            return 0
+        tag, at = subject
+        verb = self._verbs.at(words, at) if at < len(words) and tag is Tag.YES else None
+        if verb is not None:
+            at = verb[1]
+        while at < len(words):
+            if (good := self._good.at(words, at)) is not None:
+                more = self._adverbs.at(words, at)
+                if more is None or more[1] >= len(words) or self._good.at(words, more[1]) is None:
+                    return good[1]
+            if (adverb := self._adverbs.at(words, at)) is None:
+                return 0
+            at = adverb[1]
+        return 0
 
     # -- values
 
@@ -309,7 +348,10 @@ class ReadBack:
         self._before: dict[tuple[str, str], set[tuple[str, str]]] = {}
         for part in (text, *values):
             words = tokens(part)
-            self._words.update(words)
+            # What it denies cannot be repeated without the "no".
+            self._words.update(
+                word for at, word in enumerate(words) if tables.negating.isdisjoint(words[max(at - 2, 0) : at])
+            )
             self._learn(list(_atoms(words, tables)), tables)
         if days := {atom for part in values for atom in _atoms(tokens(part), tables) if atom[0] == "day"}:
             # A read-back may name what is not to be: "from Thursday to Friday".
@@ -318,7 +360,12 @@ class ReadBack:
 
     def _learn(self, atoms: list[tuple[str, str]], tables: Tables) -> None:
         self._atoms.update(atoms)
-        self._pairs.update(pairwise(atoms))
+        denied = [("word", word) for word in tables.negating]
+        self._pairs.update(
+            (first, then)
+            for at, (first, then) in enumerate(pairwise(atoms))
+            if first in denied or not any(atom in denied for atom in atoms[max(at - 1, 0) : at + 1])
+        )
         preposition, since = "", 0
         for kind, text in atoms:
             since += 1
@@ -398,11 +445,15 @@ def _is_small(atom: tuple[str, str], tables: Tables) -> bool:
 
 def _acts(text: str, tables: Tables) -> frozenset[str]:
     """The verbs of the last sentence that has one: "You may cancel until Friday. Shall I book it?" asks to book."""
+    confirming: frozenset[str] = frozenset()
     for sentence in reversed(re.split(r"[.!?;:]\s+", text)):
-        words = set(tokens(sentence))
-        if acts := frozenset(act for act in tables.acts if any(_is_form(word, act) for word in words)):
-            return acts
-    return frozenset()
+        words = tokens(sentence)
+        found = {act for act in tables.acts if any(word[:2] == act[:2] and _is_form(word, act) for word in words)}
+        if found & tables.confirming:
+            confirming = tables.confirming
+        if found := found - tables.confirming:
+            return confirming.union(*(tables.acts[act] for act in found))
+    return confirming | next(iter(tables.acts.values()), frozenset())
 
 
 def _is_form(word: str, act: str) -> bool:

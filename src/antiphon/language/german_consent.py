@@ -80,6 +80,17 @@ GERMAN_CONSENT = ConsentPhrases(
         "|bitte * sie ihn|bitte * sie sie|bitte gleich *|das können sie *|können sie *|dürfen sie *|sie dürfen *"
         "|sie können *|sie dürfen es *|* bitte|jetzt *"
     ),
+    subjects=(
+        "das|des|es|alles|das alles|alles das|dies|der termin|die zeit|das datum|der tag|der preis|die daten"
+        "|die angaben|alle angaben|so"
+    ),
+    verbs="ist|is|isch|wäre|sind|klingt|passt|stimmt|geht|hört sich|sieht|wär",
+    adverbs="so|ganz|völlig|absolut|genau|sehr|wirklich|alles|total|vollkommen|mir|für mich|auch so",
+    good=(
+        "gut|richtig|korrekt|okay|ok|in ordnung|perfekt|super|prima|toll|wunderbar|fein|recht|bestens|ideal|klasse|so"
+        "|gut so|richtig so|schön|gut an|gut aus|super so|perfekt so|was ich wollte|was ich will|was ich möchte"
+        "|hervorragend|ausgezeichnet|optimal|einwandfrei|spitze"
+    ),
     listening=(
         "okay|ok|oke|okey|jo|jou|joh|mhm|hmhm|hm hm|mm hm|aha ja|ja ja|jaja|jaa ja|genau|richtig|gut|klar|alles klar"
         "|klaro|verstehe ja|gebongt|alles gut|is gut|is okay|is ok|is recht|eben|jap|jop|jepp jepp|jau|jåå|jå|joo"
@@ -246,6 +257,7 @@ GERMAN_CONSENT = ConsentPhrases(
         "|heute abend=pm"
     ),
     units="euro|euros=euro|franken|cent|dollar|prozent",
+    confirming="bestätigen|bestätige",
     at_once="jetzt|sofort",
 )
 """German, with some of its dialects."""
