@@ -10,7 +10,7 @@ English is the default. Another language is a `Language` of yours, or the code o
 | `lines` | `Fillers`, `CaptureLines`: what is said |
 | `consent` | `decide`: what a reply to a read-back means |
 | `consent_phrases` | `ConsentPhrases`: the words of such replies |
-| `consent_reading` | a reply, read word by word against what was read back |
+| `consent_reading`, `consent_tables`, `consent_values` | how such replies, and what was read back, are read |
 | `pack` | `Language`, which is all of these |
 | `english`, `german` | the packs that come along |
 """

@@ -11,7 +11,9 @@ import enum
 from collections.abc import Sequence
 
 from antiphon.language.consent_phrases import ConsentPhrases
-from antiphon.language.consent_reading import Piece, ReadBack, Tables, Tag, Value, read_back_of, tables_of, tokens
+from antiphon.language.consent_reading import ReadBack, read_back_of
+from antiphon.language.consent_tables import Tables, Tag, tables_of
+from antiphon.language.consent_values import Value, tokens
 from antiphon.record import record
 
 __all__ = ["MAX_LENGTH", "Asked", "ConsentPhrases", "Reply", "decide"]
@@ -55,7 +57,7 @@ def decide(words: str, asked: Asked, phrases: ConsentPhrases) -> Reply:
     said = tokens(words[:MAX_LENGTH])
     if " ".join(word for word in said if word != "?") in tables.alone and "?" not in said:
         return Reply.YES
-    read_back = read_back_of(asked.text, asked.values, phrases)
+    read_back = read_back_of(asked.text, asked.values, tables)
     pieces = _settled(_read(said, read_back, tables), tables)
     reply = _consent(pieces, tables) if len(words) <= MAX_LENGTH else None
     return reply or _otherwise(pieces, said, tables)
@@ -64,6 +66,18 @@ def decide(words: str, asked: Asked, phrases: ConsentPhrases) -> Reply:
 _AGREES = (Tag.YES, Tag.LISTENING)
 
 # -- reading
+
+
+@record
+class Piece:
+    """A phrase of a reply."""
+
+    tag: Tag
+    text: str
+    end: int
+    """The token behind it."""
+    kind: str = ""
+    """Of a value: "number", "day" and so on; "word" for others that are repeated."""
 
 
 def _read(said: Sequence[str], read_back: ReadBack, tables: Tables) -> list[Piece]:
@@ -95,11 +109,11 @@ def _piece(said: Sequence[str], at: int, read_back: ReadBack, tables: Tables, be
     if word == "?":
         return Piece(Tag.MARK, word, at + 1)
     known = tables.phrases.at(said, at, read_back.acts)
-    if (good := tables.found_good(said, at)) and (known is None or known[1] <= good):
+    if (good := tables.statements.end(said, at)) and (known is None or known[1] <= good):
         return Piece(Tag.YES, " ".join(said[at:good]), good)
     if known is not None and known[0] in _FIRST and not _is_month(said, at, known[1], tables):
         return Piece(known[0], " ".join(said[at : known[1]]), known[1])
-    if (value := tables.value(said, at)) is not None and (known is None or known[1] <= value.end):
+    if (value := tables.values.value(said, at)) is not None and (known is None or known[1] <= value.end):
         return _value(value, before, read_back, tables)
     if before and before[-1].kind == "number" and (word in tables.suffixes or _counts(word, read_back, tables)):
         return Piece(Tag.NEUTRAL, word, at + 1)
@@ -109,7 +123,8 @@ def _piece(said: Sequence[str], at: int, read_back: ReadBack, tables: Tables, be
         following = at + 1
         while following < len(said) and (small := tables.phrases.at(said, following)) and small[0] is Tag.NEUTRAL:
             following = small[1]
-        if following < len(said) and (tables.value(said, following) is not None or read_back.has_word(said[following])):
+        named = following < len(said) and tables.values.value(said, following) is not None
+        if named or (following < len(said) and read_back.has_word(said[following])):
             return Piece(Tag.NEUTRAL, word, at + 1, "preposition")
     if known is not None:
         return Piece(known[0], " ".join(said[at : known[1]]), known[1])
@@ -144,7 +159,7 @@ def _opens(known: tuple[Tag, int] | None) -> bool:
 
 def _is_month(said: Sequence[str], at: int, end: int, tables: Tables) -> bool:
     """Whether it is "May" behind a day: the month."""
-    return end == at + 1 and tables.named.get(said[at], ("",))[0] == "month" and at > 0 and said[at - 1] == "of"
+    return end == at + 1 and tables.values.named.get(said[at], ("",))[0] == "month" and at > 0 and said[at - 1] == "of"
 
 
 def _stands(atom: tuple[str, str], before: Sequence[Piece], read_back: ReadBack, tables: Tables) -> bool:

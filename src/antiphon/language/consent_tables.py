@@ -1,0 +1,202 @@
+"""The phrases of a language, ready to be looked up, and what each does in a reply to a read-back.
+
+Above: `consent_reading` and `consent`. Below: `ConsentPhrases`, which holds the phrases.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from functools import lru_cache
+
+from antiphon.language.consent_phrases import ConsentPhrases
+from antiphon.language.consent_values import Values, pairs, row
+
+
+class Tag(enum.Enum):
+    """What a piece of a reply does."""
+
+    YES = enum.auto()
+    LISTENING = enum.auto()
+    NO = enum.auto()
+    WAIT = enum.auto()
+    NEGATION = enum.auto()
+    HEDGE = enum.auto()
+    SPEAKING = enum.auto()
+    REPORTED = enum.auto()
+    CONDITION = enum.auto()
+    CONTRAST = enum.auto()
+    CHANGE = enum.auto()
+    QUESTION = enum.auto()
+    FILLER = enum.auto()
+    HESITATION = enum.auto()
+    EXTRA = enum.auto()
+    NEUTRAL = enum.auto()
+    ECHO = enum.auto()
+    """Stands in the read-back."""
+    OTHER = enum.auto()
+    """A value that does not, or in another place there."""
+    UNKNOWN = enum.auto()
+    MARK = enum.auto()
+    """A question mark."""
+
+
+class PhraseTable:
+    """Phrases, and what each does. What stands in it already stays."""
+
+    __slots__ = ("_longest", "_phrases")
+
+    def __init__(self, phrases: str = "", tag: Tag = Tag.UNKNOWN) -> None:
+        self._phrases: dict[tuple[str, ...], Tag] = {}
+        self._longest: dict[str, int] = {}
+        self.add(phrases, tag)
+
+    def add(self, phrases: str, tag: Tag) -> None:
+        """A row of phrases that all do the same."""
+        for phrase in row(phrases):
+            words = tuple(phrase.split())
+            self._phrases.setdefault(words, tag)
+            self._longest[words[0]] = max(self._longest.get(words[0], 0), len(words))
+
+    def at(self, words: Sequence[str], at: int, acts: frozenset[str] = frozenset()) -> tuple[Tag, int] | None:
+        """What the longest phrase at `at` does, and what is behind it. "*" is any of `acts`."""
+        word = words[at]
+        longest = self._longest.get(word, 0)
+        if acts and word in acts:
+            longest = max(longest, self._longest.get("*", 0))
+        for length in range(min(longest, len(words) - at), 0, -1):
+            phrase = tuple(words[at : at + length])
+            for number, said in enumerate(phrase) if acts else ():
+                if said in acts:
+                    general = (*phrase[:number], "*", *phrase[number + 1 :])
+                    if (tag := self._phrases.get(general)) is not None:
+                        return tag, at + length
+            if (tag := self._phrases.get(phrase)) is not None:
+                return tag, at + length
+        return None
+
+
+class Statements:
+    """Statements that find something good, by their parts: "all of that is perfectly fine"."""
+
+    __slots__ = ("_adverbs", "_good", "_subjects", "_verbs")
+
+    def __init__(self, phrases: ConsentPhrases) -> None:
+        self._subjects = PhraseTable(phrases.subjects, Tag.YES)
+        self._verbs = PhraseTable("", Tag.YES)
+        self._adverbs = PhraseTable(phrases.adverbs, Tag.YES)
+        self._good = PhraseTable(phrases.good, Tag.YES)
+        for verb in row(phrases.verbs):
+            if verb[0] != "'":
+                self._verbs.add(verb, Tag.YES)
+                continue
+            for subject in row(phrases.subjects):
+                # "that's", and "thats" as recognisers write it
+                self._subjects.add(f"{subject}{verb}|{subject}{verb[1:]}", Tag.NEUTRAL)
+
+    def end(self, words: Sequence[str], at: int) -> int:
+        """What is behind the one that begins at `at`; 0 if there is none."""
+        subject = self._subjects.at(words, at)
+        if subject is None:
+            return 0
+        tag, at = subject
+        if at < len(words) and tag is Tag.YES and (verb := self._verbs.at(words, at)) is not None:
+            at = verb[1]
+        while at < len(words):
+            adverb = self._adverbs.at(words, at)
+            if (good := self._good.at(words, at)) is not None:
+                more = adverb is not None and adverb[1] < len(words) and self._good.at(words, adverb[1])
+                if not more:
+                    return good[1]
+            if adverb is None:
+                return 0
+            at = adverb[1]
+        return 0
+
+
+class Tables:
+    """All of a language."""
+
+    __slots__ = (
+        "acts",
+        "acts_by_start",
+        "affirming",
+        "alone",
+        "asking",
+        "at_once",
+        "checking",
+        "confirming",
+        "correction",
+        "counted",
+        "excusing",
+        "extra_words",
+        "joining",
+        "negating",
+        "negation",
+        "open_end",
+        "phrases",
+        "prepositions",
+        "ranges",
+        "requests",
+        "statements",
+        "suffixes",
+        "values",
+    )
+
+    def __init__(self, phrases: ConsentPhrases) -> None:
+        self.values = Values(phrases)
+        self.statements = Statements(phrases)
+        self.phrases = _tagged(phrases)
+        self.asking = PhraseTable(phrases.asking, Tag.NEUTRAL)
+        self.asking.add(phrases.extra, Tag.EXTRA)
+        self.extra_words = PhraseTable(phrases.extra_words, Tag.NEUTRAL)
+        self.checking = PhraseTable(phrases.checking, Tag.QUESTION)
+        self.requests = PhraseTable(phrases.requests, Tag.QUESTION)
+        self.alone = frozenset(row(phrases.alone))
+        self.affirming = frozenset(row(phrases.affirming))
+        self.excusing = frozenset(row(phrases.excusing))
+        self.correction = frozenset(row(phrases.correction))
+        self.counted = frozenset(row(phrases.counted))
+        self.suffixes = frozenset(row(phrases.suffixes))
+        self.joining = frozenset(row(phrases.joining))
+        self.negation = frozenset(row(phrases.negation))
+        self.negating = frozenset(row(phrases.negating))
+        self.at_once = frozenset(row(phrases.at_once))
+        self.open_end = frozenset(row(phrases.open_end))
+        self.confirming = frozenset(row(phrases.confirming))
+        self.prepositions = pairs(phrases.prepositions)
+        self.ranges = pairs(phrases.ranges)
+        acts = pairs(phrases.acts)
+        self.acts = {act: frozenset(like for like, meant in acts.items() if meant == acts[act]) for act in acts}
+        self.acts_by_start: dict[str, list[str]] = {}
+        for act in acts:
+            self.acts_by_start.setdefault(act[:2], []).append(act)
+
+
+def _tagged(phrases: ConsentPhrases) -> PhraseTable:
+    table = PhraseTable()
+    for tagged, tag in (
+        (phrases.yes, Tag.YES),
+        (phrases.listening, Tag.LISTENING),
+        (phrases.no, Tag.NO),
+        (phrases.wait, Tag.WAIT),
+        (phrases.hedge, Tag.HEDGE),
+        (phrases.filler, Tag.FILLER),
+        (phrases.hesitation, Tag.HESITATION),
+        (phrases.speaking, Tag.SPEAKING),
+        (phrases.reported, Tag.REPORTED),
+        (phrases.negating, Tag.NEGATION),
+        (phrases.condition, Tag.CONDITION),
+        (phrases.contrast, Tag.CONTRAST),
+        (phrases.change, Tag.CHANGE),
+        (phrases.question, Tag.QUESTION),
+        (phrases.neutral, Tag.NEUTRAL),
+    ):
+        table.add(tagged, tag)
+    return table
+
+
+@lru_cache(maxsize=16)
+def tables_of(phrases: ConsentPhrases) -> Tables:
+    """The tables of a language, made once."""
+    return Tables(phrases)
