@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 TOKEN = (
     "what a caller must know; by default ANTIPHONTOKEN of the environment, which no list of processes shows, or a new"
@@ -111,3 +112,39 @@ def add_production(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--log-level", metavar="LEVEL", help="debug, info, warning, error; by default ANTIPHON_LOG_LEVEL, or info"
     )
+
+
+def add_store(parser: argparse.ArgumentParser) -> None:
+    """Where a command that holds calls keeps them."""
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--store",
+        metavar="URL",
+        help="keep calls here: a path, sqlite:///path, postgresql://...; by default .antiphon/calls.db beside the file",
+    )
+    where.add_argument("--no-store", action="store_true", help="keep calls in the memory of this process alone")
+
+
+def add_calls(parser: argparse.ArgumentParser) -> None:
+    """The options of `antiphon calls`."""
+    parser.add_argument("--store", metavar="URL", help="where they are kept; by default .antiphon/calls.db")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--debug", action="store_true", help="show tracebacks and logs")
+    parser.add_argument("--unknown", action="store_true", help="what tools may have done, and nobody knows")
+    parser.add_argument("--most", type=number, default=50, metavar="N", help="so many (default: %(default)s)")
+    parser.set_defaults(action="list")
+    actions = parser.add_subparsers(metavar="action")
+    show = actions.add_parser("show", help="one call: what was said, and what each tool did")
+    show.add_argument("id", metavar="ID", help="of a call, or its beginning")
+    show.set_defaults(action="show")
+    resolve = actions.add_parser("resolve", help="say what came of something that nobody knew")
+    resolve.add_argument("id", metavar="ID", help="of what --unknown lists, or its beginning")
+    outcome = resolve.add_mutually_exclusive_group(required=True)
+    outcome.add_argument("--happened", action="store_true", help="it was done")
+    outcome.add_argument("--did-not", action="store_true", help="it was not done")
+    resolve.add_argument("--output", default="", metavar="TEXT", help="what came of it, for the model")
+    resolve.set_defaults(action="resolve")
+    for action in (show, resolve):
+        for name in ("--store", "--json", "--debug"):
+            flag: dict[str, Any] = {"metavar": "URL"} if name == "--store" else {"action": "store_true"}
+            action.add_argument(name, default=argparse.SUPPRESS, help=argparse.SUPPRESS, **flag)

@@ -13,14 +13,14 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeAlias
 
 from antiphon.calls.ends import DEFAULT_WAIT
 from antiphon.cli import surroundings
-from antiphon.cli.arguments import TOKEN, add_production, barge_in, number, port, seconds
+from antiphon.cli.arguments import TOKEN, add_calls, add_production, add_store, barge_in, number, port, seconds
 from antiphon.errors import AgentFileError, AntiphonError, UsageError
 from antiphon.protocols import ModelKind
 from antiphon.server.entrypoint import AgentServer
@@ -102,6 +102,8 @@ def _parser(program: str, *, with_file: bool) -> argparse.ArgumentParser:
             )
             command.add_argument("--livekit", action="store_true", help="the file is written for LiveKit Agents")
         _add_models(command)
+    for command in (console, dev, call, start, connect):
+        add_store(command)
     _add_place(dev)
     add_production(start)
     connect.add_argument("--room", required=True, metavar="NAME", help="the room; it is made where there is none")
@@ -133,8 +135,10 @@ def _parser(program: str, *, with_file: bool) -> argparse.ArgumentParser:
     if with_file:
         demo = commands.add_parser("demo", help="a call to the example receptionist, from recordings")
         _add_models(demo)
+        add_store(demo)
         _add_files(demo)
         demo.set_defaults(out=Path("out/demo.wav"), report=Path("out/demo.html"))
+        add_calls(commands.add_parser("calls", help="what became of calls, and of what their tools did"))
     return parser
 
 
@@ -236,11 +240,13 @@ async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
         "connect": _connect,
         "download-files": _download_files,
         "demo": _demo,
+        "calls": _calls,
     }
     with told_by_signals() as stopping:
         try:
             _look_around(options, server)
-            await commands[options.command](options, server)
+            async with _kept(options, server):
+                await commands[options.command](options, server)
         except CommandFailed as failed:
             return failed.code
         except asyncio.CancelledError:
@@ -272,6 +278,27 @@ def _notice(options: argparse.Namespace, line: str) -> None:
     from antiphon.cli.screen import Screen
 
     Screen(to_stderr=getattr(options, "json", False)).notice(line)
+
+
+@contextlib.asynccontextmanager
+async def _kept(options: argparse.Namespace, server: AgentServer | None) -> AsyncIterator[None]:
+    """Have the calls of a command kept, if it holds any."""
+    from antiphon.cli import kept
+
+    named = getattr(options, "file", None) or Path("demo" if server is None else sys.argv[0])
+    if options.command not in kept.COMMANDS or not (options.command == "demo" or named.is_file()):
+        yield
+        return
+    address = kept.address_of(options, named)
+    notice = partial(_notice, options)
+    is_worker = kept.is_worker()
+    if not is_worker:
+        notice(kept.told(address))
+    if options.command == "start" and not is_worker and options.workers != 0:
+        yield  # its workers keep them
+        return
+    async with kept.kept(address, notice=notice, is_named=bool(options.store)):
+        yield
 
 
 def _set_up_logging(*, debug: bool) -> None:
@@ -399,6 +426,12 @@ async def _connect(options: argparse.Namespace, server: AgentServer | None) -> N
     server = server or _load(options.file, livekit=options.livekit)
     models = ModelChoice(named=_named(options), strict=options.strict_models, notice=screen.notice)
     await connect(server, options.room, models=models, screen=screen)
+
+
+async def _calls(options: argparse.Namespace, _: AgentServer | None) -> None:
+    from antiphon.cli.calls import calls
+
+    await calls(options)
 
 
 async def _download_files(options: argparse.Namespace, server: AgentServer | None) -> None:
