@@ -123,8 +123,8 @@ ModelKind: TypeAlias = Literal["llm", "stt", "tts", "vad", "turn_detector"]
 ModelResolver: TypeAlias = Callable[[Mapping[ModelKind, Any]], Mapping[ModelKind, Any]]
 """Given what a session was given (NOT_GIVEN, None, a model, or a name), returns what it runs with."""
 
-call_store: ContextVar[Store | None] = ContextVar("antiphon_store", default=None)
-"""Where sessions started here are kept that were not given a store. Set by commands. None: nowhere."""
+call_store: ContextVar[Callable[[], Awaitable[Store | None]] | None] = ContextVar("antiphon_store", default=None)
+"""Gives the store, if there is one, of a session that starts here and was not given any. Set by commands."""
 
 
 model_resolver: ContextVar[ModelResolver | None] = ContextVar("antiphon_models", default=None)

@@ -170,7 +170,7 @@ class AgentSession(Session[Userdata], Closable):
             redact=session_options.redaction(redact),
             consent_judge=consent_judge,
         )
-        self._store = call_store.get() if not is_given(store) else store
+        self._store = store
 
     # -- beginning
 
@@ -231,6 +231,9 @@ class AgentSession(Session[Userdata], Closable):
 
     async def _kept(self) -> Keeping | None:
         """Hold the call in its store, if there is one."""
+        if not is_given(self._store):
+            find = call_store.get()
+            self._store = None if find is None else await find()
         if isinstance(self._store, str):
             self._own_store = self._store = await open_store(self._store).__aenter__()
         if self._store is None:

@@ -77,7 +77,7 @@ def test_through_a_pipe_every_thing_said_and_done_is_one_line(file: Path) -> Non
     ran = run("console", file, *NO_SOUND, text="hello\nTuesday\n")
     assert ran.returncode == 0, ran.stderr
     lines = [re.sub(r"\d:\d\d  ", "", line).strip() for line in ran.stdout.splitlines()]
-    assert lines[1:5] == [
+    assert lines[2:6] == [
         "Caller  hello",
         "Agent   Good evening. What can I do for you on this fine day?",
         "Caller  Tuesday",

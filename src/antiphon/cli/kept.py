@@ -6,14 +6,15 @@ Above: `main.py`. Below: the contract of stores, and where sessions look for the
 from __future__ import annotations
 
 import argparse
+import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 from antiphon.errors import StoreError, UsageError
 from antiphon.protocols import call_store
-from antiphon.store import open_store
+from antiphon.store import Store, open_store
 
 PLACE = Path(".antiphon") / "calls.db"
 """Where calls are kept, from the folder of the agent file."""
@@ -21,13 +22,6 @@ PLACE = Path(".antiphon") / "calls.db"
 
 COMMANDS = frozenset({"console", "dev", "call", "start", "connect", "demo"})
 """Those that hold calls."""
-
-
-def is_worker() -> bool:
-    """This process is one of a supervisor's, which has told where calls are kept."""
-    from antiphon.server.supervisor.supervised import Supervised
-
-    return Supervised.from_environment() is not None
 
 
 def address_of(options: argparse.Namespace, file: Path) -> str | None:
@@ -58,23 +52,49 @@ def _short(address: str) -> str:
     return f"{scheme}{mark}{user.partition(':')[0]}{at}{host}"
 
 
-@contextlib.asynccontextmanager
-async def kept(address: str | None, *, notice: Callable[[str], None], is_named: bool) -> AsyncIterator[None]:
-    """Sessions that start inside are kept there. `is_named`: somebody asked for that place, so it must be usable.
+class Kept:
+    """Where the sessions of a command are kept. Its store is opened, and told of, when the first one begins.
 
-    Raises `StoreError` and `UsageError` for one that is not. Another is done without, which is told.
+    `is_named`: somebody asked for that place, so it must be usable: it is opened at once.
     """
-    async with contextlib.AsyncExitStack() as stack:
-        store = None
-        if address is not None:
-            try:
-                store = await stack.enter_async_context(open_store(address))
-            except (StoreError, UsageError) as error:
-                if is_named:
-                    raise
-                notice(f"Calls are kept in memory alone: {error}")
-        token = call_store.set(store)
+
+    def __init__(self, address: str | None, *, notice: Callable[[str], None], is_named: bool, is_told: bool) -> None:
+        self._address = address
+        self._notice = notice
+        self._is_named = is_named
+        self._is_told = is_told
+        self._store: Store | None = None
+        self._is_open = False
+        self._opening = asyncio.Lock()
+        self._stack = contextlib.AsyncExitStack()
+
+    async def __aenter__(self) -> None:
+        """Sessions that start inside find it. Raises `StoreError` and `UsageError` for a named one that is none."""
+        if self._is_named:
+            await self._open()
+        self._token = call_store.set(self._of_session)
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        call_store.reset(self._token)
+        await self._stack.aclose()
+
+    async def _of_session(self) -> Store | None:
+        """Where a session that begins is kept."""
+        async with self._opening:
+            if not self._is_told:
+                self._is_told = True
+                self._notice(told(self._address))
+            if not self._is_open:
+                await self._open()
+        return self._store
+
+    async def _open(self) -> None:
+        self._is_open = True
+        if self._address is None:
+            return
         try:
-            yield
-        finally:
-            call_store.reset(token)
+            self._store = await self._stack.enter_async_context(open_store(self._address))
+        except (StoreError, UsageError) as error:
+            if self._is_named:
+                raise
+            self._notice(f"They are not: {error} They are in memory alone.")

@@ -291,13 +291,12 @@ async def _kept(options: argparse.Namespace, server: AgentServer | None) -> Asyn
         return
     address = kept.address_of(options, named)
     notice = partial(_notice, options)
-    is_worker = kept.is_worker()
-    if not is_worker:
-        notice(kept.told(address))
+    is_worker = options.command == "start" and os.environ.get(SUPERVISOR) is not None
     if options.command == "start" and not is_worker and options.workers != 0:
-        yield  # its workers keep them
+        notice(kept.told(address))  # its workers keep them
+        yield
         return
-    async with kept.kept(address, notice=notice, is_named=bool(options.store)):
+    async with kept.Kept(address, notice=notice, is_named=bool(options.store), is_told=is_worker):
         yield
 
 
