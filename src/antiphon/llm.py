@@ -41,6 +41,8 @@ class ChoiceDelta:
     content: str | None = None
     tool_calls: Sequence[FunctionToolCall] = ()
     extra: dict[str, Any] | None = None
+    reasoning: str | None = None
+    """What the model thinks. Never spoken, and not part of what it said; for whoever looks at how it came to it."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -88,6 +90,7 @@ class CollectedResponse:
     text: str = ""
     tool_calls: list[FunctionToolCall] = field(default_factory=list)
     usage: CompletionUsage | None = None
+    reasoning: str = ""
 
 
 class LLMStream(Closable):
@@ -112,15 +115,18 @@ class LLMStream(Closable):
         """Wait for the whole response."""
         response = CollectedResponse()
         text: list[str] = []
+        thoughts: list[str] = []
         async with self:
             async for chunk in self._chunks:
                 if chunk.delta is not None:
                     if chunk.delta.content:
                         text.append(chunk.delta.content)
+                    if chunk.delta.reasoning:
+                        thoughts.append(chunk.delta.reasoning)
                     response.tool_calls.extend(chunk.delta.tool_calls)
                 if chunk.usage is not None:
                     response.usage = chunk.usage
-        response.text = "".join(text)
+        response.text, response.reasoning = "".join(text), "".join(thoughts)
         return response
 
 

@@ -15,7 +15,7 @@ from antiphon.errors import (
     ProviderStatusError,
     ProviderTimeout,
 )
-from antiphon.llm import ChatChunk, CollectedResponse, CompletionUsage
+from antiphon.llm import ChatChunk, ChoiceDelta, CollectedResponse, CompletionUsage
 from antiphon.providers.openai import LLM
 from antiphon.testing.contract import check_llm
 from antiphon.tools.function import function_tool
@@ -404,12 +404,27 @@ def test_the_key_is_in_no_error(caplog: pytest.LogCaptureFixture) -> None:
 def test_a_piece_of_a_call_and_reasoning_show_that_the_model_is_at_work() -> None:
     async def use(_: HTTPDouble, llm: LLM) -> None:
         chunks = [chunk async for chunk in llm.chat(chat_ctx=asking())]
-        assert [chunk.delta for chunk in chunks[:2]] == [None, None]
+        assert [chunk.delta for chunk in chunks[:2]] == [ChoiceDelta(reasoning="Hm."), None]
         assert [c.name for chunk in chunks if chunk.delta for c in chunk.delta.tool_calls] == ["pay"]
 
     thinks = event(choices=[{"index": 0, "delta": {"reasoning_content": "Hm."}, "finish_reason": None}])
     pays = call(0, id="c1", name="pay", arguments='{"amount": 10}')
     with_double(sse(thinks, pays, *ending("tool_calls")), use=use, model=lambda url: LLM(model="m", base_url=url))
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+def test_what_the_model_thinks_is_no_part_of_what_it_says(field: str) -> None:
+    def piece(**delta: str) -> bytes:
+        return event(choices=[{"index": 0, "delta": delta, "finish_reason": None}])
+
+    pieces = piece(**{field: "They greet. "}), piece(content="<think>Be ki"), piece(content="nd.</th")
+    response, _ = ask(sse(*pieces, piece(content="ink>\n\nHello."), *ending("stop")))
+    assert (response.text, response.reasoning) == ("Hello.", "They greet. Be kind.")
+
+
+def test_a_model_whose_template_opens_the_thought_says_so() -> None:
+    response, _ = ask(text("They greet.</think>Hello."), model=lambda url: LLM(base_url=url, reasons_first=True))
+    assert (response.text.strip(), response.reasoning) == ("Hello.", "They greet.")
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from antiphon.providers.openai_client import OpenAIEndpoint
 from antiphon.providers.openai_format import ToolCallAssembler, wire_messages, wire_response_format, wire_tools
 from antiphon.providers.refusals import naming_refusals, refusal
 from antiphon.providers.websocket import WholeSamples
+from antiphon.text.thoughts import Thoughts
 from antiphon.visible import well_formed
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ class LLM(OpenAIEndpoint, llm.LLM):
         max_retries: Times that a request is sent again if it fails before the first token.
         client: An `openai.AsyncOpenAI` of yours, for everything it can do; it is not closed.
         strict_tools: Have the endpoint enforce the tools' schemas. Not given: at OpenAI itself.
+        reasons_first: Its answers begin inside of a `<think>` block that its chat template has opened. What stands in
+            such blocks, and in fields of their own, is never said.
     """
 
     def __init__(
@@ -75,6 +78,7 @@ class LLM(OpenAIEndpoint, llm.LLM):
         max_retries: int = 2,
         client: AsyncOpenAI | None = None,
         strict_tools: NotGivenOr[bool] = NOT_GIVEN,
+        reasons_first: bool = False,
     ) -> None:
         if llm.does_reason(model):
             self.first_chunk_timeout = llm.REASONING_TIMEOUT
@@ -89,6 +93,7 @@ class LLM(OpenAIEndpoint, llm.LLM):
             parallel_tool_calls = bool(self.extra_kwargs["parallel_tool_calls"])
         self.parallel_tool_calls = parallel_tool_calls
         self._strict_tools = strict_tools
+        self._reasons_first = reasons_first
 
     async def generate(self, request: llm.ChatRequest) -> AsyncGenerator[llm.ChatChunk, None]:
         client = self.client()
@@ -105,7 +110,7 @@ class LLM(OpenAIEndpoint, llm.LLM):
             try:
                 async with aclosing(self._chunks(answer, request.chat_ctx)) as chunks:
                     async for chunk in chunks:
-                        given = given or chunk.delta is not None
+                        given = given or (chunk.delta is not None and not chunk.delta.reasoning)
                         yield chunk
                 return
             except ProviderError as error:
@@ -146,7 +151,7 @@ class LLM(OpenAIEndpoint, llm.LLM):
         self, answer: AsyncStream[ChatCompletionChunk], chat_ctx: ChatContext
     ) -> AsyncGenerator[llm.ChatChunk, None]:
         """The answer in our terms. Raises `ProviderError` if it is cut off or makes no sense."""
-        response = _Response(chat_ctx)
+        response = _Response(chat_ctx, Thoughts(inside=self._reasons_first))
         clock = asyncio.get_running_loop().time
         until = clock() + _BREATH
         try:
@@ -161,10 +166,12 @@ class LLM(OpenAIEndpoint, llm.LLM):
                         raise self.broken(f"it sent a chunk of another form ({error})") from error
                     for delta in deltas:
                         yield llm.ChatChunk(response.id, delta)
-                    if not deltas:  # reasoning, a piece of a call, a keep-alive: it is at work
+                    if not deltas:  # a piece of a call, a keep-alive: it is at work
                         yield llm.ChatChunk(response.id)
         finally:
             await answer.close()
+        for delta in response.rest():
+            yield llm.ChatChunk(response.id, delta)
         if response.finish_reason is None:
             raise self.broken("the answer stopped in the middle")
         if response.finish_reason == "length" and (cut := response.calls.unfinished()):
@@ -183,7 +190,8 @@ class LLM(OpenAIEndpoint, llm.LLM):
 class _Response:
     """What is known of a response so far."""
 
-    def __init__(self, chat_ctx: ChatContext) -> None:
+    def __init__(self, chat_ctx: ChatContext, thoughts: Thoughts) -> None:
+        self._thoughts = thoughts
         self.id = new_id("response")
         self.finish_reason: str | None = None
         self.usage: llm.CompletionUsage | None = None
@@ -204,8 +212,10 @@ class _Response:
             self.finish_reason = choice.finish_reason or self.finish_reason
             if choice.delta is None:
                 continue  # some endpoints end so
-            if text := choice.delta.content or choice.delta.refusal:
-                deltas.append(llm.ChoiceDelta(content=_text(text)))
+            if thought := _reasoning(choice.delta):
+                deltas.append(llm.ChoiceDelta(reasoning=thought))
+            if text := _text(choice.delta.content or choice.delta.refusal):
+                deltas.extend(_deltas(*self._thoughts.push(text)))
             for call in choice.delta.tool_calls or ():
                 function = call.function
                 complete = self.calls.push(
@@ -216,6 +226,24 @@ class _Response:
                 )
                 deltas.extend(llm.ChoiceDelta(tool_calls=(one,)) for one in complete)
         return deltas
+
+    def rest(self) -> list[llm.ChoiceDelta]:
+        """Nothing more comes: what looked like the beginning of a mark was none."""
+        return _deltas(*self._thoughts.end())
+
+
+def _deltas(said: str, thought: str) -> list[llm.ChoiceDelta]:
+    """Thoughts apart from words: whoever takes the one does not look for the other."""
+    deltas = [llm.ChoiceDelta(reasoning=thought)] if thought else []
+    return [*deltas, llm.ChoiceDelta(content=said)] if said else deltas
+
+
+def _reasoning(delta: Any) -> str | None:
+    """What endpoints part from the words themselves; the field has two names. Of another form: nobody misses it."""
+    for name in ("reasoning_content", "reasoning"):
+        if isinstance(text := getattr(delta, name, None), str) and text:
+            return well_formed(text)
+    return None
 
 
 def _text(value: Any) -> str | None:

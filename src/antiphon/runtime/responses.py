@@ -36,6 +36,10 @@ logger = logging.getLogger("antiphon")
 _SETTINGS = ModelSettings()
 
 
+LONGEST_THOUGHTS = 2_000
+"""Characters of what a model thinks that the log shows."""
+
+
 class Responses:
     """Those of a session that are not over."""
 
@@ -117,6 +121,7 @@ class Response:
         "_speaks_itself",
         "_started",
         "_task",
+        "_thoughts",
         "_when_cut",
         "agent",
         "gen",
@@ -157,6 +162,7 @@ class Response:
         self._started = False
         """`TextStarted` was reported."""
         self._calls = 0
+        self._thoughts = ""
         self.usage: CompletionUsage | None = None
         """What its model said that it cost."""
         self._task: asyncio.Task[None] | None = None
@@ -255,6 +261,8 @@ class Response:
             if delta is not None:
                 if delta.content:
                     self.write(delta.content)
+                if delta.reasoning and len(self._thoughts) < LONGEST_THOUGHTS:
+                    self._thoughts += delta.reasoning
                 for call in delta.tool_calls:
                     if not self.stopped:
                         known_as = self._all.calls.new_id(call.call_id, self.agent)
@@ -390,6 +398,8 @@ class Response:
             self._task.cancel()
 
     def _finish(self, text: str) -> None:
+        if self._thoughts:
+            logger.debug("agent %r: the model thought: %s", self.agent, shortened(self._thoughts, LONGEST_THOUGHTS))
         if self._all.over(self.gen) is not None:
             self._all.close(self, StepGenerated(self.gen, text), None)
 
