@@ -9,6 +9,7 @@ from typing import Any, Literal
 import pytest
 
 from antiphon import Agent, AgentSession, RunContext, function_tool
+from antiphon.calls.record import CallRecord
 from antiphon.errors import ToolDefinitionError
 from antiphon.events import ConsentAskedEvent, ConsentDecidedEvent
 from antiphon.language.consent import Asked
@@ -226,3 +227,26 @@ def test_what_is_irreversible_is_asked_first_unless_its_author_says_otherwise(
     session = talk(tool, [Reply(calls=[("wipe", {})]), "Wiped."], "Delete it all")
     assert (said(session)[-1] == "assistant: Delete everything. Shall I go ahead?") is is_asked
     assert bool(done) is not is_asked
+
+
+def test_the_record_of_a_call_has_what_was_asked_heard_and_decided() -> None:
+    book, _ = desk(confirm=True)
+
+    async def test() -> CallRecord:
+        record = CallRecord(lambda: 0.0)
+        async with AgentSession[Any](llm=FakeLLM([BOOK, "As you like."])) as session:
+            record.listen(session)
+            await session.start(Agent(instructions="", tools=[book]))
+            await session.run(user_input="A table")
+            await session.run(user_input="no")
+        return record
+
+    [call] = run_virtual(test()).report(1.0).to_json()["tool_calls"]
+    assert call["status"] == "refused"
+    assert call["consent"] == {
+        "asked": "Book a table: date December 4th, 2026, people two. Shall I go ahead?",
+        "times": 1,
+        "decision": "no",
+        "heard": "no",
+        "by": "words",
+    }

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from antiphon.application.cast import Cast
+from antiphon.application.consent_keys import ConsentKeys
 from antiphon.application.handles import Handles
 from antiphon.application.rest import Rest
 from antiphon.application.surroundings import Surroundings
@@ -60,6 +61,7 @@ class Announcer:
         self.cast = cast
         self.handles = handles
         self._rest = rest
+        self._keys = ConsentKeys(here)
         self.agent_state: AgentState = "initializing"
         self.user_state: UserState = "listening"
         self.metrics: CallMetrics | None = None
@@ -140,6 +142,16 @@ class Announcer:
         """Nothing is owed, said or done."""
         if not self.cast.goes_on:
             self._rest.came()
+
+    def consent_asked(self, notice: notices.ConsentAsked) -> None:
+        """A call is read back to the caller."""
+        self._keys.asked()
+        self._here.tell("consent_asked", lambda: _consent_asked(notice))
+
+    def consent_decided(self, notice: notices.ConsentDecided) -> None:
+        """It may be made, or never will be."""
+        self._keys.decided()
+        self._here.tell("consent_decided", lambda: _consent_decided(notice))
 
     def tool_ended(self, notice: notices.ToolEnded) -> None:
         """A tool has returned, or was stopped."""
@@ -232,8 +244,8 @@ _REACTIONS: dict[type[notices.Notice], Reaction] = {
     notices.ToolProgressed: _event(
         "tool_execution_updated", lambda n: _updated(ToolCallUpdated(call_id=n.call.call_id, message=n.text))
     ),
-    notices.ConsentAsked: _event("consent_asked", _consent_asked),
-    notices.ConsentDecided: _event("consent_decided", _consent_decided),
+    notices.ConsentAsked: Announcer.consent_asked,
+    notices.ConsentDecided: Announcer.consent_decided,
     notices.ToolDropped: _event("tool_dropped", lambda n: ToolDroppedEvent(function_call=_function_call(n.call))),
     notices.ToolAdopted: _event("tool_adopted", lambda n: ToolAdoptedEvent(function_call=_function_call(n.call))),
 }

@@ -18,6 +18,8 @@ from typing import Any, Literal, TypeAlias, cast
 from antiphon.chat import ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.events import (
     AgentStateChangedEvent,
+    ConsentAskedEvent,
+    ConsentDecidedEvent,
     ConversationItemAddedEvent,
     ErrorEvent,
     EventEmitter,
@@ -63,6 +65,29 @@ class Turn:
 
 
 @dataclass(slots=True)
+class ConsentRecord:
+    """What the caller was asked before a call, and how it was decided."""
+
+    asked: str
+    """As it was read back the last time."""
+    times: int = 1
+    """How often."""
+    decision: str = ""
+    """As in `ConsentDecidedEvent`; empty while nobody has answered."""
+    heard: str = ""
+    """The caller's words."""
+    by: str = ""
+
+    def is_asked(self, text: str, times: int) -> None:
+        """It is read back once more."""
+        self.asked, self.times = text, times
+
+    def is_decided(self, decision: str, heard: str, by: str) -> None:
+        """It may be made, or never will be."""
+        self.decision, self.heard, self.by = decision, heard, by
+
+
+@dataclass(slots=True)
 class ToolCallRecord:
     """One call of a tool. `ended` is None while it runs."""
 
@@ -75,6 +100,8 @@ class ToolCallRecord:
     status: Status = "running"
     started: float = 0.0
     ended: float | None = None
+    consent: ConsentRecord | None = None
+    """What the caller was asked first, if they were."""
 
     def end(self, status: str, now: float) -> None:
         """It is over, or goes on for another call ("adopted"). `status`: as events of tools have it."""
@@ -158,6 +185,8 @@ class CallRecord:
         self._events = EventEmitter()
         self._calls: dict[str, ToolCallRecord] = {}
         self._running: dict[str, ToolCallRecord] = {}
+        self._asked: dict[str, ConsentRecord] = {}
+        """By call id: what the caller was asked before it."""
         self._untold: dict[str, ToolCallRecord] = {}
         """Calls whose result the model does not know yet."""
         self._session: AgentSession[Any] | None = None
@@ -179,6 +208,8 @@ class CallRecord:
         session.on("tool_execution_updated", self._tool_updated)
         session.on("tool_adopted", lambda event: self._begun(event.function_call, "adopted"))
         session.on("tool_dropped", self._tool_dropped)
+        session.on("consent_asked", self._consent_asked)
+        session.on("consent_decided", self._consent_decided)
         session.on("tool_result", self._result)
         session.on("function_tools_executed", self._tools_executed)
         session.on("turn_metrics", self._reply_over)
@@ -291,6 +322,15 @@ class CallRecord:
         call.end("dropped", self.now())  # of a run that another call takes over, nothing more is told under this one
         self._tell(call, "dropped")
 
+    def _consent_asked(self, event: ConsentAskedEvent) -> None:
+        consent = self._asked.setdefault(event.function_call.call_id, ConsentRecord(event.text))
+        consent.is_asked(event.text, event.times)
+
+    def _consent_decided(self, event: ConsentDecidedEvent) -> None:
+        consent = self._asked.get(event.function_call.call_id)
+        if consent is not None:
+            consent.is_decided(event.decision, event.heard, event.by)
+
     def _tools_executed(self, event: FunctionToolsExecutedEvent) -> None:
         for function_call, output in event.zipped():
             ran = base_id(function_call.call_id) in self._calls
@@ -322,7 +362,9 @@ class CallRecord:
     def _called(self, call: FunctionCall) -> ToolCallRecord:
         key = base_id(call.call_id)
         if key not in self._calls:
-            self._calls[key] = ToolCallRecord(key, call.name, arguments_of(call.arguments), started=self.now())
+            self._calls[key] = ToolCallRecord(
+                key, call.name, arguments_of(call.arguments), started=self.now(), consent=self._asked.get(key)
+            )
         return self._calls[key]
 
     def _output(self, output: FunctionCallOutput) -> None:
