@@ -59,6 +59,8 @@ def decide(words: str, asked: Asked, phrases: ConsentPhrases) -> Reply:
         return Reply.YES
     read_back = read_back_of(asked.text, asked.values, tables)
     pieces = _settled(_read(said, read_back, tables), tables)
+    if read_back.is_offer:
+        pieces = [_neutral(piece) if piece.text in tables.declining else piece for piece in pieces]
     reply = _consent(pieces, tables) if len(words) <= MAX_LENGTH else None
     return reply or _otherwise(pieces, said, tables)
 
@@ -86,18 +88,20 @@ def _read(said: Sequence[str], read_back: ReadBack, tables: Tables) -> list[Piec
     at = 0
     while at < len(said):
         agreed = any(piece.tag in _AGREES for piece in pieces)
-        found = (agreed and _besides(said, at, tables)) or [_piece(said, at, read_back, tables, pieces)]
+        found = (agreed and _besides(said, at, read_back, tables)) or [_piece(said, at, read_back, tables, pieces)]
         pieces += found
         at = found[-1].end
     return pieces
 
 
-def _besides(said: Sequence[str], at: int, tables: Tables) -> list[Piece] | None:
+def _besides(said: Sequence[str], at: int, read_back: ReadBack, tables: Tables) -> list[Piece] | None:
     """What is wanted besides, as far as it is known to touch nothing: "and text me the address"."""
     begin = at
     while at < len(said) and (found := tables.asking.at(said, at)) is not None:
         at = found[1]
         if found[0] is Tag.EXTRA:
+            if not read_back.acts.isdisjoint(said[begin:at]):
+                return None  # what was read back, done in another way
             while at < len(said) and (more := tables.extra_words.at(said, at)) is not None:
                 at = more[1]
             return [Piece(Tag.EXTRA, " ".join(said[begin:at]), at)]
@@ -182,6 +186,9 @@ def _settled(pieces: list[Piece], tables: Tables) -> list[Piece]:
     for number, piece in enumerate(pieces):
         following = next((later for later in pieces[number + 1 :] if not _passes(later, piece)), None)
         after = following.tag if following is not None else None
+        if piece.text in tables.elliptic and after in (Tag.ECHO, Tag.NEUTRAL):
+            settled.append(_neutral(piece))
+            continue
         if piece.text in tables.correction and after in (Tag.YES, Tag.NO):
             if after is Tag.YES:
                 settled = [_idle(one) if one.tag in (Tag.NO, Tag.WAIT) else one for one in settled]
@@ -197,6 +204,10 @@ def _settled(pieces: list[Piece], tables: Tables) -> list[Piece]:
         else:
             settled.append(piece)
     return settled
+
+
+def _neutral(piece: Piece) -> Piece:
+    return Piece(Tag.NEUTRAL, piece.text, piece.end)
 
 
 def _idle(piece: Piece) -> Piece:
@@ -257,7 +268,7 @@ def _is_asked(pieces: Sequence[Piece], tables: Tables) -> bool:
 
 def _is_left_open(pieces: Sequence[Piece], tables: Tables) -> bool:
     """Whether more was to come: it ends in the middle, or goes on with "and" behind a yes, and then only repeats."""
-    if pieces[-1].tag is Tag.HESITATION or (pieces[-1].tag is not Tag.EXTRA and pieces[-1].text in tables.open_end):
+    if pieces[-1].tag is not Tag.EXTRA and pieces[-1].text in tables.open_end:
         return True
     for number, piece in enumerate(pieces):
         if piece.kind == "preposition" and number + 1 == len(pieces):

@@ -17,7 +17,7 @@ from antiphon.language.consent_values import Value, tokens
 class ReadBack:
     """The read-back: its words, its values, and where they stand."""
 
-    __slots__ = ("_after", "_atoms", "_before", "_pairs", "_prepositions", "_words", "acts")
+    __slots__ = ("_after", "_atoms", "_before", "_pairs", "_prepositions", "_words", "acts", "is_offer")
 
     def __init__(self, text: str, values: Sequence[str], tables: Tables) -> None:
         self._atoms: set[tuple[str, str]] = set()
@@ -37,6 +37,8 @@ class ReadBack:
             # A read-back may name what is not to be: "from Thursday to Friday".
             self._atoms = {atom for atom in self._atoms if atom[0] != "day"} | days
         self.acts = _acts(text, tables)
+        asks = tokens(re.split(r"[.!;:]\s+", text)[-1])
+        self.is_offer = any(tables.offers.at(asks, at) for at in range(len(asks)))
 
     def _learn(self, atoms: list[tuple[str, str]], tables: Tables) -> None:
         self._atoms.update(atoms)

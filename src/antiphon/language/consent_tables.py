@@ -128,11 +128,14 @@ class Tables:
         "confirming",
         "correction",
         "counted",
+        "declining",
+        "elliptic",
         "excusing",
         "extra_words",
         "joining",
         "negating",
         "negation",
+        "offers",
         "open_end",
         "phrases",
         "prepositions",
@@ -152,6 +155,9 @@ class Tables:
         self.extra_words = PhraseTable(phrases.extra_words, Tag.NEUTRAL)
         self.checking = PhraseTable(phrases.checking, Tag.QUESTION)
         self.requests = PhraseTable(phrases.requests, Tag.QUESTION)
+        self.offers = PhraseTable(phrases.offers, Tag.QUESTION)
+        self.elliptic = frozenset(row(phrases.elliptic))
+        self.declining = frozenset(row(phrases.declining))
         self.alone = frozenset(row(phrases.alone))
         self.affirming = frozenset(row(phrases.affirming))
         self.excusing = frozenset(row(phrases.excusing))

@@ -13,7 +13,7 @@ from antiphon.language.consent_phrases import ConsentPhrases
 from antiphon.record import record
 
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*(?:st|nd|rd|th)?(?![^\W\d_])|\d+|[^\W\d_]+(?:'[^\W\d_]+)*|\?")
-_STUTTER = re.compile(r"\b([^\W\d_]{1,3})(?:-|\u2026|\.\.\.?)+\s*(?=\1)")
+_STUTTER = re.compile(r"\b([^\W\d_]{1,3})(?:-|\u2026|\.\.\.?)+\s*(?=\1[^\W\d_])")
 _CURRENCY = re.compile(r"([$\u00a3\u20ac])\s?(\d[\d.,]*)")
 _CURRENCIES = {"$": "dollars", "\u00a3": "pounds", "\u20ac": "euros"}
 

@@ -99,6 +99,12 @@ GERMAN_CONSENT = ConsentPhrases(
         "bitte|ja bitte|ja|jo bitte|ich habe ja gesagt|ich hab ja gesagt|wenn sie so nett wären"
         "|wenn sie so freundlich wären|ich bitte darum|ich bitte drum"
     ),
+    elliptic="bin ich|das ist es|möchte ich|will ich|dürfen sie|können sie|sollen sie|ist gut|das ist er|das ist sie",
+    declining=(
+        "ist gut|das ist gut|ist okay|das ist okay|ist ok|das ist ok|passt schon|das passt schon|ist schon gut"
+        "|schon gut|alles gut|geht schon|das geht schon|ist recht|scho recht|schon recht|passt scho|basst scho"
+    ),
+    offers="möchten sie|wollen sie|soll ich|darf ich|kann ich|sollen wir",
     affirming=(
         "das stimmt|das stimmt so|stimmt|stimmt so|stimmt genau|das ist richtig|das ist richtig so|ist richtig"
         "|das passt|das passt so|das passt schon|passt schon|passt|passt so|das ist korrekt|korrekt|das ist gut so"
@@ -149,11 +155,16 @@ GERMAN_CONSENT = ConsentPhrases(
         "|kommt drauf an|kommt darauf an|mal sehen|mal schauen|schauen wir mal|schau mer mal|wie sie meinen"
         "|wie sie wollen|wenn sie meinen|wenn sie wollen|wenn sie möchten|wenn's sein muss|wenn es sein muss"
         "|von mir aus|meinetwegen|egal|mir egal|ist mir egal|müsste|könnte|dürfte|sollte|würde|wird schon|na gut okay"
-        "|irgendwie|ja nein|ja und nein|sozusagen"
+        "|irgendwie|ja nein|ja und nein|sozusagen|das ist ja|es ist ja|das sind ja|ist ja|sind ja|da ist ja|hat ja"
+        "|habe ja|hab ja|kann ja|muss ja|wir haben ja|ich habe ja|das kann ja|ich bin ja|wird ja|war ja|ich höre"
+        "|ja ich höre|verstehe|ich verstehe|verstanden|ja verstanden|am apparat|guten tag|guten morgen|guten abend"
+        "|grüß gott|hallo|ich weiß|ich weiß schon|ich weiß ja|möglich|kann sein|könnte sein|nicht schlecht"
+        "|ich überlege noch|ich bin am überlegen|höchstwahrscheinlich|müsste gehen|müsste passen|sollte gehen"
+        "|sollte passen|so gut wie"
     ),
     speaking="sagt|sagte|gesagt|sagen|meint|meinte|denkt|findet|fragt|fragen",
     negating="nicht|kein|keine|keinen|nie|niemals|net|ned",
-    open_end="äh|ähm|öh|und|oder|aber|weil|also|der|die|das|mit|dass|wenn",
+    open_end="äh|ähm|öh|und|oder|aber|weil|also|der|die|das|mit|dass|wenn|hm|hmm|tja|am|um|für|im|zum|vom|ich|na",
     reported=(
         "will|er|mein mann|meine frau|mein sohn|meine tochter|mein freund|meine freundin|mein chef|mama|papa|mutti"
         "|schatz|liebling|du|dir|dich|dein|deine|ihm|mann|frau"
@@ -188,13 +199,15 @@ GERMAN_CONSENT = ConsentPhrases(
     ),
     filler=(
         "äh|ähm|öh|öhm|ä|ach|ach ja|oh|ah|bitte|danke|danke schön|dankeschön|vielen dank|besten dank|schönen dank"
-        "|herzlichen dank|danke sehr|danke ihnen|ich danke ihnen|das ist nett|sehr nett|das ist lieb|sehr freundlich"
-        "|also|so|mal|halt ja|wirklich|sehr|ganz|einfach|ruhig|guter mann|entschuldigung|tschuldigung|verzeihung"
-        "|leider|tschüss|auf wiederhören|schönen tag|schönen tag noch|bis dann|bis bald|das wär's|das war's"
-        "|das wäre alles|das war alles|das ist alles|mehr nicht|ja bitte|und ja|wie gesagt|oh ja|gell|ne ja"
-        "|gnädige frau|des|da|doch ja|für mich|für uns|ich freue mich|freu mich|dann"
+        "|herzlichen dank|danke sehr|danke ihnen|ich danke ihnen|sehr nett|sehr freundlich|also|so|mal|halt ja"
+        "|wirklich|sehr|ganz|einfach|ruhig|guter mann|entschuldigung|tschuldigung|verzeihung|leider|das wär's"
+        "|das war's|das wäre alles|das war alles|das ist alles|mehr nicht|ja bitte|und ja|wie gesagt|oh ja|gell|ne ja"
+        "|gnädige frau|des|da|doch ja|für mich|für uns|ich freue mich|freu mich|dann|das ist sehr nett"
     ),
-    hesitation="hm|hmm|hmmm|na|nun|tja|ach so|achso|soso|aha|puh|oje|oh je|ui|joa|gut gut|je nun",
+    hesitation=(
+        "hm|hmm|hmmm|na|nun|tja|ach so|achso|soso|aha|puh|oje|oh je|ui|joa|gut gut|je nun|tschüss|auf wiederhören"
+        "|schönen tag|schönen tag noch|bis dann|bis bald"
+    ),
     asking=(
         "und|dann|und dann|bitte|können sie|könnten sie|würden sie|mir|auch|noch|auch noch|noch bitte|und bitte"
         "|außerdem|und könnten sie|und können sie"
@@ -210,9 +223,9 @@ GERMAN_CONSENT = ConsentPhrases(
         "die|der|das|den|eine|einen|ein|mir|uns|bitte|noch|auch|per|als|an|am|auf|mit|von|zu|zum|dazu|danke|schicken"
         "|zuschicken|senden|zusenden|mailen|geben|sagen|adresse|anschrift|bestätigung|buchungsbestätigung"
         "|terminbestätigung|rechnung|quittung|beleg|link|nummer|bestellnummer|buchungsnummer|sms|mail|email|e"
-        "|nachricht|kopie|einzelheiten|details|daten|wegbeschreibung|info|infos|information|erinnerung|vorher|einmal"
-        "|mal|kurz|wenn|sobald|es|er|sie|fertig|da|ist|erledigt|soweit|unterwegs|whatsapp|telefon|handy|zettel|post"
-        "|dann|danach|frage|hätte|ich|habe"
+        "|nachricht|kopie|einzelheiten|details|daten|wegbeschreibung|info|infos|information|erinnerung|einmal|mal"
+        "|kurz|wenn|sobald|es|er|sie|fertig|da|ist|erledigt|soweit|unterwegs|whatsapp|telefon|handy|zettel|post|dann"
+        "|danach|frage|hätte|ich|habe|am tag vorher|einen tag vorher"
     ),
     neutral=(
         "der|die|das|den|dem|des|ein|eine|einen|einem|einer|mein|meine|meinen|unser|unsere|ihr|ihre|ihren|ist|sind|es"
@@ -234,7 +247,7 @@ GERMAN_CONSENT = ConsentPhrases(
         "|zahlen|zahle|senden|sende|schicken|schicke|verschieben|verschiebe|ändern|ändere|anlegen|abschicken|aufgeben"
         "|ausführen|verlängern|verlängere|erneuern|sperren|sperre|freischalten|aktivieren|aktiviere|deaktivieren"
         "|starten|starte|beenden|beende|setzen|stellen|stelle|spenden|liefern|mieten|anmelden|abmelden|zurücksetzen"
-        "|erstatten|umbuchen|notieren|notiere|vormerken|rufen|drucken|übernehmen|machen"
+        "|erstatten|umbuchen|notieren|notiere|vormerken|rufen|drucken|übernehmen"
     ),
     numbers=_numbers(),
     tens="",
