@@ -64,6 +64,16 @@ def number(text: str) -> int:
     return int(text)
 
 
+def add_beginning(commands: argparse._SubParsersAction[Any]) -> None:
+    """The commands with which one begins: `antiphon init` and `antiphon doctor`."""
+    init = commands.add_parser("init", help="make a folder with an agent, its test, and what runs it elsewhere")
+    init.add_argument("folder", type=Path, metavar="NAME", help="the folder, which must be new or empty")
+    doctor = commands.add_parser("doctor", help="what is there (packages, models, devices, keys, servers), what to do")
+    doctor.add_argument("--json", action="store_true", help="as JSON on standard output")
+    for command in (init, doctor):
+        command.add_argument("--debug", action="store_true", help="show tracebacks and logs")
+
+
 def add_production(parser: argparse.ArgumentParser) -> None:
     """The options of `antiphon start`."""
     parser.add_argument("--host", default="127.0.0.1", help="address to serve at; 0.0.0.0 is all of this machine's")

@@ -14,13 +14,24 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeAlias
 
 from antiphon.calls.ends import DEFAULT_WAIT
 from antiphon.cli import surroundings
-from antiphon.cli.arguments import TOKEN, add_calls, add_production, add_store, barge_in, number, port, seconds
+from antiphon.cli.arguments import (
+    TOKEN,
+    add_beginning,
+    add_calls,
+    add_production,
+    add_store,
+    barge_in,
+    number,
+    port,
+    seconds,
+)
 from antiphon.errors import AgentFileError, AntiphonError, UsageError
 from antiphon.protocols import ModelKind
 from antiphon.server.entrypoint import AgentServer
@@ -139,6 +150,7 @@ def _parser(program: str, *, with_file: bool) -> argparse.ArgumentParser:
         _add_files(demo)
         demo.set_defaults(out=Path("out/demo.wav"), report=Path("out/demo.html"))
         add_calls(commands.add_parser("calls", help="what became of calls, and of what their tools did"))
+        add_beginning(commands)
     return parser
 
 
@@ -241,6 +253,8 @@ async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
         "download-files": _download_files,
         "demo": _demo,
         "calls": _calls,
+        "init": _init,
+        "doctor": _doctor,
     }
     with told_by_signals() as stopping:
         try:
@@ -451,6 +465,23 @@ async def _demo(options: argparse.Namespace, _: AgentServer | None = None) -> No
     title = f"Call with {file.name}"
     call = await _make_call(options, _load(file), title)
     _keep(call, options, title=title, tell=lambda: print(f"Stored     {to_json(call.report.userdata)}"))
+
+
+async def _init(options: argparse.Namespace, _: AgentServer | None = None) -> None:
+    from antiphon.cli.init import make_folder
+
+    make_folder(options.folder)
+    print(f"{options.folder} has an agent and its test. Go on:\n  cd {options.folder}\n  pytest -q\n  antiphon console")
+
+
+async def _doctor(options: argparse.Namespace, _: AgentServer | None = None) -> None:
+    from antiphon.cli.doctor import examine
+
+    checks = await examine()
+    if options.json:
+        print(to_json([asdict(one) for one in checks], indent=2))
+    else:
+        print(*(one.line() for one in checks), sep="\n")
 
 
 def _keep(call: Call, options: argparse.Namespace, *, title: str, tell: Callable[[], None]) -> None:
