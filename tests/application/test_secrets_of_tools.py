@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from antiphon import Agent, AgentSession, Secret, ToolError, function_tool
+from antiphon import Agent, AgentSession, Secret, ToolError, ToolProxyToolset, function_tool
 from antiphon.errors import ToolDefinitionError
 from antiphon.events import JournalEvent
 from antiphon.testing import FakeLLM, Reply, run_virtual
@@ -221,3 +221,19 @@ def test_a_secret_shows_a_mask() -> None:
     assert f"{secret} {secret!r} {[secret]}" == "[password] [password] [[password]]"
     assert secret == Secret("hunter2") != Secret("hunter3")
     assert len({secret, Secret("hunter2")}) == 1
+
+
+def test_a_call_by_proxy_has_its_masks_fit_or_not() -> None:
+    @function_tool
+    async def enter(pin: Secret[str], times: int) -> str:
+        return f"Entered {pin.reveal()} {times} times."
+
+    calls: list[str | Reply] = [
+        Reply(calls=[("call_tool", {"name": "enter", "parameters": {"pin": "hunter2x", "times": "often"}})]),
+        Reply(calls=[("call_tool", {"name": "enter", "parameters": {"pin": "hunter3x", "times": 2}})]),
+        "Entered.",
+    ]
+    call = Call(FakeLLM(calls), ToolProxyToolset([enter]))
+    call.run("Enter it.")
+    assert "Entered [pin_2] 2 times." in call.seen
+    assert "hunter" not in call.seen

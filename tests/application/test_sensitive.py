@@ -12,6 +12,7 @@ from antiphon.language import ENGLISH
 from antiphon.runtime.masks import Masks
 from antiphon.testing import (
     Caller,
+    CallerSTT,
     FakeLLM,
     FakeRealtimeModel,
     FakeTTS,
@@ -201,3 +202,23 @@ def test_the_words_of_a_model_that_hears_by_itself_are_masked_too() -> None:
     assert "[sensitive_1]" in seen
     assert "four eight" not in seen
     assert "4821" not in seen
+
+
+def test_words_that_come_after_it_was_asked_are_masked_too_and_later_ones_are_not() -> None:
+    async def call() -> list[str]:
+        caller = Caller()
+        llm = FakeLLM(["Thanks."] * 5)
+        async with SimulatedCall(llm, caller=caller, stt=CallerSTT(caller, delay=1.5)) as line:
+            await line.start(Agent(instructions=""))
+            with line.session.sensitive():
+                await caller.says("it is four eight two one")
+            await line.settled()
+            await caller.says("and now to something else")
+            await line.settled(quiet=3.0)
+            await caller.says("which you may know")
+            await line.settled()
+            return [message.text_content or "" for message in line.session.history.messages() if message.role == "user"]
+
+    first, *_, last = run_virtual(call())
+    assert first == "[sensitive_1]"
+    assert last == "which you may know"

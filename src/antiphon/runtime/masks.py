@@ -50,10 +50,13 @@ from antiphon.text.digit_runs import digit_runs
 from antiphon.text.findings import findings
 from antiphon.tools.function import AnyFunctionTool, PreparedCall
 from antiphon.tools.options import RETURN
-from antiphon.vault import PLACEHOLDER, SHORTEST_PART, Vault
+from antiphon.vault import PLACEHOLDER, SHORTEST_DIGITS, SHORTEST_PART, Vault
 
-SETTLING = 2.0
+LATE_WORDS = 5.0
 """Seconds in which words may still come that were said while something sensitive was asked for."""
+
+MORE_WORDS = 1.0
+"""Seconds in which more of them may come behind those that are final: recognisers give what was said in pieces."""
 
 FactT = TypeVar("FactT", bound=Fact | Call)
 
@@ -137,18 +140,18 @@ class Masks:
         """They were. What they are still saying, or what is still being recognised of it, belongs to it."""
         self._asking -= 1
         if not self._asking and (self._is_heard or self._unsettled):
-            self._settle_later()
+            self._settle_in(LATE_WORDS)
         self._hush()
 
-    def _settle_later(self) -> None:
+    def _settle_in(self, seconds: float) -> None:
         if self._settling is not None:
             self._settling.cancel()
-        self._settling = asyncio.get_running_loop().call_later(SETTLING, self._settled)
+        self._settling = asyncio.get_running_loop().call_later(seconds, self._settled)
 
     def _settled(self) -> None:
         self._settling = None
         if self._is_heard:
-            self._settle_later()
+            self._settle_in(LATE_WORDS)
             return
         self._unsettled = False
         self._hush()
@@ -195,6 +198,8 @@ class Masks:
     def _transcribed(self, fact: Transcribed) -> Transcribed:
         masked = _with(fact, "text", lambda text: self.words(text, final=fact.final))
         self._unsettled = not fact.final
+        if fact.final and self._settling is not None and not self._is_heard:
+            self._settle_in(MORE_WORDS)
         return masked
 
     def _told_by_tool(self, fact: ToolReturned | ToolUpdated | OutcomeFound) -> Fact:
@@ -337,8 +342,17 @@ class Masks:
             return shown if isinstance(shown, str) else _text(shown)
         return self.vault.keep(text, f"{tool.name}_result", guarded=False) if RETURN in redact and text else text
 
-    def refused(self, tool: AnyFunctionTool | None, arguments: str, complaint: str) -> tuple[str, str]:
-        """Arguments that do not fit, and what is wrong with them, as history may have them."""
+    def refused(
+        self,
+        tool: AnyFunctionTool | None,
+        arguments: str,
+        complaint: str,
+        find: Callable[[str], AnyFunctionTool | None],
+    ) -> tuple[str, str]:
+        """Arguments that do not fit, and what is wrong with them, as history may have them.
+
+        `find`: the tool of a name, for calls by proxy.
+        """
         hidden = tool.spec.hidden if tool is not None else frozenset()
         try:
             given = json.loads(arguments or "{}")
@@ -353,11 +367,20 @@ class Masks:
                     self.mask(complaint),
                 )
             )
+        complaint = self._hidden_in(given, hidden, complaint)
+        inner = given.get("parameters")
+        if isinstance(inner, dict) and (behind := find(str(given.get("name")))) is not None:
+            complaint = self._hidden_in(inner, behind.spec.hidden, complaint)
+        return json.dumps(self._masked_data(given), ensure_ascii=False), self.mask(complaint)
+
+    def _hidden_in(self, given: dict[str, Any], hidden: frozenset[str], complaint: str) -> str:
+        """Mask these arguments. Returns the complaint without them."""
         for name in hidden & given.keys():
             value, given[name] = given[name], self._kept(given[name], name)
-            for quoted in (json.dumps(value, ensure_ascii=False), repr(value), str(value)):
-                complaint = complaint.replace(quoted, str(given[name]))
-        return json.dumps(self._masked_data(given), ensure_ascii=False), self.mask(complaint)
+            quoted = [json.dumps(value, ensure_ascii=False), repr(value)]
+            for one in quoted if len(str(value)) < SHORTEST_DIGITS else [*quoted, str(value)]:
+                complaint = complaint.replace(one, str(given[name]))
+        return complaint
 
     def _kept(self, value: Any, kind: str) -> Any:
         """What stands for a value, or for those in a list or an object."""

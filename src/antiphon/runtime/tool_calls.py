@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from antiphon.chat import ChatItem, FunctionCall
@@ -23,7 +24,7 @@ from antiphon.tools.definition import PreparedCall
 from antiphon.tools.function import AnyFunctionTool, ToolError, is_function_tool, is_raw_function_tool
 from antiphon.tools.latency import latencies
 from antiphon.tools.policy import policy_of
-from antiphon.tools.proxy import LONGEST_NAME, find_tool, prepare_call
+from antiphon.tools.proxy import LONGEST_NAME, find_tool, is_proxy, prepare_call
 from antiphon.tools.read_back import read_back_of
 from antiphon.tools.toolset import unknown_tool_text
 from antiphon.visible import shortened
@@ -151,10 +152,8 @@ class ToolCalls:
     ) -> ToolCalled:
         """A call that is not run, as it was written, but for what must not be shown."""
         arguments = wanted.arguments
-        if self._masks.is_active or any(
-            hides(one) for one in tools if is_function_tool(one) or is_raw_function_tool(one)
-        ):
-            arguments, why = self._masks.refused(tool, arguments, why)
+        if self._masks.is_active or (tool is not None and (hides(tool) or is_proxy(tool))):
+            arguments, why = self._masks.refused(tool, arguments, why, partial(find_tool, tools))
         name = wanted.name if tool is not None else shortened(wanted.name, LONGEST_NAME)
         policy = policy if policy is not None or tool is None else self._policy(tool)
         return ToolCalled(gen, Call(wanted.call_id, name, arguments), policy or _NO_POLICY, why)

@@ -24,7 +24,7 @@ from antiphon.tools.function import (
 )
 from antiphon.visible import shortened
 
-__all__ = ["CallByName", "find_tool", "prepare_call", "proxy_tool", "with_stand_ins"]
+__all__ = ["CallByName", "find_tool", "is_proxy", "prepare_call", "proxy_tool", "with_stand_ins"]
 
 LONGEST_NAME = 100
 """Characters of what a model took for the name of a tool. No tool has as many."""
@@ -118,6 +118,11 @@ def proxy_tool(
 def _behind(proxy: AnyFunctionTool, tool: AnyFunctionTool) -> AnyFunctionTool:
     """The tool with what is around the proxy that it is called through."""
     return within(tool, reversed(hooks_of(proxy)))
+
+
+def is_proxy(tool: AnyFunctionTool) -> bool:
+    """Whether its calls are calls of other tools."""
+    return _proxy(tool) is not None
 
 
 def _proxy(tool: AnyFunctionTool) -> CallByName | None:
