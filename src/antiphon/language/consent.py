@@ -123,6 +123,8 @@ def _piece(said: Sequence[str], at: int, read_back: ReadBack, tables: Tables, be
         return Piece(Tag.NEUTRAL, word, at + 1)
     if read_back.has_pair(said, at, tables) and not _opens(known):
         return Piece(Tag.ECHO, word, at + 1, "word")
+    if word in read_back.particles and before and before[-1].tag is Tag.YES:
+        return Piece(Tag.FILLER, word, at + 1)
     if word in tables.prepositions:
         following = at + 1
         while following < len(said) and (small := tables.phrases.at(said, following)) and small[0] is Tag.NEUTRAL:
@@ -298,16 +300,18 @@ def _otherwise(pieces: Sequence[Piece], said: Sequence[str], tables: Tables) -> 
     if any(tables.checking.at(said, at) for at in range(min(3, len(said)))):
         return Reply.QUESTION
     told = bool(tags & {Tag.REPORTED, Tag.SPEAKING})
+    if opens is Tag.NO and not tags & (_CHANGES | {Tag.YES, Tag.LISTENING}):
+        return _answer(pieces, tags)
     if tags & _CHANGES:
         return Reply.UNCLEAR if told and Tag.OTHER not in tags else Reply.CHANGE
     if told or Tag.HEDGE in tags:
         return Reply.UNCLEAR
     if Tag.MARK in tags:
         return Reply.QUESTION if tags & {Tag.ECHO, Tag.UNKNOWN, Tag.QUESTION} else Reply.UNCLEAR
-    return _answer(pieces, tags, tables)
+    return _answer(pieces, tags)
 
 
-def _answer(pieces: Sequence[Piece], tags: set[Tag], tables: Tables) -> Reply:
+def _answer(pieces: Sequence[Piece], tags: set[Tag]) -> Reply:
     """What a statement is that agrees with something unknown, or refuses."""
     decisive = [piece.tag for piece in pieces if piece.tag in _DECISIVE]
     if Tag.NEGATION in tags:

@@ -102,7 +102,10 @@ class ConsentPhrases:
         "|it's confirmed|that's confirmed|consider it confirmed|go on with the process|i confirm this|you got it all"
         "|you've got it all|i'll take them|that all checks out|it all checks out|yup it makes sense"
         "|that was my request|you sure do|that is|that it is|i affirm|i affirm that|i want to watch it|confirming it"
-        "|i'd like to do that|i would like to do that|i want to do that"
+        "|i'd like to do that|i would like to do that|i want to do that|you have|you have indeed"
+        "|you've got it all right|i really want to|i really do|i'm *|i am *|we're *|we are *|i do *|we do *|i * it"
+        "|i * that|we * it|we * that|they're both right|do * it|do * that|do *|please do *|that's * then"
+        "|proceed with the purchase|that's what i needed|this is it"
     )
     """Agrees by itself. What follows it may agree again, repeat what was asked, or be polite, and nothing else."""
     subjects: str = (
@@ -111,8 +114,8 @@ class ConsentPhrases:
         "|that information|this information|your information|the info|that info|all the info|all of the information"
         "|all of the details|all of the information you have|all the information you have|the information you have"
         "|the details you have|what you have|what you said|that one|this one|this time|that time|the time|that all"
-        "|it all|that date|this date|the date|that day|that price|the price|you|you guys|yes|sounds|looks|works"
-        "|it all sounds|that all sounds"
+        "|it all|that date|this date|the date|that day|that price|the price|you|you guys|sounds|looks|works"
+        "|it all sounds|that all sounds|both|both of them|both of those|they're both|they both|it both|yes is|yes its"
     )
     """What may be found good: "all of that is correct"."""
     verbs: str = (
@@ -144,12 +147,13 @@ class ConsentPhrases:
     """Agrees once the whole read-back was heard; before, it only says that the caller listens."""
     alone: str = (
         "please|yes please|if you would|if you please|would you please|if you could|as you said|i said yes"
-        "|i said yes please|so be it|k|yes do|yes everything|yes all of it|yes all of that"
+        "|i said yes please|so be it|k|yes do|yes everything|yes all of it|yes all of that|if you would please"
+        "|if you would be so kind|if you'd be so kind"
     )
     """Agrees if nothing else was said."""
     elliptic: str = (
         "it is|it does|it would|i do|you do|i would|i am|that is|that it is|you may|you can|you should|you could"
-        "|it works|this works"
+        "|it works|this works|you have"
     )
     """Of `yes`: only by itself, and the begin of something else before words of the read-back: "it is Friday"."""
     declining: str = (
@@ -199,7 +203,12 @@ class ConsentPhrases:
         "|not *|no *|no need to *|i don't want to *|i don't want you to *|i don't want to * it|you don't need to *"
         "|don't * anything|don't bother|don't worry about it|it's not okay|it's not ok|it's not right"
         "|it's not correct|it's not all right|it's not alright|it's not fine|it's not good|it's not true"
-        "|that's not fine|that's not true|i said no|no means no|i'm not"
+        "|that's not fine|that's not true|i said no|no means no|i'm not|both wrong|neither|neither of them"
+        "|not quite right|not quite correct|that's not quite right|it's not quite right|i'm fine thanks"
+        "|i'm fine thank you|i'm good thanks|i'm good thank you|i'm all right thanks|i'm okay thanks|i don't *"
+        "|i do not *|we don't *|we do not *|i'm not *|i am not *|we're not *|not * yet|no access|revoke it"
+        "|revoke that|i won't *|don't * me|hold fire|don't * him yet|not ready|no not ready|it's not *|it is not *"
+        "|that's not *|it isn't *|that isn't *|this isn't *|it's not * yet"
     )
     """Refuses."""
     wait: str = (
@@ -260,7 +269,7 @@ class ConsentPhrases:
         "|else|actually|prefer|i'd prefer|i meant|i mean|i said|you said|should be a|how about|what about|let's say"
         "|let's make|better|reschedule|postpone|rebook|upgrade|downgrade|pause|freeze|double|half|both|all of them"
         "|every|include|including|put|use|leave out|take off|remove|delete|exchange|return|give|get|have|bring|next"
-        "|last|same|either|or|right now|right away please change"
+        "|last|same|either|or|right now"
     )
     """What an argument is changed with. Not held against a caller who repeats the read-back's own words."""
     question: str = (
@@ -297,6 +306,7 @@ class ConsentPhrases:
         "|thanks for all your help|you've been very helpful|you have been very helpful|you have been so helpful"
         "|you've been so helpful|you're the best|you are the best|great job|good job|well done|that's so kind"
         "|so kind of you|i can't wait|i cannot wait|thanks a bunch|thanks a million|thanks again|thank you again"
+        "|to that|to it|with it|with that|at once|as soon as possible|asap"
     )
     """Polite, hesitating or thankful: changes nothing."""
     hesitation: str = (
@@ -373,6 +383,7 @@ class ConsentPhrases:
         "|share|invite|accept=confirm|approve=confirm|upgrade|downgrade|subscribe|unsubscribe|resume|extend|assign"
         "|forward=send|post|publish|report|request|exchange|swap|fix|finish|complete|process|erase=delete|wipe=delete"
         "|clear=delete|enter=book|record=confirm|log=confirm|note=confirm|store=confirm|create|play|watch|get=book"
+        "|proceed|continue"
     )
     """Verbs of what is done. A read-back that has one may be answered with it, or with its like: "reserve=book". One
     that has none, or only those like "confirm", asks for the first."""
@@ -413,5 +424,18 @@ class ConsentPhrases:
     )
     at_once: str = "now|immediately"
     """Of `days`: no time of its own where the read-back names none."""
-    confirming: str = "confirm|approve|accept|submit"
+    confirming: str = "confirm|approve|accept|submit|proceed|start|begin|continue"
     """Of `acts`: done to any other."""
+    leads: str = (
+        "shall i|should i|do i|can i|may i|could i|must i|shall we|should we|can we|may we|want me to|like me to"
+        "|need me to|wish me to|ready to|okay to|ok to|fine to|happy to|right to|good to|going to|about to|i'll"
+        "|i will|we'll|we will|do you|let me|i can|i could|i would|i'd|you want to|you wish to|you'd like to"
+        "|you would like to|you like to|please confirm to|is it okay to"
+    )
+    """Before the verb of what is done, whether or not `acts` has it."""
+    gerund: str = "ing"
+    """Ends such a verb where it begins a sentence: "Turning off the alarm"."""
+    predicates: str = "happy|ready|complete|clear|acceptable|satisfied|willing|prepared|certain|content|pleased"
+    """What may be asked of a read-back, and then be answered with: "Is that complete?"."""
+    particles: str = "off|on|up|down|out|in|through|over|away|back|along|forward"
+    """Go with a verb, and are those of the read-back: "turn it off"."""

@@ -17,7 +17,7 @@ from antiphon.language.consent_values import Value, tokens
 class ReadBack:
     """The read-back: its words, its values, and where they stand."""
 
-    __slots__ = ("_after", "_atoms", "_before", "_pairs", "_prepositions", "_words", "acts", "is_offer")
+    __slots__ = ("_after", "_atoms", "_before", "_pairs", "_prepositions", "_words", "acts", "is_offer", "particles")
 
     def __init__(self, text: str, values: Sequence[str], tables: Tables) -> None:
         self._atoms: set[tuple[str, str]] = set()
@@ -36,7 +36,7 @@ class ReadBack:
         if days := {atom for part in values for atom in tables.values.atoms(tokens(part)) if atom[0] == "day"}:
             # A read-back may name what is not to be: "from Thursday to Friday".
             self._atoms = {atom for atom in self._atoms if atom[0] != "day"} | days
-        self.acts = _acts(text, tables)
+        self.acts, self.particles = _acts(text, tables)
         asks = tokens(re.split(r"[.!;:]\s+", text)[-1])
         self.is_offer = any(tables.offers.at(asks, at) for at in range(len(asks)))
 
@@ -104,24 +104,62 @@ def _is_small(atom: tuple[str, str], tables: Tables) -> bool:
     return atom[1] in tables.prepositions or (known is not None and known[0] is Tag.NEUTRAL)
 
 
-def _acts(text: str, tables: Tables) -> frozenset[str]:
-    """The verbs of the last sentence that has one: "You may cancel until Friday. Shall I book it?" asks to book."""
-    confirming: frozenset[str] = frozenset()
-    for sentence in reversed(re.split(r"[.!?;:]\s+", text)):
-        starts: dict[str, list[str]] = {}
-        for word in tokens(sentence):
-            starts.setdefault(word[:2], []).append(word)
-        found = {
-            act
-            for start, words in starts.items()
-            for act in tables.acts_by_start.get(start, ())
-            if any(_is_form(word, act) for word in words)
-        }
+def _acts(text: str, tables: Tables) -> tuple[frozenset[str], frozenset[str]]:
+    """The verbs of the last sentence that has one, and what goes with them ("off").
+
+    "You may cancel until Friday. Shall I book it?" asks to book. What is asked of it counts as well: "Is it complete?".
+    """
+    sentences = [tokens(sentence) for sentence in re.split(r"[.!?;:]\s+", text)]
+    confirming = frozenset(word for word in sentences[-1] if word in tables.predicates)
+    if not sentences[-1] and len(sentences) > 1:
+        confirming = frozenset(word for word in sentences[-2] if word in tables.predicates)
+    for words in reversed(sentences):
+        found = _known_acts(words, tables)
         if found & tables.confirming:
-            confirming = tables.confirming
-        if found := found - tables.confirming:
-            return confirming.union(*(tables.acts[act] for act in found))
-    return confirming | next(iter(tables.acts.values()), frozenset())
+            confirming |= tables.confirming
+        named, particles = _named_acts(words, tables)
+        acts = (named - tables.confirming).union(*(tables.acts[act] for act in found - tables.confirming))
+        if acts:
+            return acts | confirming, particles
+    return confirming | next(iter(tables.acts.values()), frozenset()), frozenset()
+
+
+def _known_acts(words: Sequence[str], tables: Tables) -> set[str]:
+    return {act for word in words for act in tables.acts_by_start.get(word[:2], ()) if _is_form(word, act)}
+
+
+def _named_acts(words: Sequence[str], tables: Tables) -> tuple[frozenset[str], frozenset[str]]:
+    """Verbs that stand where the verb of what is done stands: "Shall I grant it?", "Turning off the alarm"."""
+    acts: set[str] = set()
+    particles: set[str] = set()
+    for at, word in enumerate(words):
+        lead = tables.leads.at(words, at)
+        # "Delete it?", "Turning off the alarm."
+        begins = at == 0 and (len(words) <= 4 or _is_gerund(word, tables))
+        if lead is None and not begins:
+            continue
+        behind = at + 1 if lead is None else lead[1]
+        if lead is not None and behind < len(words):
+            acts.update(_verb(words[behind], tables))
+        elif begins:
+            stem = word.removesuffix(tables.gerund)
+            if not _is_gerund(word, tables):
+                acts.update(_verb(word, tables))
+            else:
+                acts |= {stem, f"{stem}e"} | ({stem[:-1]} if stem[-1:] == stem[-2:-1] else set())
+        particles.update(other for other in words[behind : behind + 3] if other in tables.particles)
+    return frozenset(acts), frozenset(particles)
+
+
+def _is_gerund(word: str, tables: Tables) -> bool:
+    return tables.gerund != "" and word.endswith(tables.gerund) and len(word) > len(tables.gerund) + 2
+
+
+def _verb(word: str, tables: Tables) -> tuple[str, ...]:
+    """The word itself, if it can be a verb: what has another meaning in a reply, or is as short as "do", is none."""
+    known = tables.phrases.at((word,), 0)
+    meant = known is None or known[0] is Tag.CHANGE or (known[0] is Tag.YES and len(word) > 3)
+    return (word,) if meant else ()
 
 
 def _is_form(word: str, act: str) -> bool:

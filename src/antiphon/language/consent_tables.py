@@ -132,12 +132,16 @@ class Tables:
         "elliptic",
         "excusing",
         "extra_words",
+        "gerund",
         "joining",
+        "leads",
         "negating",
         "negation",
         "offers",
         "open_end",
+        "particles",
         "phrases",
+        "predicates",
         "prepositions",
         "ranges",
         "requests",
@@ -170,6 +174,10 @@ class Tables:
         self.at_once = frozenset(row(phrases.at_once))
         self.open_end = frozenset(row(phrases.open_end))
         self.confirming = frozenset(row(phrases.confirming))
+        self.leads = PhraseTable(phrases.leads, Tag.QUESTION)
+        self.gerund = phrases.gerund
+        self.predicates = frozenset(row(phrases.predicates))
+        self.particles = frozenset(row(phrases.particles))
         self.prepositions = pairs(phrases.prepositions)
         self.ranges = pairs(phrases.ranges)
         acts = pairs(phrases.acts)

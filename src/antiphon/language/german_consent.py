@@ -78,7 +78,7 @@ GERMAN_CONSENT = ConsentPhrases(
         "|absolut sicher|hundert prozent|hundertprozentig|* sie|* sie es|* sie das|* sie ihn|* sie sie|* sie die"
         "|* sie den|* sie bitte|* sie ruhig|* sie nur|bitte *|gerne *|bitte * sie|bitte * sie es|bitte * sie das"
         "|bitte * sie ihn|bitte * sie sie|bitte gleich *|das können sie *|können sie *|dürfen sie *|sie dürfen *"
-        "|sie können *|sie dürfen es *|* bitte|jetzt *"
+        "|sie können *|sie dürfen es *|* bitte|jetzt *|ich bin *|wir sind *|ist *|das ist *|beides richtig|ja beides"
     ),
     subjects=(
         "das|des|es|alles|das alles|alles das|dies|der termin|die zeit|das datum|der tag|der preis|die daten"
@@ -133,7 +133,8 @@ GERMAN_CONSENT = ConsentPhrases(
         "|abbruch|stornieren|vergessen sie es|vergessen sie's|vergiss es|ich behalte ihn|ich behalte es|keins|keine"
         "|nichts|nix|nicht *|bitte nicht *|nein nicht *|* sie es nicht|* sie das nicht|* sie ihn nicht|* sie nicht"
         "|* sie sie nicht|nicht * bitte|ned|net|nicht so|so nicht|ich hab's mir anders überlegt"
-        "|ich habe es mir anders überlegt|anders überlegt"
+        "|ich habe es mir anders überlegt|anders überlegt|ich * nicht|wir * nicht|nicht ganz richtig|beides falsch"
+        "|weder noch"
     ),
     wait=(
         "moment|moment mal|moment bitte|einen moment|einen moment bitte|einen moment mal|kleinen moment|ein moment"
@@ -271,6 +272,10 @@ GERMAN_CONSENT = ConsentPhrases(
     ),
     units="euro|euros=euro|franken|cent|dollar|prozent",
     confirming="bestätigen|bestätige",
+    leads="soll ich|darf ich|kann ich|sollen wir|ich werde|ich würde|möchten sie",
+    gerund="",
+    predicates="einverstanden|zufrieden|vollständig|komplett|bereit|recht|akzeptabel|fertig",
+    particles="ab|an|auf|aus|ein|durch|weiter|um|zu",
     at_once="jetzt|sofort",
 )
 """German, with some of its dialects."""
