@@ -120,6 +120,7 @@ if TYPE_CHECKING:
     )
     from antiphon.tools.hooks import CallHook, Proceed, ToolCall
     from antiphon.tools.mcp import MCPServerHTTP, MCPServerStdio, MCPToolOptions, MCPToolset
+    from antiphon.tools.reconciling import DidNotHappen, Happened
     from antiphon.tools.search import ToolProxyToolset, ToolSearchToolset
     from antiphon.tools.toolset import ToolContext, Toolset
     from antiphon.transport import AudioInput, AudioInputOptions, AudioOutput, RoomInputOptions, RoomOptions
@@ -219,6 +220,7 @@ _HOME = {
         "function_tool",
     ),
     "tools.mcp": ("MCPServerHTTP", "MCPServerStdio", "MCPToolOptions", "MCPToolset"),
+    "tools.reconciling": ("DidNotHappen", "Happened"),
     "tools.search": ("ToolProxyToolset", "ToolSearchToolset"),
     "tools.hooks": ("CallHook", "Proceed", "ToolCall"),
     "tools.toolset": ("ToolContext", "Toolset"),
@@ -266,6 +268,7 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "ContextOverflow",
     "ContextTrimmedEvent",
     "ConversationItemAddedEvent",
+    "DidNotHappen",
     "EndCallTool",
     "Endpointing",
     "ErrorEvent",
@@ -275,6 +278,7 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "FunctionTool",
     "FunctionToolCall",
     "FunctionToolsExecutedEvent",
+    "Happened",
     "ImageContent",
     "Interruption",
     "JobContext",

@@ -204,6 +204,18 @@ class ConsentDecidedEvent(_Event):
 
 
 @dataclass(slots=True, kw_only=True)
+class ToolOutcomeEvent(_Event):
+    """What came of a tool that writes is known, or that nobody knows. A second one for a call corrects the first."""
+
+    function_call: FunctionCall
+    outcome: Literal["succeeded", "failed", "unknown"]
+    """"unknown": it may have happened. Whoever can say is asked (`reconcile=`, `antiphon calls resolve`)."""
+    output: str
+    """What the model is told."""
+    type: Literal["tool_outcome"] = "tool_outcome"
+
+
+@dataclass(slots=True, kw_only=True)
 class ToolDroppedEvent(_Event):
     """The caller spoke over a call: it left the history, and its result will be ignored."""
 
@@ -388,6 +400,7 @@ AgentEvent: TypeAlias = (
     | ToolDroppedEvent
     | ToolAdoptedEvent
     | ToolEndedEvent
+    | ToolOutcomeEvent
     | ToolResultEvent
     | TurnMetricsEvent
     | ContextTrimmedEvent

@@ -6,12 +6,13 @@ adoption its call and speech are those of the call it serves now.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import TYPE_CHECKING, Any, Generic
 
 from antiphon.agent import Agent
 from antiphon.chat import FunctionCall
+from antiphon.errors import UsageError
 from antiphon.language import Language
 from antiphon.protocols import Elicited
 from antiphon.running_tool import RunningTool
@@ -72,6 +73,34 @@ class RunContext(CallContext, Generic[Userdata]):
         another for another wish. A backend can be expected to know it for 24 hours. Nothing can be read from it.
         """
         return self._running.execution.key
+
+    async def once(self, name: str, effect: Callable[..., Any]) -> Any:
+        """Do one thing at most once for this wish, and give what it gave: `await ctx.once("charge", charge)`.
+
+        `effect` is called without arguments, or with a key of its own if it has a parameter; it may be a coroutine
+        function. A tool that failed behind it is called again for the same wish: then it is not done again. It is
+        written down by itself where the call is kept. `ToolError` from it: not done, it may be tried again. Raises
+        `OutcomeUnknown` if nobody knows whether it was done: let it through.
+        """
+        run = self._running.execution
+        return await run.do_once(run, name, effect)
+
+    def transaction(self) -> AbstractAsyncContextManager[Any]:
+        """A connection to the database in which the call is kept, for `async with`.
+
+        What is written by it is there together with the fact that this call is done, or not at all: it happens exactly
+        once. For tools that write, once in each call, with a store that can (PostgreSQL). Raises `UsageError`
+        otherwise. What the tool does behind it does not change that it happened.
+        """
+        run = self._running.execution
+        if run.begin_transaction is None or not run.number:
+            raise UsageError(
+                "ctx.transaction(): expected a tool with effect='writes' in a call that is kept in PostgreSQL. Start it"
+                " with --store postgresql://... or AgentSession(store=...), or write with ctx.idempotency_key."
+            )
+        if run.committed:
+            raise UsageError("ctx.transaction(): this call has had its transaction. Write all of it in one.")
+        return run.begin_transaction(run)
 
     @property
     def speech_handle(self) -> SpeechHandle:

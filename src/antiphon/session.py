@@ -98,7 +98,7 @@ class AgentSession(Session[Userdata], Closable):
 
     Events (`session.on(name, callback)`): agent_state_changed, user_state_changed, user_input_transcribed,
     agent_output_transcribed, conversation_item_added, speech_created, function_tools_executed,
-    max_tool_steps_reached, tool_execution_updated, tool_dropped, tool_adopted, tool_ended, tool_result,
+    max_tool_steps_reached, tool_execution_updated, tool_dropped, tool_adopted, tool_ended, tool_outcome, tool_result,
     agent_false_interruption, user_turn_exceeded, consent_asked, consent_decided, turn_metrics, context_trimmed,
     recording_hushed, error, close. Their objects are in `antiphon.events`.
     """

@@ -107,7 +107,7 @@ class Row:
     The key is the identity: one row a key and a call. What is written of it goes up only:
 
         INTENDED -> STARTED -> UNKNOWN -> SUCCEEDED | FAILED     (steps may be left out)
-        attempt + 1: INTENDED, STARTED, UNKNOWN -> STARTED       (a retry by the same key)
+        attempt + 1: any but SUCCEEDED -> STARTED                (a retry by the same key)
     """
 
     key: str
@@ -201,8 +201,8 @@ def merged(stored: Row | None, new: Row) -> Row | None:
         raise _conflict(stored, new, "is of another call")
     before, after = (stored.attempt, _RANK[stored.state]), (new.attempt, _RANK[new.state])
     if new.attempt > stored.attempt:
-        if before[1] == _SETTLED:
-            raise _conflict(stored, new, "is settled, and is not attempted again")
+        if stored.state is RowState.SUCCEEDED:
+            raise _conflict(stored, new, "is done, and is not attempted again")
         return replace(new, contract=stored.contract or new.contract)
     is_same_start = stored.started_at is None or new.started_at is None or stored.started_at == new.started_at
     if new.attempt == stored.attempt and not is_same_start:

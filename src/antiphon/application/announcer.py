@@ -37,6 +37,7 @@ from antiphon.events import (
     ToolDroppedEvent,
     ToolEndedEvent,
     ToolExecutionUpdatedEvent,
+    ToolOutcomeEvent,
     TrimReason,
     TurnMetricsEvent,
     UserInputTranscribedEvent,
@@ -206,6 +207,10 @@ def _consent_decided(notice: notices.ConsentDecided) -> ConsentDecidedEvent:
     )
 
 
+def _tool_outcome(notice: notices.WriteEnded) -> ToolOutcomeEvent:
+    return ToolOutcomeEvent(function_call=_function_call(notice.call), outcome=notice.outcome, output=notice.output)
+
+
 def _updated(update: ToolCallStarted | ToolCallUpdated | ToolCallEnded) -> ToolExecutionUpdatedEvent:
     return ToolExecutionUpdatedEvent(update=update)
 
@@ -232,6 +237,7 @@ _REACTIONS: dict[type[notices.Notice], Reaction] = {
     notices.TaskDropped: lambda announcer, notice: announcer.cast.task_dropped(notice),
     notices.BecameIdle: Announcer.became_idle,
     notices.ToolEnded: Announcer.tool_ended,
+    notices.WriteEnded: _event("tool_outcome", _tool_outcome),
     notices.FalseInterruption: _event("agent_false_interruption", lambda _: AgentFalseInterruptionEvent(resumed=True)),
     notices.TurnExceeded: _event("user_turn_exceeded", lambda n: UserTurnExceededEvent(transcript=n.text)),
     notices.RoundClosed: _event("function_tools_executed", _tools_executed),

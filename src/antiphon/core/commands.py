@@ -183,6 +183,9 @@ class RunTool:
     """Of a tool that writes: with the wish, what its key is made of, from 1 on. Equal for starts that share a key."""
     undoes: Undoes | None = None
     """The start that it takes back: its key is made of that one's."""
+    wish: int = 0
+    """Of a tool that writes: which wish it is for, among those with equal calls. A start after one that failed is for
+    the same."""
 
 
 @record

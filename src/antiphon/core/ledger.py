@@ -117,7 +117,7 @@ class Ledger:
         self._forget_stale()
         rows = self._rows.setdefault(_wish(call), [])
         number, key = (rows[-1].number + 1, rows[-1].next_key) if rows else (1, 1)
-        row = Row(call, policy.writes, number, asked.turn, self._out.now, run, key)
+        row = Row(call, policy.writes, number, asked.turn, self._out.now, run, key, _wish_of_next(rows))
         rows.append(row)
         if not row.writes:
             self._unsaid.append(row)
@@ -271,6 +271,12 @@ class Ledger:
             rows.remove(row)
         if not rows:
             self._rows.pop(_wish(row.call), None)
+
+
+def _wish_of_next(rows: Sequence[Row]) -> int:
+    """Which wish another start is for: the first of which nothing came yet, else a new one."""
+    open_wishes = {row.wish for row in rows} - {row.wish for row in rows if row.outcome is not _FAILED}
+    return min(open_wishes, default=max((row.wish for row in rows), default=0) + 1)
 
 
 def tool_of(call: Call) -> str:

@@ -58,6 +58,8 @@ class Row:
     """The execution that it is the start of."""
     key: int
     """What its key is made of, with the wish: that of the start before it, where that is known not to have happened."""
+    wish: int
+    """Which wish it is for, among those with equal calls, from 1 on."""
     outcome: Outcome = Outcome.STARTED
     output: str = ""
     ended_at: float = 0.0

@@ -57,9 +57,9 @@ class Runs:
         self._runs[run.id] = run
         self._promise(run, policy.timeout)
         open_call.runs_as(run)
-        key = row.key if row is not None and row.writes else 0
+        key, wish = (row.key, row.wish) if row is not None and row.writes else (0, 0)
         undoes = None if row is None else row.undoes
-        self._out.send(RunTool(run.id, call, policy, speech.id, step.gen, agent, key, undoes))
+        self._out.send(RunTool(run.id, call, policy, speech.id, step.gen, agent, key, undoes, wish))
         self._out.send(ToolStarted(run.id, speech.id, call))
 
     def _promise(self, run: Run, timeout: float) -> None:

@@ -51,7 +51,7 @@ class Attempts:
 
     def reached(self, error: BaseException) -> Reached:
         """How far a call came whose last attempt raised this."""
-        if isinstance(error, StopResponse):
+        if isinstance(error, StopResponse) or self._run.committed:
             return Reached.DONE
         if self._in_doubt or isinstance(error, OutcomeUnknown) or not isinstance(error, Exception):
             return Reached.UNKNOWN
@@ -60,7 +60,8 @@ class Attempts:
 
     def _may_go_on(self, error: Exception) -> bool:
         run, options = self._run, self._run.tool.options
-        if self._tried >= self._left or run.waited or run.in_background or not self._asked(is_tried_again, error):
+        is_last = self._tried >= self._left or run.waited or run.in_background or run.committed
+        if is_last or not self._asked(is_tried_again, error):
             return False
         if self._clock() + wait_before(self._tried + 1) >= self._until:
             return False

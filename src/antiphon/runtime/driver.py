@@ -49,7 +49,7 @@ from antiphon.core.facts import (
     ToolReturned,
     well_formed_fact,
 )
-from antiphon.core.notices import HookOverdue, SpeechDone, SpeechInterrupted, WordsLost
+from antiphon.core.notices import HookOverdue, SpeechDone, SpeechInterrupted, WordsLost, WriteEnded
 from antiphon.errors import pass_on
 from antiphon.language import ENGLISH
 from antiphon.language.pack import Language
@@ -360,6 +360,10 @@ class Driver:
         self.recognition.words_lost()
         self._events.notify(notice)
 
+    def _write_ended(self, notice: WriteEnded) -> None:
+        self._tools.write_ended(notice)
+        self._events.notify(notice)
+
     def _hook_overdue(self, notice: HookOverdue) -> None:
         self._hooks.overdue(notice.hook)
         self._events.notify(notice)
@@ -420,6 +424,7 @@ _PERFORM: dict[type[Command], Callable[[Driver, Any], None]] = {
     SpeechInterrupted: Driver._speech_interrupted,
     WordsLost: Driver._words_lost,
     HookOverdue: Driver._hook_overdue,
+    WriteEnded: Driver._write_ended,
 }
 """What performs each kind of command, and the notices that performers heed. All other notices are only told."""
 

@@ -6,7 +6,8 @@ Below: the contract of stores. A row is written whole each time, so what a store
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -119,7 +120,50 @@ class KeptRows:
         if not keeper.lease.held:
             raise NotStarted("another process holds the call")
 
+    # -- effects within a tool
+
+    def intend_effect(self, run: Run, name: str, key: str) -> None:
+        """Something within a tool is to be done once."""
+        row = Row(
+            key,
+            f"{tool_of(run.call)}/{name}",
+            run.call.call_id,
+            contract={"effect": "writes"},
+            extra={"name": f"{run.call.name}/{name}", "within": run.key},
+            intended_at=self._keeper.now(),
+        )
+        self._rows[key] = row
+        self._write(row, intended=True)
+
+    async def start_effect(self, key: str) -> None:
+        """As `start`."""
+        await self._start(key)
+
+    def settle_effect(self, key: str, state: RowState, output: str) -> None:
+        """What came of it is known. Its tool tells the caller, so it is closed."""
+        self.settle(key, state, output, closed=state is not RowState.UNKNOWN)
+
+    # -- its own transaction
+
+    @asynccontextmanager
+    async def transaction(self, run: Run) -> AsyncIterator[Any]:
+        """A connection to the database of the store: what is written by it is there together with the row, or not."""
+        keeper, row = self._keeper, self._rows[run.key]
+        if keeper.lease is None:
+            raise StoreUnavailable(f"{keeper.store}: ctx.transaction() needs it, and it does not answer.")
+        done = row.settled(RowState.SUCCEEDED, "", at=keeper.now())
+        async with keeper.store.transaction(keeper.lease, done) as connection:
+            yield connection
+        self._rows[run.key] = done
+        run.commits()
+
     # -- what came of it
+
+    async def stored(self, run: Run) -> Row | None:
+        """The row as the store has it: somebody else may have said there what came of it. Raises `StoreError`."""
+        lease = self._keeper.lease
+        call = None if lease is None else await self._keeper.store.load(lease.call)
+        return None if call is None else next((row for row in call.rows if row.key == run.key), None)
 
     def ended(self, run: int, outcome: WriteOutcome, output: str) -> None:
         """What came of a run is known, or that nobody knows it."""
@@ -127,12 +171,14 @@ class KeptRows:
         if key is not None:
             self.settle(key, _STATES[outcome], output)
 
-    def settle(self, key: str, state: RowState, output: str) -> None:
+    def settle(self, key: str, state: RowState, output: str, *, closed: bool = False) -> None:
         """What came of a row is known."""
         row = self._rows.get(key)
         if row is None or (row.state is RowState.SUCCEEDED and state is not row.state):
             return  # it was settled together with what it wrote
-        self._rows[key] = row.settled(state, output, at=self._keeper.now())
+        now = self._keeper.now()
+        row = row.settled(state, output, at=now)
+        self._rows[key] = row.closed(now) if closed else row
         self._write(self._rows[key])
 
     def told(self, run: int) -> None:
@@ -169,7 +215,3 @@ class KeptRows:
             self._keeper.in_trouble(error)
         elif row.state is RowState.SUCCEEDED and row.closed_at is not None and self._rows.get(row.key) is row:
             del self._rows[row.key]
-
-    def data(self) -> list[dict[str, Any]]:
-        """For those who look into it: key and state of each row that is not closed."""
-        return [{"key": row.key, "state": row.state.value} for row in self._rows.values()]

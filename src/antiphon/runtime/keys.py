@@ -40,6 +40,10 @@ class Keys:
         number = f"wish {command.number}" if command.number else f"run {command.run}"
         return self._of(call, number)
 
+    def of_wish(self, command: RunTool) -> str:
+        """What the keys of effects within a run are made of: equal for all runs of one wish, also after failures."""
+        return self._of(command.call, f"effects of {command.wish}") if command.wish else self.of(command)
+
     def _of(self, call: Call, number: str) -> str:
         return _hash(self._secret, tool_of(call), call.identity or call.canonical, number)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +42,10 @@ class Run:
     max_result_chars: int
     """Longer results are cut, whatever the tool allows."""
     make_key: Callable[[], str]
+    make_wish_key: Callable[[], str]
+    do_once: Callable[[Run, str, Callable[..., Any]], Awaitable[Any]]
+    begin_transaction: Callable[[Run], AbstractAsyncContextManager[Any]] | None
+    """None: there is no store."""
     number: int = 0
     """Of a tool that writes: with the wish, what its key is made of. 0: it leaves no row in a store."""
     task: asyncio.Task[None] | None = None
@@ -66,6 +70,8 @@ class Run:
 
     _item: FunctionCall | None = None
     _key: str = ""
+    committed: bool = False
+    """What it wrote is there for good, together with its row."""
 
     @property
     def function_call(self) -> FunctionCall:
@@ -81,7 +87,16 @@ class Run:
             self._key = self.make_key()
         return self._key
 
+    @property
+    def wish_key(self) -> str:
+        """The same for all runs of one wish, those after one that failed included."""
+        return self.make_wish_key()
+
     # -- what becomes of it
+
+    def commits(self) -> None:
+        """What it wrote is there for good."""
+        self.committed = True
 
     def begin(self, task: asyncio.Task[None]) -> None:
         """It runs as this task."""

@@ -16,14 +16,17 @@ from typing import Any
 from antiphon.chat import ImageContent
 from antiphon.core.commands import RebindRun, RunTool
 from antiphon.core.facts import Handoff, ToolReturned
+from antiphon.core.notices import WriteEnded
 from antiphon.core.texts import unknown_outcome
 from antiphon.errors import pass_on
 from antiphon.runtime.attempts import Attempts
 from antiphon.runtime.call_hooks import Hooked, Reached
+from antiphon.runtime.effects import Effects
 from antiphon.runtime.host import Agents, Events, Speeches, Tools
 from antiphon.runtime.kept_rows import KeptRows, NotStarted
 from antiphon.runtime.keys import Keys
 from antiphon.runtime.port import Port
+from antiphon.runtime.reconciling import Reconciling
 from antiphon.runtime.run import CANCEL_GRACE, Run
 from antiphon.runtime.scope import current
 from antiphon.runtime.tool_calls import INTERNAL_ERROR, ToolCalls
@@ -64,6 +67,10 @@ class ToolRunner:
         self._rows = rows
         self._runs: dict[int, Run] = {}
         self._keys = Keys()
+        self._writes: dict[int, Run] = {}
+        """Those that write, and of which it is not known what came of them."""
+        self._reconciling = Reconciling(port, rows)
+        self._effects = Effects(rows)
 
     def run(self, command: RunTool) -> None:
         """Execute a call; it closes with `ToolReturned`."""
@@ -80,10 +87,15 @@ class ToolRunner:
             prepared.kwargs,
             self._tools.max_result_chars,
             partial(self._keys.of, command),
+            partial(self._keys.of_wish, command),
+            self._effects.once,
+            None if self._rows is None else self._rows.transaction,
             command.number,
         )
-        if self._rows is not None and command.number:
-            self._rows.intend(run)
+        if command.number:
+            self._writes[run.id] = run
+            if self._rows is not None:
+                self._rows.intend(run)
         run.begin(self._port.spawn(self._execute(run, command.policy.timeout), f"tool {command.call.name}"))
 
     def cancel(self, run_id: int) -> None:
@@ -99,6 +111,14 @@ class ToolRunner:
             logger.warning(
                 "tool %r did not end within %s s of its cancellation and was abandoned", run.call.name, CANCEL_GRACE
             )
+
+    def write_ended(self, notice: WriteEnded) -> None:
+        """What came of a tool that writes is known, or that nobody knows it: then it is asked for."""
+        if notice.outcome != "unknown":
+            self._writes.pop(notice.run, None)
+            self._reconciling.known(notice.run)
+        elif (run := self._writes.get(notice.run)) is not None:
+            self._reconciling.unknown(run)
 
     def rebind(self, command: RebindRun) -> None:
         """The run serves another call now: it was adopted."""
@@ -254,6 +274,8 @@ def _not_started(run: Run, refusal: NotStarted) -> str:
 
 def _cancelled(run: Run) -> ToolReturned:
     """It was stopped in the middle, or before it had begun."""
+    if run.committed:
+        return ToolReturned(run.id, f"`{run.call.name}` has happened. Behind that it was cancelled.")
     unknown = run.entered and run.tool.options.effect != "reads"
     return ToolReturned(run.id, "The call was cancelled.", is_error=True, reply=False, unknown=unknown)
 

@@ -28,6 +28,7 @@ from antiphon.options import (
 from antiphon.tools.arguments import canonical_text
 from antiphon.tools.hooks import CallHook
 from antiphon.tools.read_back import Confirm, check_confirm, check_kind
+from antiphon.tools.reconciling import Reconcile
 from antiphon.tools.tool import OutcomeUnknown, StopResponse, Tool
 
 Identity: TypeAlias = Sequence[str] | Callable[[Mapping[str, Any]], Any]
@@ -42,7 +43,7 @@ Redact: TypeAlias = Sequence[str] | Callable[[str, Any], Any]
 RETURN = "return"
 """Stands for the result in `redact=`."""
 
-_NOT_BUILT_YET = frozenset({"approve", "reconcile"})
+_NOT_BUILT_YET = frozenset({"approve"})
 MOST_RETRIES = 10
 
 _EFFECTS = ("reads", "unsaid", "writes", "irreversible")
@@ -81,6 +82,7 @@ class ToolSettings(TypedDict, total=False):
     parallel: NotGivenOr[bool]
     confirm: NotGivenOr[Confirm]
     undo: str | Tool | None
+    reconcile: Reconcile | None
     call_tool: CallHook | None
     max_result_chars: int
     redact: Redact
@@ -116,6 +118,8 @@ class ToolOptions:
     confirm: NotGivenOr[Confirm] = NOT_GIVEN
     """Whether the caller is asked first; not given: for what is irreversible."""
     undo: str | None = None
+    reconcile: Reconcile | None = None
+    """Asks the backend whether a call happened of which nobody knows."""
     """The name of the tool that takes back what it did."""
     call_tool: CallHook | None = None
     """Code around its calls."""
@@ -192,7 +196,7 @@ def options_of(said: ToolSettings) -> ToolOptions:
 def _check(options: ToolOptions) -> None:
     """Raises `ToolDefinitionError`."""
     _check_values(options)
-    for complaint in (_wish, _asking, _retries, _retry_on, _undo, _course):
+    for complaint in (_wish, _asking, _retries, _retry_on, _undo, _reconcile, _course):
         if why := complaint(options):
             raise ToolDefinitionError(f"function_tool({why}")
 
@@ -304,6 +308,17 @@ def _retry_on(options: ToolOptions) -> str:
                 "retry_on=Exception) would say that nothing was done, whatever is raised and wherever."
                 " Name the errors that are raised before anything is done."
             )
+    return ""
+
+
+def _reconcile(options: ToolOptions) -> str:
+    """Who knows what came of it."""
+    if options.reconcile is None:
+        return ""
+    if not callable(options.reconcile):
+        return f"reconcile=): expected an async function of the key and the arguments, got {options.reconcile!r}."
+    if not options.writes:
+        return 'reconcile=) is for tools that write: of others it need not be known. Say effect="writes" too.'
     return ""
 
 
