@@ -164,7 +164,6 @@ async def _check_conflicts(bench: _Bench) -> None:
     require(stored.closed_at is None and stored.state is RowState.FAILED, f"a late outcome must reopen, got {stored}")
     succeeded = started.settled(RowState.SUCCEEDED, "Booked.", at=_AT + 5)
     await _fails(store.settle(lease, succeeded), StoreConflict, "another outcome of a settled row")
-    await _fails(store.start(lease, late.started(_AT + 6)), StoreConflict, "a further attempt of a settled row")
     await _fails(store.intend(lease, replace(_row(), tool="other")), StoreConflict, "a row of another tool")
     require(await bench.row() == stored, "what was refused must change nothing")
 
@@ -181,6 +180,14 @@ async def _check_attempts(bench: _Bench) -> None:
     await acknowledged(store.settle(lease, unknown))
     stored = await bench.row()
     require((stored.attempt, stored.state) == (2, RowState.STARTED), f"the second attempt must stand, got {stored}")
+    failed = second.settled(RowState.FAILED, "Found out: it did not happen.", at=_AT + 4)
+    await acknowledged(store.settle(lease, failed))
+    third = failed.started(_AT + 5)
+    await acknowledged(store.start(lease, third))
+    done = third.settled(RowState.SUCCEEDED, "Booked.", at=_AT + 6)
+    await acknowledged(store.settle(lease, done))
+    require((await bench.row()).state is RowState.SUCCEEDED, "what did not happen may be attempted again")
+    await _fails(store.start(lease, done.started(_AT + 7)), StoreConflict, "a further attempt of what is done")
 
 
 async def _check_streams(bench: _Bench) -> None:
