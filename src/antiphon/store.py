@@ -31,7 +31,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar, cast
 
 from antiphon.discovery import load_for
 from antiphon.errors import StoreConflict, StoreError, StoreUnavailable, UsageError
@@ -40,6 +40,11 @@ T = TypeVar("T")
 
 Pending: TypeAlias = Future[None]
 """What was asked for and is not acknowledged. Its error is a `StoreError`. `cancel()` withdraws it while it waits."""
+
+
+class PendingOnLoop(Future[None]):
+    """The same of a store that works on the event loop of its calls, and in no thread: for stores in tests."""
+
 
 START_LIMIT = 2.0
 """Seconds that `acknowledged` waits."""
@@ -478,6 +483,8 @@ class _Handed(Executor):
 
 def outcome(pending: Future[T]) -> asyncio.Future[T]:
     """To be awaited. Other than `asyncio.wrap_future`, a loop whose clock is virtual knows that a thread is at work."""
+    if isinstance(pending, PendingOnLoop):
+        return cast("asyncio.Future[T]", asyncio.wrap_future(pending))
     result: asyncio.Future[T] = asyncio.get_running_loop().run_in_executor(_Handed(pending), _nothing)
     return result
 

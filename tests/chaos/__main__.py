@@ -59,7 +59,8 @@ def case_of(name: str) -> Case:
     plan = [] if rest[-1] == "no-fault" else rest[-1].split("+")
     errand = next(one for one in tasks() if one.name == task)
     at_once = "at-once" in rest
-    return Case(errand, tuple(map(Fault.parse, plan)), "voice" if medium == "voice" else "text", at_once)
+    faults = tuple(map(Fault.parse, plan))
+    return Case(errand, faults, "voice" if medium == "voice" else "text", at_once, "stored" in rest)
 
 
 def many(count: int, every: int, pairs: int, seed: str, processes: int, out: Path | None) -> int:
@@ -94,7 +95,7 @@ def show(console: Console, total: Summary, out: Path | None) -> None:
     for number, finding in enumerate(_of_each_kind(total.findings), 1):
         short = shrink(finding)
         console.print(f"made short: {short}", style="red", markup=False, highlight=False, soft_wrap=True)
-        if out is not None:
+        if out is not None and short.journal is not None:
             out.mkdir(parents=True, exist_ok=True)
             short.journal.save(out / f"finding_{number}.jsonl")
 

@@ -14,6 +14,9 @@ from antiphon.errors import LeaseHeld, StoreUnavailable
 from antiphon.store import HISTORY, JOURNAL, Lease, Pending, Row, RowState, Store
 from antiphon.stores.memory import MemoryStore
 from antiphon.testing import FakeLLM, Reply, run_virtual
+from antiphon.testing.chaos import Fault
+from antiphon.testing.chaos.faults import Faults
+from antiphon.testing.chaos.keeping import FaultyStore
 
 PAY = Reply(calls=[("pay", {"amount": 5})])
 
@@ -316,3 +319,22 @@ def test_a_session_opens_and_closes_the_store_of_an_address() -> None:
             assert [row.state for row in await rows(session.store)] == [RowState.SUCCEEDED]
 
     run_virtual(test())
+
+
+@pytest.mark.parametrize("number", range(1, 6))
+def test_whichever_acknowledgement_is_lost_the_call_is_kept_to_its_end(number: int) -> None:
+    async def main() -> None:
+        store = FaultyStore(Faults([Fault("ack-lost", number)]))
+        async with AgentSession(llm=FakeLLM([PAY, "Paid."] * 2), store=store) as session:
+            shop = Shop(store)
+            await session.start(shop)
+            await session.run(user_input="pay five")
+            await asyncio.sleep(20.0)
+            await session.run(user_input="pay five again")
+            await asyncio.sleep(2.0)
+            kept = [row.state for row in await rows(store) if row.closed_at is not None]
+            assert kept.count(RowState.SUCCEEDED) == shop.paid
+            assert len(kept) == len(await rows(store)) == 2
+            assert b"again" in b"".join(await store.entries(session.call_id, JOURNAL))
+
+    run_virtual(main())

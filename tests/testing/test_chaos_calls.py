@@ -113,7 +113,7 @@ def test_without_faults_everything_is_done_once_and_told(medium: Medium, at_once
 @pytest.mark.parametrize("medium", ["text", "voice"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_of_fault_comes_and_does_no_harm(kind: Any, medium: Medium) -> None:
-    case = Case(SHOPPING, (Fault(kind, 2),), medium)
+    case = Case(SHOPPING, (Fault(kind, 2),), medium, stored=True)
     verdict = judged(case)
     assert not verdict.findings
     assert verdict.made.came == case.faults
@@ -166,6 +166,7 @@ def test_what_is_wrong_is_made_short_and_replays(tmp_path: Path) -> None:
     short = shrink(finding)
     assert str(short.finding.case) == "shopping/text/twice@1"
     assert len(list(short.finding.case.errand.wishes)) == 1
+    assert short.journal is not None
     assert len(short.journal.entries) < 8
     short.journal.save(tmp_path / "journal.jsonl")
     assert read(tmp_path / "journal.jsonl") == short.journal
@@ -176,6 +177,7 @@ def test_the_points_of_a_call_are_its_occasions() -> None:
     assert met["call"] == met["start"] == 1
     single = list(points(met))
     assert len(single) == 2 * met["fact"] + 5 + 6
+    assert make_call(Case(ONE, stored=True)).met["row"] >= 3
     assert Fault("barge-in", met["fact"]) in single
 
 
@@ -192,7 +194,7 @@ def test_a_model_knows_which_turn_was_said(turn: int) -> None:
 
 
 def test_jobs_try_every_point_and_pairs() -> None:
-    met = make_call(Case(ONE, (), "text", at_once=Job(ONE, "none", "text", "1").base.at_once)).met
+    met = make_call(Job(ONE, "none", "text", "1").base).met
     every = do(Job(ONE, "every", "text", "1"))
     assert every.calls == len(list(points(met)))
     assert not every.findings

@@ -211,7 +211,10 @@ class KeptRows:
 
     def _was_written(self, row: Row, error: BaseException | None) -> None:
         if error is not None and not isinstance(error, StoreConflict):  # there the store knows better
-            self._unwritten.add(row.key)
+            if row.key in self._rows:  # else all of it was written meanwhile
+                self._unwritten.add(row.key)
             self._keeper.in_trouble(error)
-        elif row.state is RowState.SUCCEEDED and row.closed_at is not None and self._rows.get(row.key) is row:
-            del self._rows[row.key]
+        elif self._rows.get(row.key) is row:
+            self._unwritten.discard(row.key)  # what was refused before is in what was written now
+            if row.state is RowState.SUCCEEDED and row.closed_at is not None:
+                del self._rows[row.key]

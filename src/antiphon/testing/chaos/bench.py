@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from antiphon.run_context import RunContext
 from antiphon.testing.chaos.errand import NOTE, Bench, Key, Wish
 from antiphon.tools.function import ToolError, function_tool
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from antiphon.testing.chaos.errand import World
     from antiphon.testing.chaos.faults import Faults, Kind
+    from antiphon.testing.chaos.keeping import FaultyStore
     from antiphon.tools.function import RawFunctionTool
 
 SLOW: Final = 8.0
@@ -45,6 +47,10 @@ class Start:
     writes: bool
     done: bool = False
     """It had its effect."""
+    call_id: str = ""
+    """Of the model's call; "": it is not known."""
+    is_written: bool = True
+    """A store knew that it was about to begin, if there is one."""
     over: bool = False
     """It returned, raised or was cancelled."""
     outcome: str = ""
@@ -54,6 +60,10 @@ class Start:
     def key(self) -> Key:
         """What it does, to be compared."""
         return self.wish.key
+
+    def was_written(self, is_written: bool) -> None:
+        """Whether the store knew of it when it began."""
+        self.is_written = is_written
 
     def had_its_effect(self) -> None:
         """What it does was done."""
@@ -72,18 +82,21 @@ class Start:
 class CountingBench(Bench):
     """Performs the calls of tools in a world, and keeps book."""
 
-    def __init__(self, world: World, faults: Faults) -> None:
+    def __init__(self, world: World, faults: Faults, store: FaultyStore | None = None) -> None:
         self.world = world
+        self.store = store
         self.starts: list[Start] = []
         """In order."""
         self.effects: list[Start] = []
         """Those that had their effect, in the order of effects."""
         self._faults = faults
 
-    async def perform(self, tool: str, arguments: Mapping[str, Any]) -> str:
+    async def perform(self, tool: str, arguments: Mapping[str, Any], *, call_id: str = "") -> str:
         own = {name: value for name, value in arguments.items() if name != NOTE}
-        start = Start(len(self.starts) + 1, Wish(tool, own), self.world.writes(tool))
+        start = Start(len(self.starts) + 1, Wish(tool, own), self.world.writes(tool), call_id=call_id)
         self.starts.append(start)
+        if start.writes and self.store is not None:
+            start.was_written(await self.store.starts() >= sum(one.writes for one in self.starts))
         kinds = self._faults.meet("start")
         for kind in kinds:
             self._faults.has_come(kind, start.number)
@@ -117,8 +130,8 @@ class CountingBench(Bench):
             await _not_to_be_stopped(LATE)
 
     def tool(self, name: str, *, description: str, parameters: Mapping[str, Any], effect: str) -> RawFunctionTool[Any]:
-        async def run(raw_arguments: dict[str, object]) -> str:
-            return await self.perform(name, raw_arguments)
+        async def run(ctx: RunContext[Any], raw_arguments: dict[str, object]) -> str:
+            return await self.perform(name, raw_arguments, call_id=ctx.function_call.call_id)
 
         properties = {**parameters.get("properties", {}), NOTE: {"type": "string", "description": "Anything else."}}
         schema = {"name": name, "description": description, "parameters": {**parameters, "properties": properties}}

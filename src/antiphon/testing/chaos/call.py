@@ -13,17 +13,19 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
 from antiphon.chat import ChatItem, ChatMessage
 from antiphon.events import CloseEvent, JournalEvent
 from antiphon.llm import ChatRequest, FunctionToolCall
 from antiphon.session import AgentSession
+from antiphon.store import Row
 from antiphon.testing.chaos.bench import LATE, CountingBench, Start
 from antiphon.testing.chaos.clerk import ASKS, OUTCOME, Clerk
 from antiphon.testing.chaos.errand import NOTE, Errand, Key, World, key_of, said
 from antiphon.testing.chaos.faults import Fault, Faults, Occasion
+from antiphon.testing.chaos.keeping import FaultyStore
 from antiphon.testing.chaos.models import ChaosLLM, Reissued, Why
 from antiphon.testing.clock import run_virtual
 from antiphon.testing.fakes import FakeLLM, Reply
@@ -41,6 +43,8 @@ INTERRUPTION: Final = "hold on a moment"
 ANSWER: Final = "yes please"
 QUESTION: Final = "and what came of it"
 _MOST_QUESTIONS = 8
+_WAIT = 4.0
+"""Seconds after which a caller asks again."""
 _STEPS = 60
 """Rounds of tools that a turn may take: errands are longer than conversations."""
 
@@ -54,10 +58,13 @@ class Case:
     medium: Medium = "text"
     at_once: bool = False
     """The model makes the calls of a turn in one response."""
+    stored: bool = False
+    """The call is kept in a store."""
 
     def __str__(self) -> str:
         plan = "+".join(map(str, self.faults)) or "no-fault"
-        return f"{self.errand.name}/{self.medium}{'/at-once' if self.at_once else ''}/{plan}"
+        how = [self.medium, *(["at-once"] if self.at_once else []), *(["stored"] if self.stored else [])]
+        return "/".join((self.errand.name, *how, plan))
 
 
 @dataclass(slots=True)
@@ -79,6 +86,8 @@ class Made:
     history: list[ChatItem] = field(default_factory=list)
     seconds: float = 0.0
     """Of virtual time."""
+    rows: tuple[Row, ...] = ()
+    """What stands in the store."""
 
 
 class FaultyLLM(ChaosLLM):
@@ -138,11 +147,12 @@ class _Call:
         self.case = case
         self.faults = Faults(case.faults)
         self.world = case.errand.world()
-        self.bench = CountingBench(self.world, self.faults)
+        self.store = FaultyStore(self.faults) if case.stored else None
+        self.bench = CountingBench(self.world, self.faults, self.store)
         voice = case.medium == "voice"
         clerk = Clerk(case.errand, at_once=case.at_once)
         self.llm = FaultyLLM(clerk, self.faults, ttft=0.2, tokens_per_second=200.0 if voice else 1000.0)
-        self.options: dict[str, Any] = {"max_tool_steps": _STEPS, "user_away_timeout": None}
+        self.options: dict[str, Any] = {"max_tool_steps": _STEPS, "user_away_timeout": None, "store": self.store}
         self._session: AgentSession[Any] | None = None
         self._barges_in: Any = None
         self._waited_for: set[int] = set()
@@ -161,7 +171,7 @@ class _Call:
                 await session.wait_for_idle()
 
             await self._converse(say, session)
-        return self.made(list(session.history.items))
+        return await self.made(list(session.history.items))
 
     async def spoken(self) -> Made:
         async with SimulatedCall(self.llm, **self.options) as call:
@@ -174,7 +184,7 @@ class _Call:
 
             await self._converse(say, call.session, call)
             session = call.session
-        return self.made(list(session.history.items))
+        return await self.made(list(session.history.items))
 
     async def _converse(self, say: Any, session: AgentSession[Any], call: SimulatedCall | None = None) -> None:
         async def settle() -> None:
@@ -186,8 +196,10 @@ class _Call:
             await settle()
             await self._answers(say, settle, session)
         for number in range(_MOST_QUESTIONS):
-            if number > 1 and not self.llm.is_open:
-                break
+            if number > 1:
+                if not self.llm.is_open:
+                    break
+                await asyncio.sleep(_WAIT)
             await say(QUESTION)
             await settle()
             await self._answers(say, settle, session)
@@ -239,7 +251,7 @@ class _Call:
             if one.outcome == "unknown":
                 self._reported.add(unknown(key_of(one.name, json.loads(one.arguments or "{}"))))
 
-    def made(self, history: list[ChatItem]) -> Made:
+    async def made(self, history: list[ChatItem]) -> Made:
         """What happened, now that it is over."""
         said = [
             item.text_content or "" for item in history if isinstance(item, ChatMessage) and item.role == "assistant"
@@ -257,6 +269,7 @@ class _Call:
             self._told,
             history,
             asyncio.get_running_loop().time(),
+            () if self.store is None else tuple(row for _, row in await self.store.rows()),
         )
 
 
@@ -285,4 +298,4 @@ def _quiet() -> Iterator[None]:
 
 def occasions(case: Case) -> Mapping[Occasion, int]:
     """How many occasions for faults there are in a call: of one without any."""
-    return make_call(Case(case.errand, (), case.medium, case.at_once)).met
+    return make_call(replace(case, faults=())).met

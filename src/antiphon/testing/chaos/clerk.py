@@ -36,6 +36,7 @@ class Account:
     starts: int = 0
     """As many as there were at least, those that failed left out."""
     failures: int = 0
+    """Since the caller's last words."""
     running: set[str] = field(default_factory=set)
     """Ids of calls whose outcome is still to come."""
     is_unknown: bool = False
@@ -45,15 +46,21 @@ class Account:
     @property
     def is_open(self) -> bool:
         """There is more to be done."""
-        return not self.is_unknown and self.failures < _MOST_FAILURES and len(self.wishes) > self.starts
+        return not self.is_unknown and len(self.wishes) > self.starts
+
+    @property
+    def may_be_tried(self) -> bool:
+        """It did not fail too often since the caller's last words."""
+        return self.failures < _MOST_FAILURES
 
     def wished(self, place: int) -> None:
         """The caller asked for it."""
         self.wishes.append(place)
 
     def caller_spoke(self) -> None:
-        """They may want another."""
+        """They may want another, and what failed may be tried again."""
         self.is_refused = False
+        self.failures = 0
 
     def works(self, call_id: str, *, is_new: bool) -> None:
         """A call of it works in the background."""
@@ -184,7 +191,7 @@ class Clerk:
             if account.running:
                 return calls, False
             missing = len(account.wishes) - account.starts - planned.get(wish.key, 0)
-            if not account.is_open or missing <= 0 or self._is_settled(view, wish):
+            if not account.is_open or not account.may_be_tried or missing <= 0 or self._is_settled(view, wish):
                 continue
             if account.is_refused:
                 return calls, not calls

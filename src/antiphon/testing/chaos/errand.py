@@ -58,8 +58,8 @@ class Bench(ABC):
     """Where the tools of a world do what they do: each start is counted, and has its faults."""
 
     @abstractmethod
-    async def perform(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """A tool was started: have the world do it. Returns its receipt, and what came of it."""
+    async def perform(self, tool: str, arguments: Mapping[str, Any], *, call_id: str = "") -> str:
+        """A tool was started, by the call of this id: have the world do it. Returns its receipt, and what came."""
 
     @abstractmethod
     def tool(self, name: str, *, description: str, parameters: Mapping[str, Any], effect: str) -> RawFunctionTool[Any]:

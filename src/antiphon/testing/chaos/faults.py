@@ -30,6 +30,10 @@ Kind: TypeAlias = Literal[
     "crashed-after",
     "timed-out",
     "late",
+    "store-slow",
+    "store-full",
+    "store-failing",
+    "ack-lost",
 ]
 """What goes wrong.
 
@@ -50,9 +54,15 @@ At a start of a tool:
 - "crashed", "crashed-after": it breaks, before or after its effect: nobody can know which;
 - "timed-out": after its effect it does not return;
 - "late": after its effect it returns when nobody waits any more.
+
+At a row that is written to the store:
+- "store-slow": it takes five seconds;
+- "store-full": from here on nothing can be written for fifteen seconds;
+- "store-failing": it is refused;
+- "ack-lost": it is written, and nobody hears of that.
 """
 
-Occasion: TypeAlias = Literal["fact", "call", "start"]
+Occasion: TypeAlias = Literal["fact", "call", "start", "row"]
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 OCCASIONS: Final[Mapping[Kind, Occasion]] = {
@@ -69,6 +79,10 @@ OCCASIONS: Final[Mapping[Kind, Occasion]] = {
     "crashed-after": "start",
     "timed-out": "start",
     "late": "start",
+    "store-slow": "row",
+    "store-full": "row",
+    "store-failing": "row",
+    "ack-lost": "row",
 }
 
 

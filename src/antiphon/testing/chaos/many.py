@@ -36,7 +36,7 @@ class Job:
     want: Want
     medium: Medium
     seed: str
-    """Decides whether the model makes the calls of a turn at once, and which faults are drawn."""
+    """Decides whether the model makes the calls of a turn at once, whether there is a store, and which faults come."""
     part: tuple[int, int] = (0, 1)
     """Of so many parts, the one at this place, from 0 on."""
     most: int = 0
@@ -46,7 +46,8 @@ class Job:
     @property
     def base(self) -> Case:
         """The call without faults."""
-        return Case(self.errand, (), self.medium, self._rng().random() < 0.5)
+        rng = self._rng()
+        return Case(self.errand, (), self.medium, rng.random() < 0.5, rng.random() < 0.5)
 
     def _rng(self) -> random.Random:
         return random.Random(f"{self.seed}/{self.errand.name}/{self.medium}")

@@ -29,13 +29,15 @@ class Short:
     """What a finding came down to."""
 
     finding: Finding
-    journal: Journal
+    journal: Journal | None
+    """None: the call does not come to its end."""
     calls: int
     """That were made to find it."""
 
     def __str__(self) -> str:
         wishes = "; ".join(" then ".join(map(str, turn)) for turn in self.finding.case.errand.turns)
-        return f"{self.finding}\n  wishes: {wishes}\n  {len(self.journal.entries)} facts"
+        facts = "no end" if self.journal is None else f"{len(self.journal.entries)} facts"
+        return f"{self.finding}\n  wishes: {wishes}\n  {facts}"
 
 
 def shrink(finding: Finding, *, most: int = MOST_CALLS) -> Short:
@@ -93,8 +95,10 @@ def _less(errand: Errand) -> Iterator[Errand]:
 # -- the facts
 
 
-def journal_of(case: Case, wrong: Wrong) -> Journal:
+def journal_of(case: Case, wrong: Wrong) -> Journal | None:
     """What the core was told in a call; of a doubled write only what is needed for it to be started twice."""
+    if wrong == "broken":
+        return None
     journal = journal_from(make_call(case))
     return _fewest(journal, _doubles) if wrong == "doubled" and _doubles(journal) else journal
 

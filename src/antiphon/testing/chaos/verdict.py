@@ -9,19 +9,34 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
+from antiphon.store import RowState
 from antiphon.testing.chaos.call import Case, Made, unknown
 from antiphon.testing.chaos.errand import Key
 
-Wrong: TypeAlias = Literal["doubled", "lost", "unequal", "unsaid", "untold", "told twice", "broken"]
+Wrong: TypeAlias = Literal[
+    "doubled", "lost", "unequal", "unsaid", "untold", "told twice", "unwritten", "misfiled", "broken"
+]
 """- "doubled": a write had its effect more often than it was wished for;
 - "lost": less often, and nobody said that it may not have happened;
 - "unequal": the world is not as it is once all of it was done plainly;
 - "unsaid": it cannot be known what came of a write, and the caller was not told that;
 - "untold": what came of a write is known, and the caller was not told;
 - "told twice": they were told as if it were news, more than once;
+- "unwritten": a tool that writes was entered, and its store did not know of that;
+- "misfiled": the store says that what was done was not, or that what was not done was;
 - "broken": the call broke.
 """
-WRONGS: Final[tuple[Wrong, ...]] = ("doubled", "lost", "unequal", "unsaid", "untold", "told twice", "broken")
+WRONGS: Final[tuple[Wrong, ...]] = (
+    "doubled",
+    "lost",
+    "unequal",
+    "unsaid",
+    "untold",
+    "told twice",
+    "unwritten",
+    "misfiled",
+    "broken",
+)
 
 
 @dataclass(slots=True, frozen=True)
@@ -67,6 +82,7 @@ async def judge(made: Made) -> Verdict:
     for key in sorted(wished.keys() | done.keys()):
         _judge_wish(verdict, key, wished[key], done[key], doubts.get(key, ""))
     _judge_telling(verdict)
+    _judge_rows(verdict)
     await _judge_state(verdict, equal=done == wished)
     return verdict
 
@@ -104,6 +120,20 @@ def _judge_telling(verdict: Verdict) -> None:
             verdict.found("untold", f"the caller was not told of {start.outcome} of {start.wish}", start.wish.tool)
         if told > 1:
             verdict.found("told twice", f"{start.outcome} of {start.wish} was told {told} times", start.wish.tool)
+
+
+def _judge_rows(verdict: Verdict) -> None:
+    starts = {start.call_id: start for start in verdict.made.starts if start.writes and start.call_id}
+    for start in starts.values():
+        if not start.is_written:
+            verdict.found("unwritten", f"{start.wish} was begun, and the store did not know that", start.wish.tool)
+    for row in verdict.made.rows:
+        known = starts.get(row.call_id)
+        if known is not None and row.state in _SAYS_DONE and known.done is not _SAYS_DONE[row.state]:
+            verdict.found("misfiled", f"{row.state.value} stands in the store for {known.wish}", known.wish.tool)
+
+
+_SAYS_DONE: Final = {RowState.SUCCEEDED: True, RowState.FAILED: False}
 
 
 async def _judge_state(verdict: Verdict, *, equal: bool) -> None:
