@@ -17,6 +17,7 @@ LAYERS: dict[int, frozenset[str]] = {
     0: frozenset(
         {
             "audio",
+            "before_speech",
             "chat",
             "read_only",
             "events",

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from antiphon.agent import Agent
     from antiphon.audio import AudioFrame
     from antiphon.background_audio import AudioConfig, BackgroundAudioPlayer, BuiltinAudioClip, PlayHandle
+    from antiphon.before_speech import BeforeSpeech, Deed, Sentence
     from antiphon.chat import (
         AgentConfigUpdate,
         AgentHandoff,
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
         ToolExecutionUpdatedEvent,
         ToolResultEvent,
         TurnMetricsEvent,
+        UnbackedClaimEvent,
         UnheardOutcome,
         UserInputTranscribedEvent,
         UserStateChangedEvent,
@@ -130,6 +132,7 @@ if TYPE_CHECKING:
     from antiphon.vad import VAD
 
 _HOME = {
+    "before_speech": ("BeforeSpeech", "Deed", "Sentence"),
     "adapters.cached_tts": ("CachedTTS",),
     "agent": ("Agent",),
     "audio": ("AudioFrame",),
@@ -175,6 +178,7 @@ _HOME = {
         "ToolExecutionUpdatedEvent",
         "ToolResultEvent",
         "TurnMetricsEvent",
+        "UnbackedClaimEvent",
         "UnheardOutcome",
         "UserInputTranscribedEvent",
         "UserStateChangedEvent",
@@ -252,6 +256,7 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "AudioProcessing",
     "AwayLadder",
     "BackgroundAudioPlayer",
+    "BeforeSpeech",
     "BuiltinAudioClip",
     "CachedTTS",
     "CallHook",
@@ -268,6 +273,7 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "ContextOverflow",
     "ContextTrimmedEvent",
     "ConversationItemAddedEvent",
+    "Deed",
     "DidNotHappen",
     "EndCallTool",
     "Endpointing",
@@ -309,6 +315,7 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "RunningTool",
     "STT",
     "Secret",
+    "Sentence",
     "Session",
     "SessionClosed",
     "SpeechCreatedEvent",
@@ -334,6 +341,7 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test wants them
     "TurnDetector",
     "TurnHandling",
     "TurnMetricsEvent",
+    "UnbackedClaimEvent",
     "UnheardOutcome",
     "UsageError",
     "UserInputTranscribedEvent",

@@ -383,6 +383,18 @@ class CloseEvent(_Event):
     type: Literal["close"] = "close"
 
 
+@dataclass(slots=True, kw_only=True)
+class UnbackedClaimEvent(_Event):
+    """A sentence of the model claims that something was done, and no tool has done it. It is said all the same."""
+
+    sentence: str
+    done: str
+    """What is claimed, in its word: "booked"."""
+    speech_id: str
+    """The id of the `SpeechHandle`."""
+    type: Literal["unbacked_claim"] = "unbacked_claim"
+
+
 AgentEvent: TypeAlias = (
     AgentStateChangedEvent
     | UserStateChangedEvent
@@ -404,6 +416,7 @@ AgentEvent: TypeAlias = (
     | ToolResultEvent
     | TurnMetricsEvent
     | ContextTrimmedEvent
+    | UnbackedClaimEvent
     | JournalEvent
     | ToolsetReadyEvent
     | ErrorEvent

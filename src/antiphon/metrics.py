@@ -95,6 +95,8 @@ class ResponseMetrics:
     completion_tokens: int = 0
     cached_tokens: int = 0
     """Of the prompt's."""
+    unbacked_claims: int = 0
+    """What its sentences claim was done, and no tool has done."""
     context_trimmed: bool = False
     """It was asked with less of the talk than the response before (`ContextBudget`)."""
 
@@ -341,6 +343,8 @@ class CallMetrics:
         self.cached_tokens = 0
         self.context_trims = 0
         """Responses for which the talk was trimmed."""
+        self.unbacked_claims = 0
+        """What sentences of models claim was done, and no tool has done."""
         self._delays: list[float] = []
         self._counted = float("-inf")
         self._last_turn = 0
@@ -360,6 +364,7 @@ class CallMetrics:
         self.completion_tokens += turn.completion_tokens
         self.cached_tokens += sum(r.cached_tokens for r in turn.responses)
         self.context_trims += sum(r.context_trimmed for r in turn.responses)
+        self.unbacked_claims += sum(r.unbacked_claims for r in turn.responses)
         if turn.response_delay is not None:
             bisect.insort(self._delays, turn.response_delay)
         for silence in turn.silences:
@@ -398,6 +403,6 @@ class CallMetrics:
             for name in (
                 "turns", "replies", "median_response_delay", "p95_response_delay", "dead_air", "longest_silence",
                 "interruptions", "tools", "max_tool_steps_reached", "prompt_tokens", "completion_tokens",
-                "cached_tokens", "context_trims",
+                "cached_tokens", "context_trims", "unbacked_claims",
             )
         }  # fmt: skip

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from antiphon.agent import Agent
 from antiphon.audio import AudioFrame
+from antiphon.before_speech import BeforeSpeech
 from antiphon.chat import ChatContext
 from antiphon.core.commands import Close
 from antiphon.core.facts import (
@@ -87,7 +88,8 @@ class AgentSession(Session[Userdata], Closable):
     the model is asked before the caller's turn is over, when it is likely to be. `language`: a `Language`, or the code
     of one ("de"): which words are no turn, and what the session says itself. `unheard_line` is said when the caller
     spoke and no words came of it. `call_tool`: an async function `(call, ctx, proceed)` around every call of a tool
-    (`docs/tools.md`). `context_budget`: how much of the talk requests carry; None: all of it, however long.
+    (`docs/tools.md`). `before_speech`: an async function of each `Sentence` of a model, which gives what is said in its
+    place. `context_budget`: how much of the talk requests carry; None: all of it, however long.
     `redact`: what of the caller's words and of results is known by a mask alone ("card_number", "phone_number",
     "email", or a function), to models, logs and all that is kept; tools and the agent's voice get it.
     `store`: where the call is kept while it goes on, an open store or the address of one ("sqlite:///calls.db"); None:
@@ -100,7 +102,7 @@ class AgentSession(Session[Userdata], Closable):
     agent_output_transcribed, conversation_item_added, speech_created, function_tools_executed,
     max_tool_steps_reached, tool_execution_updated, tool_dropped, tool_adopted, tool_ended, tool_outcome, tool_result,
     agent_false_interruption, user_turn_exceeded, consent_asked, consent_decided, turn_metrics, context_trimmed,
-    recording_hushed, error, close. Their objects are in `antiphon.events`.
+    unbacked_claim, recording_hushed, error, close. Their objects are in `antiphon.events`.
     """
 
     _room: Any = None
@@ -137,6 +139,7 @@ class AgentSession(Session[Userdata], Closable):
         max_result_chars: int = 20_000,
         max_tools: int | None = None,
         call_tool: CallHook | None = None,
+        before_speech: BeforeSpeech | None = None,
         context_budget: NotGivenOr[ContextBudget | Mapping[str, Any] | None] = NOT_GIVEN,
         consent_timeout: NotGivenOr[float | None] = NOT_GIVEN,
         consent_judge: ConsentJudge | None = None,
@@ -166,6 +169,7 @@ class AgentSession(Session[Userdata], Closable):
             max_result_chars=max_result_chars,
             max_tools=max_tools,
             call_tool=call_tool,
+            before_speech=before_speech,
             context_budget=session_options.context_budget(context_budget),
             redact=session_options.redaction(redact),
             consent_judge=consent_judge,

@@ -15,6 +15,7 @@ from antiphon.application.consent_keys import ConsentKeys
 from antiphon.application.handles import Handles
 from antiphon.application.rest import Rest
 from antiphon.application.surroundings import Surroundings
+from antiphon.before_speech import BeforeSpeech
 from antiphon.chat import FunctionCall
 from antiphon.core import notices
 from antiphon.core.commands import message_id
@@ -40,6 +41,7 @@ from antiphon.events import (
     ToolOutcomeEvent,
     TrimReason,
     TurnMetricsEvent,
+    UnbackedClaimEvent,
     UserInputTranscribedEvent,
     UserState,
     UserStateChangedEvent,
@@ -107,6 +109,13 @@ class Announcer:
                 tokens_after=after,
                 summary=summary,
             ),
+        )
+
+    def claimed(self, sentence: str, done: str, speech: int) -> None:
+        """A model's sentence claims what no tool has done."""
+        self._here.tell(
+            "unbacked_claim",
+            lambda: UnbackedClaimEvent(sentence=sentence, done=done, speech_id=f"speech_{speech}"),
         )
 
     # -- what the core tells
@@ -186,6 +195,11 @@ class Announcer:
         meter = Meter(driver.began, measured, voiced=driver.port.has_audio_output, has_hook=has_hook)
         self.metrics = meter.call
         driver.observe(meter)
+        self.look_at_words()
+
+    def look_at_words(self, before: BeforeSpeech | None = None) -> None:
+        """Somebody wants to know what the agent claims, or to have a say in what it says."""
+        self._here.running.look_at_words(self._here.session.language.claims, before)
 
 
 def _function_call(call: Call) -> FunctionCall:

@@ -19,6 +19,7 @@ from antiphon.application.speeches import Speeches
 from antiphon.application.surroundings import Surroundings
 from antiphon.application.tool_tables import ToolTables
 from antiphon.application.transcript import Transcript
+from antiphon.before_speech import BeforeSpeech
 from antiphon.options import ConsentJudge, ContextBudget, NotGivenOr, RedactWords, SessionOptions
 from antiphon.protocols import ModelKind
 from antiphon.runtime.driver import Driver
@@ -49,6 +50,7 @@ class SessionHost:
         max_result_chars: int,
         max_tools: int | None,
         call_tool: CallHook | None,
+        before_speech: BeforeSpeech | None,
         context_budget: ContextBudget | None,
         redact: RedactWords,
         consent_judge: ConsentJudge | None = None,
@@ -56,6 +58,7 @@ class SessionHost:
         self._consent_judge = consent_judge
         here, agents = Surroundings(session), dict[str, Agent]()
         self._here = here
+        self._before_speech = before_speech
         near = weakref.proxy(here)
         self.masks = Masks(session.language, redact, lambda caller, agent: near.hushed(caller, agent))
         self.models = Models(models, parallel_tool_calls)
@@ -123,6 +126,9 @@ class SessionHost:
         )
         self.announcer.keep_journal(agent_id)
         log_tools(driver.observe)
+        if self._before_speech is not None:
+            self.announcer.look_at_words(self._before_speech)
+        self._here.session.when_listened("unbacked_claim", self.announcer.look_at_words)
         self._here.session.when_listened("turn_metrics", self.announcer.measure)
         return driver
 

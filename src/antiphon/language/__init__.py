@@ -11,6 +11,7 @@ English is the default. Another language is a `Language` of yours, or the code o
 | `consent` | `decide`: what a reply to a read-back means |
 | `consent_phrases` | `ConsentPhrases`: the words of such replies |
 | `consent_reading`, `consent_tables`, `consent_values` | how such replies, and what was read back, are read |
+| `claims` | `ClaimPhrases`, `claims_in`: what a sentence of the agent says was done |
 | `pack` | `Language`, which is all of these |
 | `english`, `german` | the packs that come along |
 """

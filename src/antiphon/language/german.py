@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from antiphon.language.german_claims import GERMAN_CLAIMS
 from antiphon.language.german_consent import GERMAN_CONSENT
 from antiphon.language.lines import AwayLadder, CaptureLines, ConsentLines, Fillers, ValueLines
 from antiphon.language.pack import Language
@@ -189,6 +190,7 @@ GERMAN = Language(
         goodbye="Ich kann Sie leider nicht hören und beende das Gespräch. Auf Wiederhören.",
     ),
     spoken=_SPOKEN,
+    claims=GERMAN_CLAIMS,
     consent=GERMAN_CONSENT,
     consent_lines=ConsentLines(
         check="Soll ich das so machen?",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from antiphon.language.claims import ENGLISH_CLAIMS, ClaimPhrases
 from antiphon.language.consent_phrases import ConsentPhrases
 from antiphon.language.lines import AwayLadder, CaptureLines, ConsentLines, Fillers
 from antiphon.language.phrases import Phrases
@@ -31,6 +32,8 @@ class Language(Phrases):
     """What people say when an action was read back to them."""
     consent_lines: ConsentLines = ConsentLines()
     """What an action is read back with."""
+    claims: ClaimPhrases = ENGLISH_CLAIMS
+    """How the agent says that something was done."""
     captures: CaptureLines = CaptureLines()
     """What tasks that capture a value ask and read back."""
 

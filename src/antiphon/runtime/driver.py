@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from antiphon.before_speech import BeforeSpeech
 from antiphon.core.commands import (
     Adopt,
     CancelTool,
@@ -52,10 +53,12 @@ from antiphon.core.facts import (
 from antiphon.core.notices import HookOverdue, SpeechDone, SpeechInterrupted, WordsLost, WriteEnded
 from antiphon.errors import pass_on
 from antiphon.language import ENGLISH
+from antiphon.language.claims import ClaimPhrases
 from antiphon.language.pack import Language
 from antiphon.options import ConsentJudge, SessionOptions
 from antiphon.runtime.callers_voice import CallersVoice
 from antiphon.runtime.context_window import ContextWindow
+from antiphon.runtime.deeds import Deeds
 from antiphon.runtime.generation import Generation
 from antiphon.runtime.hooks import Hooks
 from antiphon.runtime.host import Host
@@ -71,6 +74,7 @@ from antiphon.runtime.requests import Requests
 from antiphon.runtime.responses import Responses
 from antiphon.runtime.run import Run
 from antiphon.runtime.scope import outside
+from antiphon.runtime.scrutiny import Scrutiny
 from antiphon.runtime.timer import catch_up
 from antiphon.runtime.tool_calls import INTERNAL_ERROR, ToolCalls
 from antiphon.runtime.tool_runner import ToolRunner
@@ -147,6 +151,13 @@ class Driver:
     def observe(self, observer: Observer) -> None:
         """Show it everything that happens from now on."""
         self._observers = (*self._observers, observer)
+
+    def look_at_words(self, claims: ClaimPhrases, before: BeforeSpeech | None) -> None:
+        """Have what models write looked at before it is spoken, from now on. A second time: no effect."""
+        if self._responses.scrutiny is None:
+            deeds = Deeds()
+            self.observe(deeds)
+            self._responses.look_at(Scrutiny(self.port, self._responses.agents, self._events, deeds, claims, before))
 
     # -- facts
 

@@ -48,6 +48,8 @@ class Generation:
         """Ask the model; closes with `StepGenerated` or `GenerationFailed`."""
         if command.ahead:
             self._ahead[command.gen] = command
+            if self._responses.scrutiny is not None:
+                self._responses.scrutiny.made_ahead(command.gen)
         else:
             self._speeches.generating(command)
         link = self._realtime.link(command.agent)
@@ -138,6 +140,8 @@ class Generation:
     def release(self, command: Release) -> None:
         """What was made ahead is wanted: those who watch hear of it now."""
         asked = self._ahead.pop(command.gen)
+        if self._responses.scrutiny is not None:
+            self._responses.scrutiny.wanted(command.gen)
         if isinstance(asked, Generate):
             self._speeches.generating(asked)
         else:
@@ -146,6 +150,8 @@ class Generation:
     def discard(self, command: Discard) -> None:
         """What was made ahead is not wanted."""
         self._ahead.pop(command.gen, None)
+        if self._responses.scrutiny is not None:
+            self._responses.scrutiny.unwanted(command.gen)
         self.stop(command.gen)
         self.forget(command.speech)
         self._playout.forget(command.speech)

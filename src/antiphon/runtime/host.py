@@ -156,6 +156,9 @@ class Events(Protocol):
     def listened(self, name: str) -> bool:
         """Whether anybody listens to events of this name."""
 
+    def claimed(self, sentence: str, done: str, speech: int) -> None:
+        """A model's sentence claims what no tool has done."""
+
     def transcribed(self, text: str, final: bool, language: str) -> None:
         """The caller's words, for those who listen to `user_input_transcribed`."""
 

@@ -304,6 +304,8 @@ class Meter(Observer):
                 self._first_byte(segment, at - self._began)
             case "context_trimmed", {"gen": int(gen)}:
                 self._update(gen, context_trimmed=True)
+            case "unbacked_claim", {"gen": int(gen)} if (response := self._responses.get(gen)) is not None:
+                response.update(unbacked_claims=response.metrics.unbacked_claims + 1)
             case "usage", {"gen": int(gen), "prompt": prompt, "completion": completion, "cached": cached}:
                 self._update(gen, prompt_tokens=prompt, completion_tokens=completion, cached_tokens=cached)
 

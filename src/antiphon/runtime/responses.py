@@ -11,7 +11,7 @@ import asyncio
 import inspect
 import logging
 import weakref
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -25,6 +25,7 @@ from antiphon.runtime.feed import SoundFeed
 from antiphon.runtime.host import Agents
 from antiphon.runtime.playout import Playout
 from antiphon.runtime.port import Port
+from antiphon.runtime.scrutiny import Passage, Scrutiny
 from antiphon.runtime.segments import Segment
 from antiphon.runtime.stream_watch import Pulse, StreamWatch
 from antiphon.runtime.tool_calls import MAX_CALLS, ONE_AT_A_TIME, TOO_MANY_CALLS, ToolCalls
@@ -51,8 +52,14 @@ class Responses:
         self._open: dict[int, Response] = {}
         """By generation."""
         self._watch = StreamWatch(port.loop, partial(Responses._paused, weakref.proxy(self)))
+        self.scrutiny: Scrutiny | None = None
+        """What looks at the text of models before it is spoken, where somebody asks for it."""
         self._errors: dict[int, tuple[int, BaseException]] = {}
         """By generation: its speech, and why it failed, until somebody asks or the speech is over."""
+
+    def look_at(self, scrutiny: Scrutiny) -> None:
+        """Have the text of models looked at, from the next response on."""
+        self.scrutiny = scrutiny
 
     def open(self, response: Response) -> None:
         """It is being made: `close` is told once."""
@@ -233,6 +240,10 @@ class Response:
             result = await result
         if result is None:
             return
+        if self._all.scrutiny is not None:
+            source = _once(result) if isinstance(result, (str, ChatChunk)) else result
+            await self._consume_scrutinised(source, tools, self._all.scrutiny)
+            return
         if isinstance(result, (str, ChatChunk)):
             self._chunk(result, tools)
             return
@@ -252,6 +263,36 @@ class Response:
                 self._chunk(chunk, tools)
                 if pulse.is_still:
                     self._all.goes_on(self)
+
+    async def _consume_scrutinised(self, result: Any, tools: Sequence[Any], scrutiny: Scrutiny) -> None:
+        """The same, sentence by sentence, for those who look at them."""
+        passage = Passage()
+        try:
+            async with closing(result):
+                async for chunk in result:
+                    self.pulse.latest = self._all.port.clock()
+                    sentences = passage.push(_text_of(chunk))
+                    if _holds_calls(chunk):
+                        sentences += passage.flush()
+                    await self._pass(sentences, tools, scrutiny)
+                    self._chunk(_without_text(chunk) if scrutiny.may_change else chunk, tools)
+                    if self.pulse.is_still:
+                        self._all.goes_on(self)
+            await self._pass(passage.flush(), tools, scrutiny)
+        except Exception:
+            if scrutiny.may_change:  # what came of it is said, as it would be without
+                self.write("".join(before + sentence for before, sentence in passage.flush()))
+            raise
+
+    async def _pass(self, sentences: Iterable[tuple[str, str]], tools: Sequence[Any], scrutiny: Scrutiny) -> None:
+        for before, sentence in sentences:
+            if not sentence:
+                if scrutiny.may_change:
+                    self.write(before)
+            elif not scrutiny.may_change:
+                scrutiny.seen(sentence, self.agent, self.gen, self.speech, tools)
+            elif said := await scrutiny.passed(sentence, self.agent, self.gen, self.speech, tools):
+                self.write(before + said)
 
     def _chunk(self, chunk: Any, tools: Sequence[Any]) -> None:
         if isinstance(chunk, str):
@@ -418,3 +459,27 @@ async def _awaited(source: Any) -> AsyncIterator[Any]:
         source = await source
     async for frame in source:
         yield frame
+
+
+async def _once(chunk: Any) -> AsyncIterator[Any]:
+    yield chunk
+
+
+def _text_of(chunk: Any) -> str:
+    if isinstance(chunk, str):
+        return chunk
+    if isinstance(chunk, ChatChunk) and chunk.delta is not None:
+        return chunk.delta.content or ""
+    return ""
+
+
+def _holds_calls(chunk: Any) -> bool:
+    return isinstance(chunk, ChatChunk) and chunk.delta is not None and bool(chunk.delta.tool_calls)
+
+
+def _without_text(chunk: Any) -> Any:
+    if isinstance(chunk, str):
+        return None
+    if isinstance(chunk, ChatChunk) and chunk.delta is not None and chunk.delta.content:
+        return replace(chunk, delta=replace(chunk.delta, content=None))
+    return chunk
