@@ -149,7 +149,7 @@ class AgentSession(Session[Userdata], Closable):
         store: NotGivenOr[Store | str | None] = NOT_GIVEN,
     ) -> None:
         from antiphon import session_options  # with the first session: who only imports names does not pay for it
-        from antiphon.application.host import SessionHost
+        from antiphon.application.host import SessionHost, ToolRules
 
         super().__init__()
         pack = self._language = language_pack(language)
@@ -166,9 +166,7 @@ class AgentSession(Session[Userdata], Closable):
             models=session_options.models_of(llm, stt, tts, vad, turn_detector, turn_detection),
             tools=tools or (),
             parallel_tool_calls=parallel_tool_calls,
-            max_result_chars=max_result_chars,
-            max_tools=max_tools,
-            call_tool=call_tool,
+            tool_rules=ToolRules(max_result_chars, max_tools, call_tool),
             before_speech=before_speech,
             context_budget=session_options.context_budget(context_budget),
             redact=session_options.redaction(redact),

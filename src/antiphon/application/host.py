@@ -17,6 +17,7 @@ from antiphon.application.models import Models
 from antiphon.application.rest import Rest
 from antiphon.application.speeches import Speeches
 from antiphon.application.surroundings import Surroundings
+from antiphon.application.tool_tables import ToolRules as ToolRules
 from antiphon.application.tool_tables import ToolTables
 from antiphon.application.transcript import Transcript
 from antiphon.before_speech import BeforeSpeech
@@ -32,7 +33,6 @@ from antiphon.secret import key_of_fingerprints
 from antiphon.session_api import Session
 from antiphon.session_options import judged, options_for
 from antiphon.store import Durability, Store
-from antiphon.tools.hooks import CallHook
 from antiphon.tools.toolset import ToolLike
 from antiphon.transport import AudioInput, AudioOutput
 
@@ -47,9 +47,7 @@ class SessionHost:
         models: Mapping[ModelKind, Any],
         tools: Sequence[ToolLike],
         parallel_tool_calls: NotGivenOr[bool],
-        max_result_chars: int,
-        max_tools: int | None,
-        call_tool: CallHook | None,
+        tool_rules: ToolRules,
         before_speech: BeforeSpeech | None,
         context_budget: ContextBudget | None,
         redact: RedactWords,
@@ -64,15 +62,7 @@ class SessionHost:
         self.models = Models(models, parallel_tool_calls)
         self.rest = Rest(here)
         self.handles = Handles(here)
-        self.tables = ToolTables(
-            here,
-            agents,
-            self.handles,
-            shared=tools,
-            max_tools=max_tools,
-            max_result_chars=max_result_chars,
-            call_hook=call_tool,
-        )
+        self.tables = ToolTables(here, agents, self.handles, shared=tools, rules=tool_rules)
         self.cast = Cast(here, agents, self.models, self.tables, self.rest, context_budget)
         self.transcript = Transcript(here, self.cast, self.rest)
         self.speeches = Speeches(here, self.cast, self.handles, self.transcript)

@@ -17,6 +17,7 @@ from antiphon.application.surroundings import Surroundings
 from antiphon.core.facts import ContextChanged
 from antiphon.errors import ToolDefinitionError
 from antiphon.events import ToolsetReadyEvent
+from antiphon.record import record
 from antiphon.run_context import RunContext
 from antiphon.run_result import mocked_tools, note_tools
 from antiphon.runtime.run import Run
@@ -34,6 +35,18 @@ MANY_TOOLS = 10
 
 _SESSION = ""
 """The owner of the session's own toolsets, where others are named by their agent."""
+
+
+@record
+class ToolRules:
+    """What holds for all tools of a session, whatever they say."""
+
+    max_result_chars: int
+    """Longer results are cut."""
+    max_tools: int | None
+    """More are an error."""
+    call_tool: CallHook | None
+    """Code around all calls."""
 
 
 class _Table:
@@ -65,18 +78,16 @@ class ToolTables:
         handles: Handles,
         *,
         shared: Sequence[ToolLike],
-        max_tools: int | None,
-        max_result_chars: int,
-        call_hook: CallHook | None,
+        rules: ToolRules,
     ) -> None:
         self._here = here
         self._agents = agents
         self._handles = handles
         self._shared = list(shared)
         ToolContext(self._shared).check()
-        self._max_tools = max_tools
-        self.max_result_chars = max_result_chars
-        self.call_hook = call_hook
+        self._max_tools = rules.max_tools
+        self.max_result_chars = rules.max_result_chars
+        self.call_hook = rules.call_tool
         self._tables: dict[str, _Table] = {}
         self._complaints: list[tuple[str, str]] = []
         """What was said already about tools that are too many or that clash: agent id, and what about."""

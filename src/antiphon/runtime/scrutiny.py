@@ -50,7 +50,7 @@ class Scrutiny:
         self._deeds = deeds
         self._phrases = phrases
         self._before = before
-        self._ahead: dict[int, list[tuple[str, str, int]]] = {}
+        self._ahead: dict[int, tuple[tuple[str, str, int], ...]] = {}
         """By generation that is made ahead: what it claims, to be told once it is wanted."""
 
     @property
@@ -60,7 +60,7 @@ class Scrutiny:
 
     def made_ahead(self, gen: int) -> None:
         """Perhaps nobody will hear it."""
-        self._ahead[gen] = []
+        self._ahead[gen] = ()
 
     def wanted(self, gen: int) -> None:
         """What was made ahead is said."""
@@ -111,7 +111,7 @@ class Scrutiny:
         for claim in claims:
             told = (text, claim.done, speech)
             if gen in self._ahead:
-                self._ahead[gen].append(told)
+                self._ahead[gen] += (told,)
             else:
                 self._tell(gen, *told)
 
