@@ -270,7 +270,7 @@ class Response:
         try:
             async with closing(result):
                 async for chunk in result:
-                    self.pulse.latest = self._all.port.clock()
+                    self.pulse.came(self._all.port.clock())
                     sentences = passage.push(_text_of(chunk))
                     if _holds_calls(chunk):
                         sentences += passage.flush()
