@@ -120,4 +120,5 @@ def test_a_call_without_replies_has_no_delays() -> None:
         "turns": 0, "replies": 0, "median_response_delay": 1, "p95_response_delay": None, "dead_air": 0,
         "longest_silence": 0, "interruptions": 0, "tools": 0, "prompt_tokens": 0, "completion_tokens": 0,
         "cached_tokens": 0, "max_tool_steps_reached": 0, "context_trims": 0,
+        "unbacked_claims": 0,
     }  # fmt: skip
