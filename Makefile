@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+# What a user needs, without what the tests do.
+USABLE := .venv/.usable
 
 # How much `make prove-NAME` proves, and from which seed: make prove-fuzz FACTS=5000000 SEED=7
 FACTS ?= 1000000
@@ -14,7 +16,7 @@ SEED ?= $(shell date +%s)
 
 .PHONY: demo test format lint types cov docs prove-fuzz prove-walks prove-chaos prove-wires prove-soak prove-secrets
 
-demo: $(READY)  ## A real call to the example receptionist, on this machine alone
+demo: $(USABLE)  ## A real call to the example receptionist, on this machine alone
 	$(BIN)/antiphon demo
 
 test: $(READY)  ## All tests; what had to be skipped is named
@@ -58,9 +60,13 @@ docs: $(READY)  ## The API reference, into build/docs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
 	$(BIN)/pdoc --docformat google --output-directory build/docs antiphon
 
-$(READY): pyproject.toml constraints.txt
+$(USABLE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}. Try: make PYTHON=python3.12")'
-	$(PYTHON) -m venv .venv
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[local,cli,dev]'
+	touch $@
+
+$(READY): $(USABLE)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[local,cli,dev,test]'
 	@# The page's types are checked by TypeScript, where there is npm to fetch it.
 	if command -v npm >/dev/null; then npm install --silent --no-fund --no-audit --prefix .venv typescript@6.0.3 || true; fi

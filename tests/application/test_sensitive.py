@@ -222,3 +222,65 @@ def test_words_that_come_after_it_was_asked_are_masked_too_and_later_ones_are_no
     first, *_, last = run_virtual(call())
     assert first == "[sensitive_1]"
     assert last == "which you may know"
+
+
+def test_a_secret_that_is_read_back_for_consent_is_said_aloud_and_is_a_mask_to_all_others() -> None:
+    got: list[tuple[str, str]] = []
+
+    @function_tool(effect="writes", confirm=True, redact=("account",))
+    async def pay(card: Secret[str], account: str) -> str:
+        """Pay.
+
+        Args:
+            card: The number of the card.
+            account: Where to.
+        """
+        got.append((card.reveal(), account))
+        return "Paid."
+
+    async def call() -> tuple[str, list[str]]:
+        given = {"card": "4111111111111111", "account": "70012345678"}
+        llm = FakeLLM([Reply(calls=[("pay", given)]), "It is paid."])
+        async with SimulatedCall(llm) as line:
+            seen: list[str] = []
+            for name in ("agent_output_transcribed", "conversation_item_added", "function_tools_executed"):
+                line.session.on(name, lambda event: seen.append(repr(event)))
+            line.session.on("journal", lambda event: seen.append(f"{event.fact!r} {event.command!r}"))
+            await line.start(Agent(instructions="", tools=[pay]))
+            await line.caller.says("pay it please")
+            await line.settled(quiet=0.5)
+            await line.caller.says("yes")
+            await line.settled()
+            voice = line.session.tts
+            assert isinstance(voice, FakeTTS)
+            return "\n".join(seen), voice.said
+
+    seen, said = run_virtual(call())
+    assert got == [("4111111111111111", "70012345678")]
+    assert "four one one one" in " ".join(said)
+    assert "seven zero zero one" in " ".join(said)
+    for spelling in ("41111", "70012", "four one", "seven zero"):
+        assert spelling not in seen
+    assert "[card_1]" in seen
+
+
+def test_who_corrects_a_secret_in_its_read_back_says_no_digits_to_anybody_else() -> None:
+    got: list[str] = []
+
+    @function_tool(effect="writes", confirm=True)
+    async def enter(pin: Secret[str]) -> str:
+        got.append(pin.reveal())
+        return "Entered."
+
+    llm = FakeLLM(
+        [
+            Reply(calls=[("enter", {"pin": "4821"})]),
+            Reply(calls=[("enter", {"pin": "[digits_1]"})]),
+            "It is entered.",
+        ]
+    )
+    call = Call(llm, enter)
+    call.run("Enter it.", "No, it is four eight two two.", "yes")
+    assert got == ["4822"]
+    assert "No, it is [digits_1]." in call.seen
+    assert "four eight" not in call.seen

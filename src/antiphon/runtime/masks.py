@@ -97,6 +97,8 @@ class Masks:
         """There is something to mask, or to look for."""
         self._asking = 0
         """For how many sensitive things the caller is being asked."""
+        self._questions = 0
+        """How many calls with secrets wait for the caller's yes: who corrects one says digits."""
         self._settling: asyncio.TimerHandle | None = None
         self._is_heard = False
         self._unsettled = False
@@ -124,19 +126,19 @@ class Masks:
     @contextmanager
     def sensitive(self) -> Iterator[None]:
         """What the caller says or enters meanwhile appears nowhere, neither as words nor as sound."""
-        self.begin()
+        self._begin()
         try:
             yield
         finally:
-            self.end()
+            self._end()
 
-    def begin(self) -> None:
+    def _begin(self) -> None:
         """The caller is about to be asked."""
         self._asking += 1
         assert self.vault is not None  # from here on everything passes here
         self._hush()
 
-    def end(self) -> None:
+    def _end(self) -> None:
         """They were. What they are still saying, or what is still being recognised of it, belongs to it."""
         self._asking -= 1
         if not self._asking and (self._is_heard or self._unsettled):
@@ -155,6 +157,14 @@ class Masks:
             return
         self._unsettled = False
         self._hush()
+
+    def question_asked(self) -> None:
+        """A call with secrets is about to be read back: digits in the answer are masked, and its words are not."""
+        self._questions += 1
+
+    def question_over(self) -> None:
+        """It was made, or will not be."""
+        self._questions -= 1
 
     @property
     def is_sensitive(self) -> bool:
@@ -215,7 +225,18 @@ class Masks:
             return text if not text or self._is_masked(text) or self._is_harmless(text) else self._turn(text, final)
         if self._redact:
             text = self._redacted(text, final=final)
-        return self.mask(text)
+        text = self.mask(text)
+        return self._without_digits(text, final=final) if self._questions else text
+
+    def _without_digits(self, text: str, *, final: bool) -> str:
+        """The text with placeholders for all digits. Of words that are not final they are not kept."""
+        shown, at = "", 0
+        held = [found.span() for found in PLACEHOLDER.finditer(text)]
+        for run in self._runs(text):
+            if not any(start <= run.start < end for start, end in held):
+                shown += text[at : run.start] + (self.vault.keep(run.digits, "digits") if final else "[digits]")
+                at = run.end
+        return shown + text[at:] if at else text
 
     def _is_masked(self, text: str) -> bool:
         rest = PLACEHOLDER.sub("", text)
@@ -234,11 +255,7 @@ class Masks:
         number = len(self._turns) + 1
         placeholder = f"[sensitive_{number}]"
         if final:
-            shown, at = "", 0
-            for run in self._runs(text):
-                shown += text[at : run.start] + self.vault.keep(run.digits, "digits")
-                at = run.end
-            self._turns[placeholder] = self.mask(shown + text[at:])
+            self._turns[placeholder] = self.mask(self._without_digits(text, final=True))
         return placeholder
 
     def _redacted(self, text: str, *, final: bool) -> str:

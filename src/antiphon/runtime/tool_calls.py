@@ -56,6 +56,8 @@ class Prepared:
     speech: int
     tool: AnyFunctionTool
     kwargs: dict[str, Any]
+    secret_question: bool = False
+    """The caller is asked first, about what nobody else may know."""
 
 
 class ToolCalls:
@@ -114,9 +116,9 @@ class ToolCalls:
             meant, prepared = prepare_call(
                 tool, masks.opened(wanted.arguments) if masks.is_active else wanted.arguments
             )
-            read_back, spoken = self._read_back(meant, prepared)
             if masks.is_active or hides(meant):
-                prepared, refusal = masks.closed(meant, prepared)
+                prepared, refusal = masks.closed(meant, prepared)  # a secret is read back by what stands for it
+            read_back, spoken = self._read_back(meant, prepared)
         except ToolError as error:
             return self._refused(gen, wanted, tool, tools, error.message)
         except BaseException as error:  # what checks an argument may be the application's
@@ -138,7 +140,10 @@ class ToolCalls:
             spoken,
         )
         if refusal is None:
-            self._prepared[call.call_id] = Prepared(speech, meant, prepared.kwargs)
+            asks = read_back is not None and hides(meant)
+            self._prepared[call.call_id] = Prepared(speech, meant, prepared.kwargs, asks)
+            if asks:
+                masks.question_asked()
         return ToolCalled(gen, call, self._policy(meant), refusal)
 
     def _refused(
@@ -180,11 +185,16 @@ class ToolCalls:
         prepared = self._prepared.pop(call_id, None)
         if prepared is None:
             raise UsageError(f"call {call_id!r}: expected one that a model made and that was checked, got none such")
+        if prepared.secret_question:
+            self._masks.question_over()
         return prepared
 
     def forget(self, speech: int) -> None:
         """The speech is over; calls of it that were not run will not be."""
         if self._prepared:
+            for one in self._prepared.values():
+                if one.speech == speech and one.secret_question:
+                    self._masks.question_over()
             self._prepared = {key: one for key, one in self._prepared.items() if one.speech != speech}
 
 
