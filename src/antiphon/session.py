@@ -261,7 +261,7 @@ class AgentSession(Session[Userdata], Closable):
     def call_id(self) -> str:
         """What a store knows the call by, among all calls that there ever were."""
         if not self._call_id:
-            self._call_id = secrets.token_urlsafe(12)
+            self._call_id = secrets.token_hex(8)
         return self._call_id
 
     @property

@@ -86,6 +86,7 @@ def listed(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Any:
 def test_a_call_is_kept_beside_its_agent_file_and_shown(agent_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("call", agent_file, "--say", "pay") == 0
     said = capsys.readouterr().out
+    assert "Tools that write: pay at most once." in said
     place = agent_file.parent / ".antiphon"
     assert f"{place.name}/calls.db" in said.splitlines()[0] and "antiphon calls" in said.splitlines()[0]
     assert (place.stat().st_mode & 0o777, (place / "calls.db").stat().st_mode & 0o777) == (0o700, 0o600)

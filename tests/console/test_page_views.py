@@ -362,6 +362,7 @@ def test_a_page_that_is_not_secure_says_what_helps(open_page: Open) -> None:
     ("code", "words"),
     [
         (4401, "Open the address that antiphon dev printed"),
+        (4404, "Call again: the agent will not know"),
         (4429, "Wait a little"),
         (4500, "Look at the terminal"),
         (4503, "Mend and save it"),

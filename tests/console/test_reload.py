@@ -11,6 +11,9 @@ import pytest
 
 from antiphon.console.access import Limits
 from antiphon.console.reload import AgentFile
+from antiphon.protocols import call_store
+from antiphon.store import Row
+from antiphon.stores.memory import MemoryStore
 from antiphon.testing import wait_until
 from tests.console.page import Page
 from tests.console.serving import ECHO, run, serving, write
@@ -97,11 +100,38 @@ def test_a_page_that_calls_again_takes_its_call_over_while_the_old_socket_is_sti
     run(check)
 
 
-def test_an_unknown_call_to_continue_is_a_new_call(tmp_path: Path) -> None:
+def test_an_unknown_call_to_continue_is_told_and_no_new_one_begins(tmp_path: Path) -> None:
     async def check() -> None:
         async with serving(write(tmp_path, GREETING)) as server:
             async with Page(server.url, audio=False, resume="no-such-call") as page:
-                await page.wait_for("message", text="Welcome.")
+                code, reason = await page.closed()
+                assert (code, "not known here" in str(reason)) == (4404, True)
+
+    run(check)
+
+
+def test_a_call_that_a_restart_cut_off_is_told_with_where_it_is_kept(tmp_path: Path) -> None:
+    async def check() -> None:
+        store = MemoryStore()
+
+        async def find() -> MemoryStore:
+            return store
+
+        lease = await store.lease("cut-off-call", "a process that is gone")
+        store.start(lease, Row("key", "pay").started(1.0))
+        store.release(lease)
+        token = call_store.set(find)
+        try:
+            async with serving(write(tmp_path, GREETING)) as server:
+                async with Page(server.url, audio=False, resume="cut-off-call") as page:
+                    code, reason = await page.closed()
+                    assert code == 4404
+                    assert reason == "the call was cut off. See: antiphon calls show cut-off-, antiphon calls --unknown"
+                async with Page(server.url, audio=False) as page:
+                    ready = await page.wait_for("ready")
+                    assert await store.load(ready["call"]) is not None  # the page's id is the store's
+        finally:
+            call_store.reset(token)
 
     run(check)
 

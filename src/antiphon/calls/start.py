@@ -12,6 +12,9 @@ from typing import Any, Protocol
 from antiphon.errors import AgentFileError, AntiphonError
 from antiphon.protocols import ModelKind
 from antiphon.session import AgentSession
+from antiphon.store import Store
+from antiphon.tools.guarantees import guarantee_of
+from antiphon.tools.toolset import ToolContext
 
 AGENT_MODULE = "_agent_file_"
 """How the names of the modules begin that agent files become."""
@@ -34,6 +37,19 @@ def describe_models(session: AgentSession[Any], *kinds: ModelKind) -> str:
     """What the agent in charge runs with, for example "openai.LLM, deepgram.STT, tts.HibariTTS"."""
     models = [getattr(session.current_agent, kind) for kind in kinds]
     return ", ".join(model.label for model in models if model is not None)
+
+
+def describe_guarantees(session: AgentSession[Any]) -> str:
+    """How often each tool that writes takes effect: "Tools that write: pay at most once."; "" where there is none."""
+    store = session.store
+    has_transactions = store is not None and type(store).transaction is not Store.transaction
+    table, _ = ToolContext.leaving_out_unusable([*session.current_agent.tools, *session.tools])
+    promised = [
+        f"{tool.name} {promise}"
+        for tool in table.function_tools.values()
+        if (promise := guarantee_of(tool, has_transactions=has_transactions)) is not None
+    ]
+    return f"Tools that write: {', '.join(promised)}." if promised else ""
 
 
 async def start_session(job: StartedJob) -> AgentSession[Any]:

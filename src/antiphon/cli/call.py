@@ -21,6 +21,7 @@ from antiphon.calls.report import Answer, Sound, answers, delays, write_report
 from antiphon.calls.start import describe_models, raise_error, start_session
 from antiphon.cli.screen import Screen
 from antiphon.errors import AgentFileError, AntiphonError
+from antiphon.protocols import ModelKind
 from antiphon.replay import JournalWriter
 from antiphon.server.entrypoint import AgentServer
 from antiphon.server.job import JobContext
@@ -127,7 +128,7 @@ async def voice_call(
             raise AgentFileError(
                 "the session does not hear the caller. Call `session.start(agent=..., room=ctx.room)`."
             )
-        ran_with = describe_models(session, "llm", "stt", "tts")
+        ran_with = _ran_with(session, screen, "llm", "stt", "tts")
         try:
             if not await first_end(job.wait_for_shutdown(), caller.hung_up(), timeout=CALL_LIMIT):
                 screen.notice(f"The call was ended after {CALL_LIMIT:g} s.")
@@ -165,7 +166,7 @@ async def text_call(
     async with server.job(Room(), models=models) as job:
         _keep_record(job, record, journal)
         session = await start_session(job)
-        ran_with = describe_models(session, "llm")
+        ran_with = _ran_with(session, screen, "llm")
         try:
             await session.wait_for_idle()
             for text in texts:
@@ -181,6 +182,12 @@ async def text_call(
     report = record.report(loop.time() - began)
     screen.summary(report)
     return Call(report, ran_with, journal=journal, interrupted=interrupted)
+
+
+def _ran_with(session: AgentSession[Any], screen: Screen, *kinds: ModelKind) -> str:
+    """What the agent runs with. The screen says what its tools can promise."""
+    screen.promises(session)
+    return describe_models(session, *kinds)
 
 
 def _find_latency(turn: Turn, found: Sequence[Answer | None]) -> None:

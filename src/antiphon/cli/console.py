@@ -45,6 +45,7 @@ async def chat(server: AgentServer, *, models: ModelChoice, screen: Screen) -> N
         job.on_session(record.listen)
         session = await start_session(job)
         screen.notice(f"Running with {describe_models(session, 'llm')}. Ctrl-D ends the call.")
+        screen.promises(session)
         await session.wait_for_idle()
         ended = asyncio.create_task(job.wait_for_shutdown())
         try:

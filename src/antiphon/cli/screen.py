@@ -15,7 +15,9 @@ from rich.console import Console
 from rich.text import Text
 
 from antiphon.calls.record import CallRecord, CallReport, ToolCallRecord, ToolStep, Turn
+from antiphon.calls.start import describe_guarantees
 from antiphon.metrics import TurnMetrics
+from antiphon.session import AgentSession
 from antiphon.visible import LONGEST_NAME, one_line, shortened, to_json, visible
 
 if TYPE_CHECKING:
@@ -58,6 +60,11 @@ class Screen:
     def notice(self, line: str) -> None:
         """Something worth knowing."""
         self.console.print(Text(visible(line), style="dim"))
+
+    def promises(self, session: AgentSession[Any]) -> None:
+        """How often its tools that write take effect, if it has any."""
+        if line := describe_guarantees(session):
+            self.notice(line)
 
     def address(self, url: str) -> None:
         """What to open in a browser. Terminals that can make it a link do."""

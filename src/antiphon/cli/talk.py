@@ -134,6 +134,7 @@ class _Conversation:
             self._session = await start_session(job)
             ran_with = describe_models(self._session, "llm", "stt", "tts")
             self._screen.notice(f"Running with {ran_with}. Ctrl-D ends the call.")
+            self._screen.promises(self._session)
             for text in self._early:
                 self._session.submit_user_turn(text)
             await first_end(job.wait_for_shutdown(), self._audio.wait_failed(), self._caller(self._session))

@@ -7,6 +7,7 @@ the session, the archive. Whatever goes wrong in a call ends that call, with a c
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import secrets
 from collections.abc import Callable, Coroutine
@@ -26,13 +27,14 @@ from antiphon.console.media import media_for
 from antiphon.console.narration import Narration
 from antiphon.console.protocol import CloseCode, Message, Refused, Start
 from antiphon.console.reload import AgentFile
-from antiphon.errors import AntiphonError, SessionClosed
-from antiphon.protocols import ModelResolver
+from antiphon.errors import AntiphonError, SessionClosed, StoreError
+from antiphon.protocols import ModelResolver, call_store
 from antiphon.server.admission import Admission, NotAdmitted, Reason
 from antiphon.server.entrypoint import AgentServer
-from antiphon.server.job import JobContext
+from antiphon.server.job import Job, JobContext
 from antiphon.server.room import Room
 from antiphon.session import AgentSession
+from antiphon.store import RowState
 from antiphon.transports.recorder import Span, StereoRecorder
 
 if TYPE_CHECKING:
@@ -159,7 +161,9 @@ class Calls:
             running.end("the page calls again")
             return await running.said()
         filed = self.archive.get(call_id)
-        return None if filed is None else filed.chat_ctx
+        if filed is None:
+            raise Refused(CloseCode.UNKNOWN_CALL, await _what_became_of(call_id))
+        return filed.chat_ctx
 
     def file_news(self) -> Message:
         """How it stands with the agent file."""
@@ -182,6 +186,25 @@ class Calls:
             logger.warning("%d calls did not end within %g s", len(self._running), timeout)
 
 
+async def _what_became_of(call_id: str) -> str:
+    """Why a call cannot be continued, for its page."""
+    find = call_store.get()
+    store = None if find is None else await find()
+    stored = None
+    if store is not None:
+        with contextlib.suppress(StoreError):
+            stored = await store.load(call_id)
+    if stored is None:
+        return "the call that was to be continued is not known here"
+    see = f"See: antiphon calls show {call_id[:8]}"  # a reason has 123 bytes
+    if stored.info.meta.ended is not None:
+        return f"the call has ended. {see}"
+    if stored.info.is_held:
+        return f"the call was cut off, or goes on elsewhere. {see}"
+    is_unknown = any(row.state in (RowState.STARTED, RowState.UNKNOWN) for row in stored.rows)
+    return f"the call was cut off. {see}{', antiphon calls --unknown' if is_unknown else ''}"
+
+
 class PageCall:
     """One call."""
 
@@ -194,7 +217,7 @@ class PageCall:
         start: Start,
         earlier: ChatContext | None,
     ) -> None:
-        self.id = secrets.token_urlsafe(16)
+        self.id = secrets.token_hex(16)
         self.line = line
         self._calls = calls
         self._server = server
@@ -295,7 +318,7 @@ class PageCall:
         try:
             await self._unless_over(self._media.connect())
             models = self._calls.models.text if self._media.kind == "text" else self._calls.models.voice
-            async with self._server.job(self._room, models=models) as job:
+            async with self._server.job(self._room, models=models, job=Job(call_id=self.id)) as job:
                 if self._earlier is not None:
                     job.continue_from(self._earlier)
                 job.on_session(self._attach)

@@ -34,6 +34,8 @@ class CloseCode(enum.IntEnum):
     """No token, or a wrong one."""
     FORBIDDEN = 4403
     """The page comes from elsewhere."""
+    UNKNOWN_CALL = 4404
+    """The call to be continued is not known here: it was cut off, or is too long ago."""
     NO_START = 4408
     """`start` did not come in time."""
     NOT_READING = 4410

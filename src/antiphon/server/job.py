@@ -43,7 +43,7 @@ class Job:
     """Of a job for one participant: LiveKit's `ParticipantInfo`."""
     api: Any = None
     """LiveKit's `LiveKitAPI` for the server that the job came from; None in this process."""
-    call_id: str = field(default_factory=lambda: secrets.token_urlsafe(12))
+    call_id: str = field(default_factory=lambda: secrets.token_hex(8))
     """What a store knows its call by, among all calls that there ever were."""
 
 
