@@ -55,8 +55,6 @@ def decide(words: str, asked: Asked, phrases: ConsentPhrases) -> Reply:
     """What `words`, as the recogniser wrote them, mean in reply to `asked`. Never raises; linear in `words`."""
     tables = tables_of(phrases)
     said = tokens(words[:MAX_LENGTH])
-    if " ".join(word for word in said if word != "?") in tables.alone and "?" not in said:
-        return Reply.YES
     read_back = read_back_of(asked.text, asked.values, tables)
     pieces = _settled(_read(said, read_back, tables), tables)
     if read_back.is_offer:
@@ -155,7 +153,9 @@ def _counts(word: str, read_back: ReadBack, tables: Tables) -> bool:
 
 
 _TIMES = ("day", "month", "ordinal", "part")
-_FIRST = frozenset({Tag.YES, Tag.LISTENING, Tag.NO, Tag.WAIT, Tag.HEDGE, Tag.FILLER, Tag.HESITATION, Tag.SPEAKING})
+_FIRST = frozenset(
+    {Tag.YES, Tag.LISTENING, Tag.NO, Tag.WAIT, Tag.HEDGE, Tag.FILLER, Tag.HESITATION, Tag.SPEAKING, Tag.ALONE}
+)
 """Go before the words of the read-back."""
 
 
@@ -233,6 +233,7 @@ _ALLOWED = frozenset(
         Tag.ECHO,
         Tag.EXTRA,
         Tag.MARK,
+        Tag.ALONE,
     }
 )
 
@@ -242,6 +243,8 @@ def _consent(pieces: Sequence[Piece], tables: Tables) -> Reply | None:
     if any(piece.tag not in _ALLOWED for piece in pieces):
         return None
     tags = [piece.tag for piece in pieces]
+    if Tag.ALONE in tags or all(tag is Tag.FILLER for tag in tags):
+        return _alone(pieces, tables)
     if Tag.YES not in tags and Tag.LISTENING not in tags:
         return None
     if _is_asked(pieces, tables) or _is_left_open(pieces, tables):
@@ -253,6 +256,12 @@ def _consent(pieces: Sequence[Piece], tables: Tables) -> Reply | None:
     if Tag.HESITATION in tags:
         return None
     return Reply.YES if Tag.ECHO in tags else Reply.BACKCHANNEL
+
+
+def _alone(pieces: Sequence[Piece], tables: Tables) -> Reply | None:
+    """A yes, if what agrees by itself ("please") stands beside nothing that is more than polite, or agrees as well."""
+    agrees = all(piece.tag in (Tag.YES, Tag.LISTENING, Tag.FILLER, Tag.ALONE) for piece in pieces)
+    return Reply.YES if agrees and any(piece.text in tables.alone for piece in pieces) else None
 
 
 def _is_asked(pieces: Sequence[Piece], tables: Tables) -> bool:

@@ -142,15 +142,14 @@ class ConsentPhrases:
     listening: str = (
         "okay|ok|okey|'kay|kay|yeah|yea|yah|ya|yep|yup|yap|yip|ye|yeh|yeps|sure|right|alright|all right|cool|mm hmm"
         "|mm hm|mmhmm|mmhm|mhm|mhmm|m hm|hm hmm|mm|mmm|uh huh|uhhuh|uhuh|ah huh|a ha yes|gotcha|got it|all righty"
-        "|alrighty|go on|please go on|continue|please continue|continue please"
+        "|alrighty|go on|continue"
     )
     """Agrees once the whole read-back was heard; before, it only says that the caller listens."""
     alone: str = (
-        "please|yes please|if you would|if you please|would you please|if you could|as you said|i said yes"
-        "|i said yes please|so be it|k|yes do|yes everything|yes all of it|yes all of that|if you would please"
-        "|if you would be so kind|if you'd be so kind"
+        "please|if you would|if you please|would you please|if you could|as you said|i said yes|so be it|k"
+        "|if you would please|if you would be so kind|if you'd be so kind|do"
     )
-    """Agrees if nothing else was said."""
+    """Agrees if nothing else was said, but for words that agree, and polite ones."""
     elliptic: str = (
         "it is|it does|it would|i do|you do|i would|i am|that is|that it is|you may|you can|you should|you could"
         "|it works|this works|you have"
@@ -333,8 +332,8 @@ class ConsentPhrases:
     )
     """Begins what is wanted besides and touches no argument."""
     extra_words: str = (
-        "a|an|the|my|me|us|to|of|for|by|with|it|it's|it is|that|this|is|are|on|its|in|at|as|soon|i|we|have|one|and|or"
-        "|too|also|please|thanks|thank you|when|once|after|afterwards|later|up|back|then|address|confirmation"
+        "a|an|the|my|me|us|to|of|for|by|with|it|it's|it is|that|this|is|are|on|its|in|at|as|soon|i|we|have|and|or|too"
+        "|also|please|thanks|thank you|when|once|after|afterwards|later|up|back|then|address|confirmation"
         "|confirmations|details|detail|directions|receipt|invoice|link|number|reference|text|sms|email|e mail|mail"
         "|message|copy|copies|booking|reservation|summary|note|reminder|code|info|information|done|ready|there|here"
         "|way|finished|through|booked|sent|placed|confirmed|complete|completed|it's done|all|phone|whatsapp|calendar"

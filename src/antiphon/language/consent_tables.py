@@ -18,6 +18,8 @@ class Tag(enum.Enum):
 
     YES = enum.auto()
     LISTENING = enum.auto()
+    ALONE = enum.auto()
+    """Agrees if nothing else was said."""
     NO = enum.auto()
     WAIT = enum.auto()
     NEGATION = enum.auto()
@@ -205,6 +207,7 @@ def _tagged(phrases: ConsentPhrases) -> PhraseTable:
         (phrases.change, Tag.CHANGE),
         (phrases.question, Tag.QUESTION),
         (phrases.neutral, Tag.NEUTRAL),
+        (phrases.alone, Tag.ALONE),
     ):
         table.add(tagged, tag)
     return table

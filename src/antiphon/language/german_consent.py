@@ -96,8 +96,8 @@ GERMAN_CONSENT = ConsentPhrases(
         "|klaro|verstehe ja|gebongt|alles gut|is gut|is okay|is ok|is recht|eben|jap|jop|jepp jepp|jau|jåå|jå|joo"
     ),
     alone=(
-        "bitte|ja bitte|ja|jo bitte|ich habe ja gesagt|ich hab ja gesagt|wenn sie so nett wären"
-        "|wenn sie so freundlich wären|ich bitte darum|ich bitte drum"
+        "bitte|ich habe ja gesagt|ich hab ja gesagt|wenn sie so nett wären|wenn sie so freundlich wären"
+        "|ich bitte darum|ich bitte drum"
     ),
     elliptic="bin ich|das ist es|möchte ich|will ich|dürfen sie|können sie|sollen sie|ist gut|das ist er|das ist sie",
     declining=(
@@ -199,11 +199,11 @@ GERMAN_CONSENT = ConsentPhrases(
         "haben sie gesagt|sagten sie|meinen sie|meinten sie|ist das|ist es|war das|wie viel|wie viele|was haben sie"
     ),
     filler=(
-        "äh|ähm|öh|öhm|ä|ach|ach ja|oh|ah|bitte|danke|danke schön|dankeschön|vielen dank|besten dank|schönen dank"
-        "|herzlichen dank|danke sehr|danke ihnen|ich danke ihnen|sehr nett|sehr freundlich|also|so|mal|halt ja"
-        "|wirklich|sehr|ganz|einfach|ruhig|guter mann|entschuldigung|tschuldigung|verzeihung|leider|das wär's"
-        "|das war's|das wäre alles|das war alles|das ist alles|mehr nicht|ja bitte|und ja|wie gesagt|oh ja|gell|ne ja"
-        "|gnädige frau|des|da|doch ja|für mich|für uns|ich freue mich|freu mich|dann|das ist sehr nett"
+        "äh|ähm|öh|öhm|ä|ach|oh|ah|bitte|danke|danke schön|dankeschön|vielen dank|besten dank|schönen dank"
+        "|herzlichen dank|danke sehr|danke ihnen|ich danke ihnen|sehr nett|sehr freundlich|also|so|mal|wirklich|sehr"
+        "|ganz|einfach|ruhig|guter mann|entschuldigung|tschuldigung|verzeihung|leider|das wär's|das war's"
+        "|das wäre alles|das war alles|das ist alles|mehr nicht|wie gesagt|oh ja|gell|gnädige frau|des|da|für mich"
+        "|für uns|ich freue mich|freu mich|dann|das ist sehr nett"
     ),
     hesitation=(
         "hm|hmm|hmmm|na|nun|tja|ach so|achso|soso|aha|puh|oje|oh je|ui|joa|gut gut|je nun|tschüss|auf wiederhören"
