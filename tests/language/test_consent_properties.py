@@ -143,8 +143,8 @@ def test_nothing_that_is_said_or_asked_raises(said: str, text: str, values: list
 
 
 PIECES = st.sampled_from(
-    "yes no ? ... 7:30 22nd twenty two hundred and half past quarter to . , ' - \u2026 \ud800 \u00b2 \u1369 \u0663 $ 5 pm a.m. may"
-    " of first thousand million oh ja halb viertel nach hundert und book it the".split()
+    "yes no ? ... 7:30 22nd twenty two hundred and half past quarter to . , ' - \u2026 \ud800 \u00b2 \u1369 \u0663 $ 5 pm"
+    " a.m. may of first thousand million oh ja halb viertel nach hundert und book it the".split()
 )
 
 

@@ -100,7 +100,10 @@ def _besides(said: Sequence[str], at: int, read_back: ReadBack, tables: Tables) 
         if found[0] is Tag.EXTRA:
             if not read_back.acts.isdisjoint(said[begin:at]):
                 return None  # what was read back, done in another way
-            while at < len(said) and (more := tables.extra_words.at(said, at)) is not None:
+            while at < len(said) and tables.values.value(said, at) is None:
+                more = tables.extra_words.at(said, at)
+                if more is None:
+                    break
                 at = more[1]
             return [Piece(Tag.EXTRA, " ".join(said[begin:at]), at)]
     return None
