@@ -119,7 +119,7 @@ def test_a_value_that_was_not_read_back_is_never_a_yes(yes: str, value: str, bef
     form=st.sampled_from(["{}", "{}th", "${}", "{}:30", "{}%", "{} pm", "#{}"]),
 )
 def test_digits_that_were_not_read_back_are_never_a_yes(yes: str, number: int, form: str) -> None:
-    if number not in (4, 7):
+    if number not in (4, 7) and (number, form) != (100, "{}%"):  # "yes, a hundred percent"
         assert english(f"{yes}, {form.format(number)}") not in CONSENT
         assert english(f"{form.format(number)}, {yes}") not in CONSENT
 
@@ -143,8 +143,8 @@ def test_nothing_that_is_said_or_asked_raises(said: str, text: str, values: list
 
 
 PIECES = st.sampled_from(
-    "yes no ? ... 7:30 22nd twenty two hundred and half past quarter to . , ' - \u2026 \ud800 \u00b2 \u1369 \u0663 $ 5 pm"
-    " a.m. may of first thousand million oh ja halb viertel nach hundert und book it the".split()
+    "yes no ? ... 7:30 22nd twenty two hundred and half past quarter to . , ' - \u2026 \ud800 \u00b2 \u1369 \u0663 $"
+    " 5 pm a.m. may of first thousand million oh ja halb viertel nach hundert und book it the".split()
 )
 
 
