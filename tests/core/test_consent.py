@@ -390,3 +390,26 @@ def test_a_typed_turn_while_it_is_read_aloud_is_judged_by_what_was_heard() -> No
     d = reading(asked(), "Book Friday")
     assert not d.tell(UserTurnSubmitted("yes")).got(RunTool)
     assert not d.all(RunTool)
+
+
+def test_the_question_does_not_wait_for_a_model_that_says_nothing_more() -> None:
+    d = Dialogue()
+    d.types("book a table")
+    call(d)  # and its response goes on
+    reading(d)
+    assert d.all(Play)
+
+
+def test_a_yes_over_an_announcement_is_no_yes_to_the_question() -> None:
+    d = question()
+    d.say()
+    d.voice("Your taxi is here, shall I send it up?")
+    d.tell(PlayoutStarted(d.last(Speak).segment))
+    d.says("yes")
+    assert not d.all(RunTool)
+
+
+def test_a_line_that_bridges_a_wait_does_not_put_off_the_end_of_the_question() -> None:
+    d = question(silence=SilenceBudget())
+    heard(d.wait(8.1)).wait(8.1)
+    assert decided(d) == "unanswered"

@@ -123,10 +123,13 @@ class Question:
             self.was_put = True
             self.call.was_put_to_the_caller()
 
-    def caller_began(self, *, anew: bool) -> None:
-        """The caller begins to speak. `anew`: they have said nothing before that is no turn yet."""
+    def caller_began(self, *, anew: bool, over_others: bool) -> None:
+        """The caller begins to speak. `anew`: they have said nothing before that is no turn yet.
+
+        `over_others`: something else is heard, which they may mean.
+        """
         self.sounds()
-        self.heard_before = self.is_heard and (anew or self.heard_before)
+        self.heard_before = self.is_heard and not over_others and (anew or self.heard_before)
 
     def read_whole(self) -> None:
         """It is the caller's turn."""
@@ -192,6 +195,10 @@ class Consent:
         """The speech has nothing to do until the caller has answered."""
         question = self.question
         return question is not None and question.speech is speech and question.stage is _OPEN
+
+    def is_for(self, speech: Speech) -> bool:
+        """The speech made the call that is asked about."""
+        return self.question is not None and self.question.speech is speech
 
     def is_read_in(self, segment: Segment | None) -> bool:
         """The segment is the read-back."""

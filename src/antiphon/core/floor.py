@@ -162,14 +162,18 @@ class Floor:
 
     @property
     def awaits_consent(self) -> bool:
-        """The caller was asked for a yes: it is their turn, and theirs alone."""
-        top, turns = self.frames.top, self.debts.turns
-        return (
-            all(self.consent.waits_in(speech) and not speech.live for speech in top.speeches)
-            and bool(top.speeches)
-            and not (turns.owed or turns.judged is not None or self.line.segments or self._hears_a_turn)
-            and top.entering is None
-        )
+        """The caller was asked for a yes: it is their turn, and theirs alone. What else is to come waits behind it."""
+        speeches = self.frames.top.speeches
+        is_open = self.is_quiet and any(self.consent.waits_in(speech) for speech in speeches)
+        return is_open and not self.line.segments and not any(_is_at_work(speech) for speech in speeches)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Nobody says anything, or has said what is not decided on."""
+        turn = self.turn
+        is_said = any(segment.speech.kind is not Kind.FILLER for segment in self.line.segments)
+        is_heard = is_said or self._hears_a_turn or turn.awaits_words
+        return not (is_heard or self.debts.turns.judged is not None)
 
     def shielding(self) -> Speech | None:
         """A speech of the top frame that must end, or come to its next response, before a turn is answered."""
@@ -202,3 +206,10 @@ class Floor:
             if not speech.interrupted and any(c.gate is Gate.RUNNING for c in speech.open_calls()):
                 return speech
         return None
+
+
+def _is_at_work(speech: Speech) -> bool:
+    """More of it is to come, whoever says anything."""
+    if speech.stage is Stage.TOOLS:
+        return bool(speech.live) or any(call.gate is Gate.RUNNING for call in speech.open_calls())
+    return speech.stage is not Stage.WAITING

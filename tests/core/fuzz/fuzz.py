@@ -36,7 +36,7 @@ from antiphon.replay.replaying import steps
 from antiphon.runtime.timer import catch_up
 from tests.core.fuzz.promises.promise import Violation
 from tests.core.fuzz.watch import Watch
-from tests.core.fuzz.world import Temper, World, draw_options, draw_temper, prompt_voice
+from tests.core.fuzz.world import Temper, World, draw_consent, draw_options, draw_temper, prompt_voice
 from tests.proofs import closing
 
 AGENT = "a1"
@@ -93,6 +93,8 @@ def run_session(seed: str, counters: Counter[str], *, replay: bool = False) -> S
     """Run one session. Raises `Failed`."""
     rng = Random(seed)
     options, temper = draw_options(rng), draw_temper(rng)
+    if is_gated(seed):
+        options = draw_consent(rng, options)
     # At rest: the world had answered everything when it ended. Prompt voice: seconds after which a line that was made
     # ahead could surely be heard; facts came in time, no sound was stuck.
     notes = {"at_rest": False, "prompt_voice": prompt_voice(options, temper)}
@@ -106,6 +108,11 @@ def run_session(seed: str, counters: Counter[str], *, replay: bool = False) -> S
     except Exception as error:
         raise Failed(seed, session, error) from error
     return session
+
+
+def is_gated(about: str) -> bool:
+    """Whether it is a session, or its seed, in which tools that write are read back first."""
+    return about.removeprefix("session ").startswith("consent")
 
 
 def _watch_of(journal: Journal, counters: Counter[str] | None = None) -> Watch:
@@ -126,7 +133,7 @@ def _converse(rng: Random, session: Session, temper: Temper, watch: Watch) -> No
         drawn += 1
         return conversation.new_id()
 
-    world = World(rng, options, temper, new_id)
+    world = World(rng, options, temper, new_id, gated=is_gated(session.journal.head.about))
 
     def enter(fact: f.Fact | None, commands: list[do.Command]) -> None:
         nonlocal drawn

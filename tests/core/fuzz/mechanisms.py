@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from antiphon.chat import ChatMessage, FunctionCall
 from antiphon.core import commands as do
@@ -48,6 +48,8 @@ def _has_answered(trace: Trace, done: told.SpeechDone) -> bool:
     speech = trace.speech(done.speech)
     return speech.heard and speech.request is None and not speech.is_filler
 
+
+_DECISIONS = get_args(told.ConsentDecision)
 
 MECHANISMS: tuple[tuple[str, type, Seen], ...] = (
     ("stale prediction", f.EndOfTurnPredicted, lambda t, x: x.version != t.version),
@@ -100,6 +102,10 @@ MECHANISMS: tuple[tuple[str, type, Seen], ...] = (
     ("turn vetoed", told.TurnVetoed, lambda *_: True),
     ("away", told.UserStateChanged, lambda _, x: x.state == "away"),
     ("turn answered", told.SpeechDone, _has_answered),
+    *((f"consent: {one}", told.ConsentDecided, lambda _, x, one=one: x.decision == one) for one in _DECISIONS),
+    *((f"consent: yes by {one}", told.ConsentDecided, lambda _, x, one=one: x.decision == "yes" and x.by == one)
+      for one in get_args(told.DecidedBy)),
+    ("consent: asked again", told.ConsentAsked, lambda _, x: x.times > 1),
     ("kept in the background", told.RoundClosed,
      lambda t, x: t.speech(x.speech).interrupted and _is_still_running(t, x)),
     ("adopted by the task it waits for", told.RoundClosed,

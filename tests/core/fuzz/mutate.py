@@ -397,8 +397,8 @@ BREAKS = (
     Break("limits: taken too early", "user_turn.py", "len(self.text.split()) < limit.max_words",
           "len(self.text.split()) < limit.max_words - 1"),
     Break("limits: away while a tool runs", "rules/presence.py",
-          "if floor.is_busy or floor.top.entering is not None or any(run.active for run in floor.runs):",
-          "if floor.is_busy or floor.top.entering is not None:"),
+          "if busy or any(run.active for run in floor.runs):",
+          "if busy:"),
     Break("limits: away too early", "rules/presence.py", "self.away_at = floor.out.now + timeout",
           "self.away_at = floor.out.now + 0.5 * timeout"),
     Break("limits: never away", "rules/presence.py", "        self.away_at = None\n        return True\n",
@@ -439,6 +439,26 @@ BREAKS = (
           "record=fact.record and kind is not Kind.FILLER,", "record=fact.record,"),
     Break("met: a dead voice is bridged for ever", "line.py",
           "self._options.stall_timeout if left is None else left", "self._options.stall_timeout"),
+    Break("consent: a call runs without being asked about", "rules/steps.py",
+          "case Start() if not floor.consent.may_run(open_call):", "case Start() if False:"),
+    Break("consent: a yes counts before the arguments were heard", "rules/consent.py",
+          "elif reply in _AGREES and question.heard_before:", "elif reply in _AGREES:"),
+    Break("consent: anything is a yes", "rules/consent.py",
+          "_AGREES = (Reply.YES,", "_AGREES = (Reply.UNCLEAR, Reply.YES,"),
+    Break("consent: who says nothing is waited for without end", "rules/consent.py",
+          "    _ask_again(floor, question, \"unanswered\", \"\", \"time\")\n    return True\n", "    return False\n"),
+    Break("consent: a yes is not recorded", "rules/consent.py",
+          "    turns.hold(turn, question.speech, floor.top.agent)\n", "    turns.drop(turn)\n"),
+    Break("consent: what is void runs all the same", "consent.py",
+          "        question.call.answer(output, is_error=False, shows=(), reply=True)\n",
+          "        question.call.agreed_to(self._out.now)\n"),
+    Break("consent: a read-back that nobody heard is not said again", "rules/consent.py",
+          "    if question.is_heard:\n        question.read_whole()", "    if True:\n        question.read_whole()"),
+    Break("consent: the caller's reply cuts the speech that asks", "floor.py",
+          " or self.consent.shields(speech)", ""),
+    Break("consent: an announcement in between is not followed by the question", "rules/consent.py",
+          "is not floor.top or _others_sound(floor, question):\n        question.must_be_read()",
+          "is not floor.top:\n        question.must_be_read()"),
     Break("met: a filler whose voice hangs holds up the answer", "rules/playing.py",
           "if about_to and before.kind is not Kind.FILLER and before", "if about_to and before"),
     Break("met: words over a filler do not cut it", "rules/barge_in.py",
@@ -482,6 +502,7 @@ def try_out(broken: Break, seed: str = "mutate") -> Finding:
             file.write_text(broken.applied(file.read_text()))
         except LookupError as error:
             return Finding(broken.name, None, str(error))
+        seed = "consent" if broken.name.startswith("consent: ") else seed  # sessions in which calls are asked about
         ways = [("--seed", seed, "--facts", str(FACTS)), ("--replay", *map(str, REGRESSIONS))]
         for arguments in reversed(ways) if broken.name.startswith("met: ") else ways:
             facts, how = _fuzz(folder, arguments)

@@ -45,6 +45,8 @@ class Speech:
     interruptible: bool = True
     is_filler: bool = False
     """It bridges a wait."""
+    is_read_back: bool = False
+    """It reads a call back to the caller: their words are for the gate."""
     is_goodbye: bool = False
     tells_results: bool = False
     """It was begun to tell what came up unasked, or by a model of its own accord."""
@@ -210,6 +212,10 @@ class Trace:
         self.is_paused = False
         self.is_voice_lost = False
         """Nothing was heard of what was last to be heard."""
+        self.question: told.ConsentAsked | None = None
+        """What the caller is asked about."""
+        self.is_put = False
+        """They have heard something of the question."""
         self.calls: dict[str, Made] = {}
         self.runs: dict[int, Run] = {}
         self.hooks: dict[int, do.RunHook] = {}
@@ -281,6 +287,8 @@ class Trace:
 
     def is_shielded(self, speech: Speech, grace: float = 0.5) -> bool:
         """No turn of the caller interrupts it; `grace`: nor a moment after its tool came back from them."""
+        if speech.is_read_back or (self.is_put and self.question and self.question.speech == speech.number):
+            return True
         return self.is_protected(speech) or any(
             (run.waits > 0 or self.now < run.resumed + grace) and run.speech is speech for run in self.runs.values()
         )
@@ -420,6 +428,7 @@ class Trace:
         match fact:
             case f.PlayoutStarted():
                 step.sound, step.moved, step.has_sounded = Sound.HEARD, self.now, True
+                self.is_put |= step.speech.is_read_back
             case f.PlayoutStarved():
                 step.sound = Sound.NONE
             case f.PlayoutProgressed(heard=heard):
@@ -434,6 +443,7 @@ class Trace:
 
     def _heard(self, step: Step, text: str) -> None:
         step.speech.heard = step.speech.heard or bool(text)
+        self.is_put |= step.speech.is_read_back and bool(text)
         self.is_voice_lost = self.is_voice_lost and not text
 
     def _hear_tool(self, fact: f.Fact) -> None:
@@ -562,6 +572,8 @@ class Trace:
             speech.is_filler = speech.is_filler or command.ahead
         else:
             agent, wait = command.agent, options.generation_timeout
+        if isinstance(command, do.Speak) and self.question is not None and command.text == self.question.text:
+            speech.is_read_back = True
         step = Step(command.gen, command.segment, speech, agent, command, self.now + wait)
         step.is_held = getattr(command, "ahead", False)
         step.is_asked = not step.is_held
@@ -591,12 +603,7 @@ class Trace:
             self.is_ending = False
             asks = command.heard_as is None and self.options.language.asks_presence(command.text)
             self.joins = self.in_the_making() if asks else None
-            self.words -= serials(command.text)
-            if command.text in self.given:
-                self.given -= Counter((command.text,))
-            elif self.latest_word in command.text.split():
-                self.latest_word = ""
-            self.taken_words |= serials(command.text)
+            self._taken(command.text)
         elif command.kind == "on_exit":
             self.leaving.add(command.agent)
         elif command.previous is not None:
@@ -605,8 +612,25 @@ class Trace:
             if position is not None:
                 self.frames[position] = (self.frames[position][0], command.agent)
 
+    def _taken(self, text: str) -> None:
+        """The caller's words are a turn."""
+        self.words -= serials(text)
+        if text in self.given:
+            self.given -= Counter((text,))
+        elif self.latest_word in text.split():
+            self.latest_word = ""
+        self.taken_words |= serials(text)
+
     def _notice(self, notice: told.Notice) -> None:
         match notice:
+            case told.TurnCommitted(text) if self.question is not None and self.is_put:  # the gate took it
+                self._taken(text)
+                self.is_ending = False
+            case told.ConsentAsked():
+                self.question = notice
+            case told.ConsentDecided(call=call, decision=decision):
+                self.question, self.is_put = None, False
+                self.calls[call.call_id].is_rejected |= decision != "yes"
             case told.SpeechInterrupted(number):
                 speech = self.speech(number)
                 speech.interrupted = True

@@ -14,13 +14,13 @@ from antiphon.core import facts as f
 from antiphon.core import notices as told
 from antiphon.options import SessionOptions
 from tests.core.fuzz import mechanisms
-from tests.core.fuzz.promises import ahead, ends, history, line, silence, speeches, tools, turns, wishes
+from tests.core.fuzz.promises import ahead, consent, ends, history, line, silence, speeches, tools, turns, wishes
 from tests.core.fuzz.promises.promise import Promise, Violation
 from tests.core.fuzz.trace import Trace
 
 PROMISES: tuple[type[Promise], ...] = tuple(
     one
-    for module in (history, line, turns, speeches, ahead, tools, wishes, silence, ends)
+    for module in (history, line, turns, speeches, ahead, tools, wishes, consent, silence, ends)
     for one in vars(module).values()
     if isinstance(one, type) and issubclass(one, Promise) and one.__module__ == module.__name__
 )
@@ -39,6 +39,8 @@ class Watch:
         mark: str = "",
     ) -> None:
         self.trace = Trace(options, agent, mark, prompt_voice)
+        self._is_judged = False
+        """`on_user_turn_completed` has a turn before it."""
         self._lost = 0.0
         """Seconds in which everything stood still."""
         self._promises = [promise(self.trace) for promise in PROMISES]
@@ -68,6 +70,7 @@ class Watch:
         for command in commands:
             if trace.is_closed and not (type(fact) is f.SpeechRequested and told.is_notice(command)):
                 raise Violation(f"nothing follows the end: {command}")
+            self._take(command, fact)
             self._tell(command)
             trace.command(command)
         trace.deadline, trace.is_idle = deadline, idle
@@ -79,6 +82,16 @@ class Watch:
             settled()
         if deadline is None:
             self._check_that_something_follows()
+
+    def _take(self, command: do.Command, fact: f.Fact | None) -> None:
+        """A turn that the gate takes is taken as one that the hook is given is."""
+        if isinstance(command, do.RunHook) and command.kind == "on_user_turn_completed":
+            self._is_judged = True
+        elif isinstance(command, (told.TurnCommitted, told.TurnVetoed)):
+            is_the_gates = not self._is_judged and type(fact) is not f.ConsentGiven
+            self._is_judged = False
+            if is_the_gates and isinstance(command, told.TurnCommitted):
+                self._tell(do.RunHook(0, "on_user_turn_completed", self.trace.agent, command.text))
 
     def _tell(self, what: object) -> None:
         for listen in self._listening.get(type(what), ()):

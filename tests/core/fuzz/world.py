@@ -24,9 +24,11 @@ from typing import Any, TypeAlias
 from antiphon.chat import AgentConfigUpdate
 from antiphon.core import commands as do
 from antiphon.core import facts as f
-from antiphon.core.notices import SpeechDone
+from antiphon.core.notices import ConsentAsked, SpeechDone
+from antiphon.language.consent import Reply as Meaning
 from antiphon.options import (
     AwayLadder,
+    ConsentOptions,
     Endpointing,
     Fillers,
     Interruption,
@@ -348,10 +350,31 @@ def draw_inverses(rng: Random, policies: dict[str, ToolPolicy]) -> dict[str, Too
     return {**policies, first: replace(policies[first], undo=inverse)}
 
 
-class World:
-    """Everything outside the conversation."""
+def draw_consent(rng: Random, options: SessionOptions) -> SessionOptions:
+    """How callers are asked before a call, in sessions of the gate, and whether somebody judges what they say."""
+    judge = rng.choice((None, None, 0.5))
+    return replace(options, consent=ConsentOptions(timeout=rng.choice((1.0, 3.0, 8.0)), judge_timeout=judge))
 
-    def __init__(self, rng: Random, options: SessionOptions, temper: Temper, new_id: Callable[[], int]) -> None:
+
+REPLIES = (
+    ("yes", Meaning.YES), ("yes please", Meaning.YES), ("okay", Meaning.BACKCHANNEL), ("no", Meaning.NO),
+    ("so so", Meaning.UNCLEAR), ("yes but", Meaning.CHANGE), ("how", Meaning.QUESTION), ("yes and", Meaning.YES_AND),
+)  # fmt: skip
+"""What callers say to a read-back, and what a judge makes of it. The words alone decide about most of it."""
+
+
+class World:
+    """Everything outside the conversation. `gated`: tools that write are read back to the caller first."""
+
+    def __init__(
+        self,
+        rng: Random,
+        options: SessionOptions,
+        temper: Temper,
+        new_id: Callable[[], int],
+        *,
+        gated: bool = False,
+    ) -> None:
         self.rng = rng
         self.options = options
         self.temper = temper
@@ -375,6 +398,8 @@ class World:
         self._policies = draw_inverses(
             rng, {f"tool{n}": draw_policy(rng, temper) for n in range(rng.choice((1, 1, 2, 3)))}
         )
+        if gated:
+            self._policies = {name: replace(policy, confirm=policy.writes) for name, policy in self._policies.items()}
         self._arguments = ('{"x":1}', '{"x":2}')[: rng.choice((1, 1, 2))]
         self._called: list[tuple[str, str]] = []
         self._dropped: list[tuple[str, str]] = []
@@ -387,6 +412,8 @@ class World:
         self._entered = "a1"
         """The agent that began last: mostly the one in charge."""
         self._serial = 0
+        self._is_talking = self._is_answering = False
+        """The caller: there is one mouth."""
         self._perform: dict[type, Callable[[Any], None]] = {
             do.Generate: self._generate,
             do.Adopt: self._generate,
@@ -404,6 +431,8 @@ class World:
             do.RunHook: self._run_hook,
             do.PredictEndOfTurn: self._predict,
             SpeechDone: self._speech_done,
+            ConsentAsked: self._asked,
+            do.JudgeReply: self._judge,
             do.Close: self._close,
         }
         self.start(self._caller())
@@ -557,7 +586,11 @@ class World:
                     0.05,
                 ),
             )[0]
+            while self._is_answering:
+                yield 0.1
+            self._is_talking = True
             yield from script()
+            self._is_talking = False
             if self.chance(self.temper.barge):
                 yield self.some(0.1, 1.5)
             else:
@@ -772,6 +805,47 @@ class World:
                 f.EndOfTurnPredicted(command.version, self.rng.choice((0.1, 0.4, 0.7, 0.95))),
             )
 
+    def _asked(self, notice: ConsentAsked) -> None:
+        """The caller hears a question; often they answer, often too early, by voice, key or keyboard."""
+        if self.chance(0.85):
+            self.start(self._answers())
+
+    def _answers(self) -> Process:
+        yield self.rng.choice((0.1, 0.6, 1.5, 2.5, 5.0))
+        while self._is_talking or self._is_answering:
+            yield 0.1
+        self._is_answering = True
+        yield from self._replies()
+        self._is_answering = False
+
+    def _replies(self) -> Process:
+        for _ in range(self.rng.choice((1, 1, 2))):
+            if self.chance(0.2):
+                yield f.ConsentGiven(self.chance(0.7), f"u{self.serial()}")
+                continue
+            words, _ = self.rng.choice(REPLIES)
+            if self.chance(0.4):
+                words = f"{words} u{self.serial()}"
+            if self.options.turns.detection == "realtime_llm" or self.chance(0.2):
+                yield f.UserTurnSubmitted(words)
+                continue
+            yield f.UserSpeechStarted()
+            yield self.some(0.05, 0.4)
+            if not self.options.has_stt:
+                yield self._silent()
+                continue
+            yield from self._words(words)
+            yield self._silent()
+            if self.options.turns.detection == "manual":
+                yield f.UserTurnCommitRequested()
+            yield self.some(0.1, 1.0)
+
+    def _judge(self, command: do.JudgeReply) -> None:
+        if self.chance(0.2):
+            return
+        meaning = next((meaning for words, meaning in REPLIES if command.words.startswith(words)), None)
+        self.at(self.rng.choice((0.1, 0.3, 0.7)), f.ReplyJudged(command.judgement, meaning))
+
     # -- the model
 
     def _generate(self, command: do.Generate | do.Adopt) -> None:
@@ -856,6 +930,9 @@ class World:
         policy = self._policies[name]
         rejected = "Error parsing arguments" if self.chance(0.05) else None
         call = f.Call(f"c{self.serial()}", name, arguments, arguments, confirmed=self.chance(0.3))
+        if policy.confirm:
+            spoken = f"x{self.serial()}"
+            call = replace(call, read_back=f"{self.rng.choice(WORDS)} {spoken} now.", spoken=(spoken,))
         return f.ToolCalled(gen, call, policy, rejected)
 
     def _stop_generating(self, command: do.StopGenerating) -> None:

@@ -26,7 +26,7 @@ def caller_began(floor: Floor) -> None:
     """The caller begins to speak, or goes on."""
     question = floor.consent.question
     if question is not None:
-        question.caller_began(anew=not floor.turn.text)
+        question.caller_began(anew=not floor.turn.text, over_others=_others_sound(floor, question))
 
 
 def stops(floor: Floor, words: str) -> bool:
@@ -54,7 +54,7 @@ def is_nothing(floor: Floor, words: str) -> bool | None:
     if waiting and floor.debts.turns.late_words.are_due(waiting[0]):
         return None
     if waiting and waiting[0].heard_as is None:  # typed
-        question.caller_began(anew=True)
+        question.caller_began(anew=True, over_others=_others_sound(floor, question))
     return not question.heard_before and floor.options.language.is_backchannel(words)
 
 
@@ -112,7 +112,7 @@ def given(floor: Floor, fact: f.ConsentGiven) -> None:
     floor.ledger.turn_taken()
     floor.out.send(TurnCommitted(fact.text))
     floor.debts.turns.hold(Turn(fact.text), question.speech, floor.top.agent)
-    question.caller_began(anew=True)
+    question.caller_began(anew=True, over_others=False)
     _decide(floor, question, fact.text, Reply.YES if fact.yes else Reply.NO, "key")
 
 
@@ -181,7 +181,9 @@ def _is_moot(floor: Floor, question: Question) -> ConsentDecision | None:
 def _read(floor: Floor, question: Question) -> bool:
     """It is read back as soon as the caller lets the agent speak."""
     turns = floor.debts.turns
-    if question.speech.frame is not floor.top or floor.caller_has_floor or floor.is_turn_waiting:
+    said = turns.waiting[0] if turns.waiting else floor.turn
+    is_due = floor.is_turn_waiting and not floor.is_said_in_passing(said)  # else it waits for the agent to go on
+    if question.speech.frame is not floor.top or floor.caller_has_floor or is_due:
         return False
     if turns.judged is not None or floor.line.is_stopping or _others_sound(floor, question):
         return False
@@ -197,7 +199,8 @@ def _read(floor: Floor, question: Question) -> bool:
 
 def _others_sound(floor: Floor, question: Question) -> bool:
     """Something else is heard that was asked for since: the question comes last."""
-    return question.readings > 0 and any(one.speech.kind is not Kind.FILLER for one in floor.line.segments)
+    others = (one.speech for one in floor.line.segments if one.speech is not question.line)
+    return question.readings > 0 and any(speech.kind is not Kind.FILLER for speech in others)
 
 
 def _is_read(floor: Floor, question: Question) -> bool:
@@ -223,7 +226,7 @@ def _wait(floor: Floor, question: Question) -> bool:
         floor.turn.loss_told(made_good=True)
         question.asked_again()
         return True
-    if not floor.awaits_consent or floor.turn.awaits_words:
+    if not floor.is_quiet:
         question.disturbed()
         return False
     since, limit = question.quiet(floor.out.now), floor.options.consent.timeout

@@ -92,7 +92,7 @@ def play(floor: Floor) -> bool:
             return False
     elif segment.speech.interruptible and floor.caller_has_floor and not _turn_must_wait(floor):
         return False
-    if _is_preceded(segment):
+    if _is_preceded(floor, segment):
         return False
     floor.line.play(segment)
     return True
@@ -103,7 +103,7 @@ def _turn_must_wait(floor: Floor) -> bool:
     return floor.top.is_handing_over and floor.turn.ready and not floor.turn.speaking
 
 
-def _is_preceded(segment: Segment) -> bool:
+def _is_preceded(floor: Floor, segment: Segment) -> bool:
     """An older speech of no lower right is about to begin to speak, and this one is not part of it."""
     speech = segment.speech
     for before in speech.frame.speeches:
@@ -111,6 +111,8 @@ def _is_preceded(segment: Segment) -> bool:
             return False
         if speech.parent is not None and speech.parent.speech is before:
             continue
+        if floor.consent.is_read_in(segment) and floor.consent.is_for(before):
+            continue  # what it has said before the call stands on the line already
         step = before.step
         about_to = before.stage is Stage.GENERATING and step is not None and step.segment.sound is Sound.OPEN
         if about_to and before.kind is not Kind.FILLER and before.rank <= speech.rank:

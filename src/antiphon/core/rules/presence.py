@@ -48,7 +48,9 @@ class Presence:
     def _is_away(self, timeout: float) -> bool:
         """Nobody has said or done anything for a long time, and it would be the caller's turn."""
         floor = self._floor
-        if floor.is_busy or floor.top.entering is not None or any(run.active for run in floor.runs):
+        asks = floor.consent.question is not None and floor.awaits_consent
+        busy = (floor.is_busy or floor.top.entering is not None) and not asks
+        if busy or any(run.active for run in floor.runs):
             self.away_at = None
             return False
         if self._user == "away":

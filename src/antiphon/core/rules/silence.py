@@ -101,14 +101,14 @@ class Silence:
         floor = self._floor
         turn = floor.turn
         turns = floor.debts.turns
+        if floor.consent.question is not None and floor.awaits_consent:
+            return False
         if turns.owed or turns.judged is not None:
             return True
         if floor.accepts_turns and (
             turns.waiting or turn.ready or turn.awaits_words or (turn.has_floor and not turn.is_ended_by_application)
         ):
             return True
-        if floor.consent.question is not None and floor.awaits_consent:
-            return False
         asks = None if floor.away is None else floor.away.line  # a caller who may not be there waits for nothing
         return floor.top.leaving is not None or any(_is_at_work(one) for one in floor.top.speeches if one is not asks)
 

@@ -256,6 +256,16 @@ def _presence(floor: Floor, turn: Turn) -> bool:
     return True
 
 
+def _reply(floor: Floor, turn: Turn) -> bool:
+    """It replies to what was read back. What else sounds is interrupted, as by any turn."""
+    if not consent.is_asked(floor):
+        return False
+    sounding = floor.line.sounding
+    if sounding is not None and not floor.consent.is_read_in(sounding):
+        barge_in.interrupt_top(floor, fillers=False)
+    return consent.take(floor, turn)
+
+
 def _hook(floor: Floor, turn: Turn) -> bool:
     """It interrupts what may be interrupted, and the application decides on it."""
     barge_in.interrupt_top(floor, fillers=False)
@@ -263,7 +273,7 @@ def _hook(floor: Floor, turn: Turn) -> bool:
     return True
 
 
-TAKERS: tuple[Callable[[Floor, Turn], bool], ...] = (_goodbye, consent.take, _listening, _presence, _hook)
+TAKERS: tuple[Callable[[Floor, Turn], bool], ...] = (_goodbye, _reply, _listening, _presence, _hook)
 """Who may take a turn, in order of right of way."""
 
 

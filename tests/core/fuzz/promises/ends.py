@@ -162,7 +162,8 @@ class ASilentCallerIsAsked(Promise):
             self._since = None
         elif self._since is None:
             self._since = trace.now
-        if not trace.is_speaking and (not trace.is_idle or trace.ends or any(True for _ in trace.live_runs)):
+        is_busy = not trace.is_idle or trace.ends or trace.question is not None
+        if not trace.is_speaking and (is_busy or any(True for _ in trace.live_runs)):
             self._idle_since = None
         elif self._idle_since is None and not trace.is_speaking:
             self._idle_since = trace.now

@@ -209,8 +209,10 @@ class TurnsAreRecorded(Promise):
         self._exit_at = 0.0
         """When an agent was last asked to leave."""
 
-    @on(f.Transcribed, f.UserTurnSubmitted, f.TurnTaken, f.TurnTranscribed)
-    def heard(self, fact: f.Transcribed | f.UserTurnSubmitted | f.TurnTaken | f.TurnTranscribed) -> None:
+    @on(f.Transcribed, f.UserTurnSubmitted, f.TurnTaken, f.TurnTranscribed, f.ConsentGiven)
+    def heard(
+        self, fact: f.Transcribed | f.UserTurnSubmitted | f.TurnTaken | f.TurnTranscribed | f.ConsentGiven
+    ) -> None:
         self._said.update((fact.text or "").split())
         if isinstance(fact, f.TurnTaken):
             self._awaited(fact.turn)

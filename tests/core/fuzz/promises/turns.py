@@ -109,6 +109,8 @@ class ATurnSilencesWhatWaits(Promise):
 
     @on(do.RunHook)
     def taken(self, command: do.RunHook) -> None:
+        if not command.hook:  # a reply to what was read back: it silences that alone
+            return
         trace = self.trace
         if command.kind != "on_user_turn_completed" or only_listens(command.text):
             return

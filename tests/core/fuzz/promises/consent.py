@@ -1,0 +1,111 @@
+"""What must not be done by mistake: only after a yes that was heard to exactly this call, once, and answered.
+
+Nothing here knows how the gate goes on. A read-back is known by the notice that tells of it, and a yes by what the
+caller said after the call's own words were heard.
+"""
+
+from __future__ import annotations
+
+from antiphon.chat import FunctionCall
+from antiphon.core import commands as do
+from antiphon.core import facts as f
+from antiphon.core import notices as told
+from antiphon.core.commands import Record
+from tests.core.fuzz.listener import on
+from tests.core.fuzz.promises.promise import Promise
+
+
+class OnlyAfterAYes(Promise):
+    """A call that is asked about first runs after a yes to it, once; what is void never runs (design 4)."""
+
+    def start(self) -> None:
+        self._agreed: dict[str, float] = {}
+        """By call: when the caller said yes to it, until it is run."""
+        self._closed: set[str] = set()
+        """Calls that are void, or whose yes is used."""
+        self._asked: dict[str, list[str]] = {}
+        """By call: what the caller was asked."""
+        self._said = ""
+        """What the caller said last."""
+
+    @on(f.Transcribed, f.UserTurnSubmitted, f.ConsentGiven)
+    def heard(self, fact: f.Transcribed | f.UserTurnSubmitted | f.ConsentGiven) -> None:
+        self._said = fact.text or self._said
+
+    @on(told.ConsentAsked)
+    def asked(self, notice: told.ConsentAsked) -> None:
+        call = notice.call.call_id
+        if call in self._closed or call in self._agreed:
+            self.broken(f"{notice}, and it was decided before")
+        if any(spoken not in notice.text for spoken in notice.call.spoken):
+            self.broken(f"{notice} does not say {notice.call.spoken}")
+        self._asked.setdefault(call, []).append(notice.text)
+
+    @on(told.ConsentDecided)
+    def decided(self, notice: told.ConsentDecided) -> None:
+        call = notice.call.call_id
+        if call in self._closed or call in self._agreed:
+            self.broken(f"{notice}, and it was decided before")
+        if notice.decision != "yes":
+            self._closed.add(call)
+            return
+        if not self._was_heard(notice.call):
+            self.broken(f"{notice}, and the caller has not heard {notice.call.spoken}")
+        if notice.by == "words" and notice.heard.split()[0] not in ("yes", "okay", "uh", "mm"):
+            self.broken(f"{notice} is no yes")
+        self._agreed[call] = self.trace.now
+
+    def _was_heard(self, call: f.Call) -> bool:
+        texts = self._asked.get(call.call_id, ())
+        steps = [one for one in self.trace.steps.values() if getattr(one.asked, "text", None) in texts]
+        return any(all(spoken in step.heard for spoken in call.spoken) for step in steps)
+
+    @on(do.RunTool)
+    def started(self, command: do.RunTool) -> None:
+        if not command.policy.confirm:
+            return
+        agreed = self._agreed.pop(command.call.call_id, None)
+        if agreed is None:
+            self.broken(f"{command}, and nobody said yes to it")
+        if self.trace.now - agreed > self.options.consent.lifetime:
+            self.broken(f"{command}, and the yes is {self.trace.now - agreed} s old")
+        self._closed.add(command.call.call_id)
+
+
+class AQuestionComesToAnEnd(Promise):
+    """Whoever says nothing to a read-back is asked once more, and then it is void (design 4)."""
+
+    def start(self) -> None:
+        self._call: str | None = None
+
+    @on(told.ConsentAsked)
+    def asked(self, notice: told.ConsentAsked) -> None:
+        self._call = notice.call.call_id
+
+    @on(told.ConsentDecided)
+    def decided(self, _: told.ConsentDecided) -> None:
+        self._call = None
+
+    def unfinished(self) -> list[str]:
+        return [] if self._call is None else [f"question about {self._call}"]
+
+
+class WhatIsAskedStandsInTheHistory(Promise):
+    """A call that was decided on is in the history, with why it did not run, if it did not (design 4)."""
+
+    def start(self) -> None:
+        self._missing: set[str] = set()
+
+    @on(told.ConsentDecided)
+    def decided(self, notice: told.ConsentDecided) -> None:
+        if notice.decision not in ("yes", "interrupted"):
+            self._missing.add(notice.call.call_id)
+
+    @on(Record)
+    def recorded(self, command: Record) -> None:
+        if isinstance(command.item, FunctionCall):
+            self._missing.discard(command.item.call_id)
+
+    def at_rest(self) -> None:
+        if self._missing:
+            self.broken(f"{sorted(self._missing)} are not in the history")
