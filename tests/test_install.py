@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from antiphon.discovery import extra_with
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
@@ -129,3 +131,24 @@ def test_a_wheel_has_what_the_demo_plays() -> None:
     assert taken == {name: f"antiphon/{name}" for name in taken}
     played = {f"examples/recordings/{path.name}" for path in (ROOT / "examples" / "recordings").glob("demo-*.wav")}
     assert set(taken) == {"examples/receptionist.py"} | played
+
+
+@pytest.mark.parametrize(
+    ("module", "extra"),
+    [("rich", "cli"), ("numpy", "local"), ("uvicorn", "dev"), ("miniaudio", "audio")],
+)
+def test_a_module_that_is_missing_names_the_smallest_extra_that_brings_it(module: str, extra: str) -> None:
+    assert extra_with(module) == extra
+
+
+def test_a_module_that_no_extra_brings_names_none() -> None:
+    assert extra_with("somebodys_package") == ""
+
+
+def test_the_command_line_brings_what_answers_without_a_model() -> None:
+    for extra in ("cli", "dev", "local"):
+        brought = " ".join(PROJECT["optional-dependencies"][extra])
+        assert "snowballstemmer" in brought
+        assert "rapidfuzz" in brought
+    told = bare("from antiphon.discovery import load; load('antiphon.providers', 'standin').LLM()").stderr
+    assert re.search(r"Install it with: pip install 'antiphon\[(cli|local)\]'$", told.splitlines()[-1])

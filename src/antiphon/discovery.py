@@ -16,6 +16,7 @@ A distribution of yours names one in its `pyproject.toml`:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -54,4 +55,29 @@ def load(group: str, name: str) -> Any:
     try:
         return entry.load()
     except ImportError as error:
-        raise UsageError(f"{group}: {name!r} cannot be imported: {error}. Install what it needs.") from error
+        remedy = "Install what it needs."
+        if error.name and (extra := extra_with(error.name)):
+            remedy = f"Install it with: pip install 'antiphon[{extra}]'"
+        raise UsageError(f"{group}: {name!r} cannot be imported: {error}. {remedy}") from error
+
+
+EXTRAS = ("cli", "local", "dev", "audio", "mcp", "tasks", "livekit", "postgres", "openai", "processing", "webrtc")
+"""What users install, those first that bring little."""
+
+
+def extra_with(module: str) -> str:
+    """The extra of Antiphon that brings the package of this name, or module; "" if none does."""
+    from importlib.metadata import PackageNotFoundError, requires
+
+    wanted = re.sub(r"[-_.]+", "-", module.partition(".")[0]).lower()
+    try:
+        brought = requires("antiphon") or []
+    except PackageNotFoundError:
+        return ""
+    extras = {
+        found[1]
+        for one in brought
+        if re.split(r"[\s\[<>=!;~]", one, maxsplit=1)[0].lower() == wanted
+        and (found := re.search(r"extra == ['\"]([\w-]+)['\"]", one))
+    }
+    return next((extra for extra in EXTRAS if extra in extras), "")

@@ -32,6 +32,7 @@ from antiphon.cli.arguments import (
     port,
     seconds,
 )
+from antiphon.discovery import extra_with
 from antiphon.errors import AgentFileError, AntiphonError, UsageError
 from antiphon.protocols import ModelKind
 from antiphon.server.entrypoint import AgentServer
@@ -229,7 +230,8 @@ def _guarded(options: argparse.Namespace, server: AgentServer | None) -> int:
     except AntiphonError as error:
         return _tell(error, debug=options.debug)
     except ModuleNotFoundError as error:
-        missing = f"the package {error.name} is not installed. Install it with: pip install 'antiphon[cli,dev,local]'"
+        extra = extra_with(error.name or "") or "cli,dev,local"
+        missing = f"the package {error.name} is not installed. Install it with: pip install 'antiphon[{extra}]'"
         return _tell(AntiphonError(missing), debug=options.debug)
     except KeyboardInterrupt:  # before the command had begun, or after its end
         return 130
