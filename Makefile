@@ -10,11 +10,12 @@ FACTS ?= 1000000
 CALLS ?= 2000
 INPUTS ?= 1000000
 TASKS ?= 800
+STEPS ?= 100000
 SIMULATED ?= 2000
 REAL ?= 1300
 SEED ?= $(shell date +%s)
 
-.PHONY: demo test format lint types cov docs prove-fuzz prove-walks prove-chaos prove-wires prove-soak prove-secrets
+.PHONY: demo test format lint types cov docs prove-fuzz prove-walks prove-chaos prove-ledger prove-wires prove-soak prove-secrets
 
 demo: $(USABLE)  ## A real call to the example receptionist, on this machine alone
 	$(BIN)/antiphon demo
@@ -46,6 +47,9 @@ prove-walks: $(READY)  ## 2,000 random calls, checked on their sound
 prove-chaos: $(READY)  ## 800 tasks that nobody here wrote, with everything that can go wrong at every point of 40
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --constraint constraints.txt bfcl-eval mpmath
 	$(BIN)/python -m tests.chaos --tasks $(TASKS) --seed $(SEED) --out out/chaos
+
+prove-ledger: $(READY)  ## The ledger as a state machine, 100,000 steps: judged by wishes that no rule of it knows
+	$(BIN)/python -m tests.core.wishes --steps $(STEPS) --seed $(SEED)
 
 prove-wires: $(READY)  ## A million bad inputs to every parser of what strangers send
 	$(BIN)/python -m tests.wires --inputs $(INPUTS) --seed $(SEED)
