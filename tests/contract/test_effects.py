@@ -10,6 +10,8 @@ import pytest
 
 from antiphon import AgentSession, RunContext, ToolError, function_tool
 from antiphon.agent import Agent
+from antiphon.store import RowState
+from antiphon.stores.memory import MemoryStore
 from antiphon.testing import FakeLLM, Reply, run_virtual
 
 
@@ -201,3 +203,21 @@ def test_reads_run_beside_one_another_and_one_by_one_where_they_say_so() -> None
     plain, alone = {"effect": "reads"}, {"effect": "reads", "parallel": False}
     assert order([("a", plain), ("b", plain)]) == ["a begins", "b begins", "a ends", "b ends"]
     assert order([("a", alone), ("b", alone)]) == ["a begins", "a ends", "b begins", "b ends"]
+
+
+def test_with_a_store_an_idempotent_write_is_one_row_however_often_it_is_tried() -> None:
+    backend, store = Backend(ConnectionResetError(), ConnectionResetError()), MemoryStore()
+
+    async def test() -> None:
+        llm = FakeLLM([Reply(calls=[("f", {})]), "Well."])
+        async with AgentSession[Any](llm=llm, store=store) as session:
+            tool = function_tool(backend, name="f", effect="writes", idempotent=True)
+            await session.start(Agent(instructions="You do things.", tools=[tool]))
+            await session.run(user_input="go")
+            output = next(item for item in session.history.items if item.type == "function_call_output")
+            assert (output.output, output.is_error) == ("done", False)
+        stored = [await store.load(call.id) for call in await store.calls()]
+        assert [row.state for call in stored if call is not None for row in call.rows] == [RowState.SUCCEEDED]
+
+    run_virtual(test())
+    assert len(backend.times) == 3

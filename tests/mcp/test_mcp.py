@@ -147,15 +147,30 @@ class TestTools:
 
         run(test())
 
-    def test_hints_of_a_trusted_server_become_effects(self, http: Shop, caplog: pytest.LogCaptureFixture) -> None:
+    def test_hints_of_a_trusted_server_become_effects_and_what_may_destroy_is_asked_first(self, http: Shop) -> None:
         async def test() -> None:
             async with open_toolset(http.http(trusted=True)) as toolset:
                 effects = {name: tool.options.effect for name, tool in tools(toolset).items()}
                 assert (effects["add"], effects["greet"], effects["wipe"]) == ("reads", "writes", "irreversible")
+                asked = {name: tool.options.asks_first for name, tool in tools(toolset).items()}
+                assert (asked["add"], asked["greet"], asked["wipe"]) == (False, False, True)
 
         run(test())
-        warned = [record.getMessage() for record in caplog.records if record.name == "antiphon"]
-        assert [("wipe" in text, "greet" in text) for text in warned] == [(True, False)]
+
+    def test_options_say_that_a_tool_is_not_asked_about_and_what_undoes_it(self, http: Shop) -> None:
+        options = {
+            "wipe": MCPToolOptions(confirm=False),
+            "greet": MCPToolOptions(confirm="Greet {name}?", undo="wipe", idempotent=True),
+        }
+
+        async def test() -> None:
+            async with open_toolset(http.http(trusted=True), tool_options=options) as toolset:
+                made = tools(toolset)
+                assert not made["wipe"].options.asks_first
+                policy = policy_of(made["greet"])
+                assert (policy.confirm, policy.undo) == (True, "wipe")
+
+        run(test())
 
     def test_options_say_what_the_server_cannot(self, http: Shop) -> None:
         options = MCPToolOptions(

@@ -239,6 +239,7 @@ class MCPToolset(Toolset):
             remote.name,
             server=f"MCP server {self._server.label}",
             effect=effect,
+            may_repeat=effect == "reads" or options.idempotent,
             report_progress=options.report_progress,
             asker=self._asker,
             connection=lambda: self._connection,
@@ -261,6 +262,9 @@ class MCPToolset(Toolset):
                 repeat=options.repeat,
                 on_interrupt=options.on_interrupt,
                 parallel=options.parallel,
+                confirm=options.confirm,
+                undo=options.undo,
+                idempotent=options.idempotent,
                 max_result_chars=options.max_result_chars,
             ),
         )
@@ -272,14 +276,8 @@ class MCPToolset(Toolset):
             return "writes"
         if hints.read_only_hint:
             return self._believed(remote.name)
-        if hints.destructive_hint and remote.name not in self._irreversible:
+        if hints.destructive_hint:
             self._irreversible.add(remote.name)
-            logger.warning(
-                "MCP server %s: tool %r may destroy, and the caller is not asked before it does; it is treated as"
-                " irreversible. Leave it out with allowed_tools= if that is not enough.",
-                self._server.label,
-                cleaned(remote.name, _MAX_NAME),
-            )
         return "irreversible" if remote.name in self._irreversible else "writes"
 
     def _believed(self, name: str) -> Effect:

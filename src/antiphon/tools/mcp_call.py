@@ -23,6 +23,7 @@ from antiphon.protocols import RunningCall
 from antiphon.tools.function import CallContext, OutcomeUnknown, ToolError, ToolFlag
 from antiphon.tools.mcp_connection import Connection, InDoubt, NotConnected
 from antiphon.tools.options import Identity
+from antiphon.tools.read_back import Confirm
 from antiphon.tools.toolset import ServerFunction
 
 if TYPE_CHECKING:
@@ -57,6 +58,12 @@ class MCPToolOptions:
     repeat: Repeat = "per_turn"
     on_interrupt: NotGivenOr[OnInterrupt] = NOT_GIVEN
     parallel: NotGivenOr[bool] = NOT_GIVEN
+    confirm: NotGivenOr[Confirm] = NOT_GIVEN
+    """Not given: what is irreversible is read back and asked first."""
+    undo: str | None = None
+    """What the model calls the tool that takes back what this one did."""
+    idempotent: bool = False
+    """The server does a call once however often it comes with one key: it is sent again where a connection broke."""
     report_progress: bool = False
     """The server's progress notifications become `ctx.update`, so that the call goes on in the background."""
     max_result_chars: int = 20_000
@@ -80,6 +87,7 @@ class RemoteCall(ServerFunction):
         *,
         server: str,
         effect: Effect,
+        may_repeat: bool,
         report_progress: bool,
         asker: Asker | None,
         connection: Callable[[], Connection | None],
@@ -88,6 +96,7 @@ class RemoteCall(ServerFunction):
         self.name = name
         self._remote_name = remote_name
         self._effect = effect
+        self._may_repeat = may_repeat
         self._report_progress = report_progress
         self._asker = asker
         self._connection = connection
@@ -103,7 +112,7 @@ class RemoteCall(ServerFunction):
             result = await connection.call(
                 self._remote_name,
                 raw_arguments,
-                may_repeat=self._effect == "reads",
+                may_repeat=self._may_repeat,
                 on_progress=None if call is None or not self._report_progress else _Progress(call).report,
                 ask=None if call is None else _Questions(call, self.server, self._asker).ask,
                 key=None if call is None else call.idempotency_key,
