@@ -16,10 +16,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from antiphon.agent import Agent
+from antiphon.application.call_store import CallStore
 from antiphon.audio import AudioFrame
 from antiphon.before_speech import BeforeSpeech
 from antiphon.chat import ChatContext
-from antiphon.core.commands import Close
 from antiphon.core.facts import (
     CloseRequested,
     ConsentGiven,
@@ -31,7 +31,7 @@ from antiphon.core.facts import (
     UserTurnSubmitted,
 )
 from antiphon.errors import SessionClosed, UsageError
-from antiphon.events import AgentState, CloseEvent, CloseReason, UnheardOutcome, UserState
+from antiphon.events import AgentState, CloseReason, UserState
 from antiphon.language import ENGLISH, Language, language_pack
 from antiphon.options import (
     NOT_GIVEN,
@@ -47,20 +47,21 @@ from antiphon.options import (
     TurnHandling,
     is_given,
 )
-from antiphon.protocols import AudioRoom, call_store, current_job
+from antiphon.protocols import AudioRoom, Job, current_job
 from antiphon.read_only import ReadOnlyChatContext
 from antiphon.running_tool import RunningTool
 from antiphon.secret import Secret
 from antiphon.session_api import LINGER, Session, Userdata
 from antiphon.speech_handle import SpeechHandle
-from antiphon.store import Store, open_store
+from antiphon.store import Store
 from antiphon.streams import Closable
 from antiphon.tools.function import ToolError
 from antiphon.tools.hooks import CallHook
 from antiphon.tools.toolset import ToolLike
-from antiphon.transport import AudioInput, AudioOutput, AudioProcessor, RoomInputOptions, RoomOptions
+from antiphon.transport import AudioInput, AudioOutput, RoomInputOptions, RoomOptions
 
 if TYPE_CHECKING:
+    from antiphon.application.resuming import KeptCall
     from antiphon.metrics import CallMetrics
     from antiphon.run_result import RunResult
     from antiphon.runtime.driver import Driver
@@ -109,8 +110,8 @@ class AgentSession(Session[Userdata], Closable):
     _driver: Driver | None = None
     _closer: asyncio.Task[None] | None = None
     _call_id = ""
+    _resumed: KeptCall | None = None
     _keeping: Keeping | None = None
-    _own_store: Store | None = None
     """That of an address, which is the session's own to open and close."""
 
     def __init__(
@@ -172,7 +173,7 @@ class AgentSession(Session[Userdata], Closable):
             redact=session_options.redaction(redact),
             consent_judge=consent_judge,
         )
-        self._store = store
+        self._store = CallStore(store)
 
     # -- beginning
 
@@ -201,18 +202,15 @@ class AgentSession(Session[Userdata], Closable):
         """
         if self._driver is not None:
             raise UsageError("session.start: this session was started already; make a new AgentSession for each call")
-        job = current_job.get()
-        if job is not None:
-            self._call_id = job.attach(self) or self._call_id
+        from antiphon import session_options  # was loaded when the session was made
+
+        job = self._attached_job()
         self._host.models.choose({"stt": stt, "vad": vad, "llm": llm, "tts": tts, "turn_detector": turn_detector})
         self._room = room if room is not None else self._room_of_job()
         if isinstance(room, AudioRoom):
             input = input or room.audio_input
             output = output or room.audio_output
-        cleaner = _noise_cancellation(room_options, room_input_options)
-        if cleaner is not None and input is not None:
-            await cleaner.prepare()
-            input, output = cleaner.wrap(input, output)
+        input, output = await session_options.cleaned(input, output, room_options, room_input_options)
         agent_id = self._host.cast.admit(agent)
         if job is not None:
             await job.prepare([agent.llm, agent.stt, agent.tts, agent.vad, self._host.models.get("turn_detector")])
@@ -222,6 +220,8 @@ class AgentSession(Session[Userdata], Closable):
         result = self._host.rest.run() if capture_run else None
         self._host.tables.setup_shared()
         driver.start(agent_id)
+        if self._resumed is not None and keeping is not None:
+            self._take_over(self._resumed, keeping, driver)
         await self._host.tables.toolsets.wait_ready()
         await asyncio.sleep(0)  # `on_enter` has begun: what it says is said before what the application says next
         if result is not None:
@@ -231,20 +231,49 @@ class AgentSession(Session[Userdata], Closable):
             job.started(self)
         return result
 
+    async def resume(self, call_id: str, *, agents: Sequence[Agent], room: Any = None, **how: Any) -> None:
+        """Go on with a call whose process has ended: `start` for it, with the same options (`how`).
+
+        The session needs the `store` that the call is in. In charge is the agent of `agents` that was, by its id; if it
+        is not among them the first, whose `on_enter` runs then. The history is what was heard. What tools that write
+        did counts: it is not done again, and the caller is told what they have not heard; of what was going on, that
+        nobody knows. They are told that the line was cut (`Language.resumed_line`), and a turn of theirs that no reply
+        was heard to is answered. Raises `UsageError` if the store has no such call, `LeaseHeld` if another process
+        holds it, and `StoreError`.
+        """
+        from antiphon.application.resuming import taken_up  # loaded where calls go on, not with the name
+
+        if self._driver is not None:
+            raise UsageError("session.resume: this session was started already; make a new AgentSession for each call")
+        kept, agent = await taken_up(call_id, self._store, agents)
+        self._call_id, self._resumed = call_id, kept
+        await self.start(agent, room=room, **how)
+
+    def _attached_job(self) -> Job | None:
+        """The job that the call belongs to, if there is one. It may say what the call is known by."""
+        job = current_job.get()
+        if job is not None:
+            attached = job.attach(self)
+            self._call_id = self._call_id if self._resumed is not None else attached or self._call_id
+        return job
+
+    def _take_over(self, kept: KeptCall, keeping: Keeping, driver: Driver) -> None:
+        """The first that is said, before anybody is told what was done: that the line was cut."""
+        if self.language.resumed_line:
+            self.say(self.language.resumed_line)
+        self._host.take_over(kept, keeping, driver)
+        if kept.owes_turn:
+            self.generate_reply()
+
     async def _kept(self) -> Keeping | None:
         """Hold the call in its store, if there is one."""
-        if not is_given(self._store):
-            find = call_store.get()
-            self._store = None if find is None else await find()
-        if isinstance(self._store, str):
-            self._own_store = self._store = await open_store(self._store).__aenter__()
-        if self._store is None:
+        store = await self._store.open()
+        if store is None:
             return None
         try:
-            return await self._host.keep(self._store, self.call_id)
+            return await self._host.keep(store, self.call_id, self._resumed.stored if self._resumed else None)
         except BaseException:
-            if self._own_store is not None:
-                await self._own_store.aclose()
+            await self._store.aclose()
             raise
 
     def _room_of_job(self) -> Any:
@@ -267,7 +296,7 @@ class AgentSession(Session[Userdata], Closable):
     @property
     def store(self) -> Store | None:
         """Where the call is kept. None: nowhere but in the memory of this process."""
-        return self._store if isinstance(self._store, Store) else None
+        return self._store.store
 
     @property
     def room(self) -> Any:
@@ -536,15 +565,16 @@ class AgentSession(Session[Userdata], Closable):
             await asyncio.shield(self._closer)
 
     async def _close_when_told(self, driver: Driver) -> None:
+        from antiphon.application.ends import close_event
+
         closed = await driver.wait_closed()
         self._host.end()
         await driver.aclose(CANCELLED_TASKS_GRACE)
         await self._host.tables.toolsets.close_all(self._options.close_grace)
         if self._keeping is not None:
             await self._keeping.aclose()
-        if self._own_store is not None:
-            await self._own_store.aclose()
-        self.emit("close", _close_event(closed))
+        await self._store.aclose()
+        self.emit("close", close_event(closed))
         self.clear()
 
     # -- helpers
@@ -565,24 +595,5 @@ class AgentSession(Session[Userdata], Closable):
         return driver.port.call_in_loop(lambda: action(driver))
 
 
-def _noise_cancellation(room: RoomOptions | None, room_input: RoomInputOptions | None) -> AudioProcessor | None:
-    if room is not None and room_input is not None:
-        raise UsageError("session.start: got room_options and room_input_options; give the first, which says it all")
-    audio = room_input if room is None else room.audio_input
-    return None if audio is None else audio.noise_cancellation
-
-
 def _given_or(value: NotGivenOr[T], default: Any) -> Any:
     return value if is_given(value) else default
-
-
-def _close_event(closed: Close) -> CloseEvent:
-    try:
-        reason = CloseReason(closed.reason)
-    except ValueError:
-        reason = CloseReason.ERROR
-    unheard = [
-        UnheardOutcome(one.call.name, one.call.call_id, one.call.arguments, one.outcome, one.output)
-        for one in closed.unheard
-    ]
-    return CloseEvent(reason=reason, unheard=unheard)

@@ -32,6 +32,7 @@ from antiphon.options import (
 )
 from antiphon.protocols import ModelKind
 from antiphon.realtime import RealtimeModel
+from antiphon.transport import AudioInput, AudioOutput, RoomInputOptions, RoomOptions
 from antiphon.turn_detector import PREDICTION_TIMEOUT, TurnDetector
 
 T = TypeVar("T")
@@ -247,3 +248,20 @@ def redaction(given: RedactWords) -> RedactWords:
     if unknown := [name for name in names if name not in FINDERS]:
         raise UsageError(f"redact: expected some of {', '.join(FINDERS)}, or a function, got {unknown[0]!r}")
     return names
+
+
+async def cleaned(
+    input: AudioInput | None,
+    output: AudioOutput | None,
+    room: RoomOptions | None,
+    room_input: RoomInputOptions | None,
+) -> tuple[AudioInput | None, AudioOutput | None]:
+    """The caller's line, with what cleans the microphone in it. Raises `UsageError` if both options say what does."""
+    if room is not None and room_input is not None:
+        raise UsageError("session.start: got room_options and room_input_options; give the first, which says it all")
+    audio = room_input if room is None else room.audio_input
+    cleaner = None if audio is None else audio.noise_cancellation
+    if cleaner is None or input is None:
+        return input, output
+    await cleaner.prepare()
+    return cleaner.wrap(input, output)

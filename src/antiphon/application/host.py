@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from antiphon.agent import Agent
 from antiphon.application.announcer import Announcer
@@ -32,9 +32,12 @@ from antiphon.runtime.tool_log import log_tools
 from antiphon.secret import key_of_fingerprints
 from antiphon.session_api import Session
 from antiphon.session_options import judged, options_for
-from antiphon.store import Durability, Store
+from antiphon.store import Durability, Store, StoredCall
 from antiphon.tools.toolset import ToolLike
 from antiphon.transport import AudioInput, AudioOutput
+
+if TYPE_CHECKING:
+    from antiphon.application.resuming import KeptCall
 
 
 class SessionHost:
@@ -68,12 +71,12 @@ class SessionHost:
         self.speeches = Speeches(here, self.cast, self.handles, self.transcript)
         self.announcer = Announcer(here, self.cast, self.handles, self.rest)
 
-    async def keep(self, store: Store, call_id: str) -> Keeping:
+    async def keep(self, store: Store, call_id: str, stored: StoredCall | None = None) -> Keeping:
         """Hold the call in a store. Raises `LeaseHeld` if another process holds it."""
         if store.durability is not Durability.MEMORY:
             key_of_fingerprints.store_opened()
         near = weakref.proxy(self._here)
-        keeping = Keeping(store, call_id, lambda error: near.failed(error, store))
+        keeping = Keeping(store, call_id, lambda error: near.failed(error, store), stored)
         await keeping.open()
         return keeping
 
@@ -121,6 +124,14 @@ class SessionHost:
         self._here.session.when_listened("unbacked_claim", self.announcer.look_at_words)
         self._here.session.when_listened("turn_metrics", self.announcer.measure)
         return driver
+
+    def take_over(self, kept: KeptCall, keeping: Keeping, driver: Driver) -> None:
+        """The call goes on here: what its tools did counts, and what the caller is owed is owed here."""
+        self.transcript.goes_on(kept.items)
+        numbers = {row.key: driver.new_id() for row in kept.stored.rows}
+        fact = kept.fact(numbers, self.tables.tools_of(self.cast.current_agent_id, on_enter=False).flatten())
+        keeping.rows.resumed(kept.stored.rows, numbers)
+        driver.report(fact)
 
     def end(self) -> None:
         """The session is over: nobody waits for speech, or for it to rest, any more."""

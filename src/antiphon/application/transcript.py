@@ -5,6 +5,8 @@ Above: the driver, by `speeches`, which know what an item belongs to. Below: the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from antiphon.application.cast import Cast
 from antiphon.application.rest import Rest
 from antiphon.application.surroundings import Surroundings
@@ -22,6 +24,10 @@ class Transcript:
         self._rest = rest
         self.items: list[ChatItem] = []
         """The history."""
+
+    def goes_on(self, items: Sequence[ChatItem]) -> None:
+        """The call began elsewhere, and this is its history so far."""
+        self.items[:0] = items
 
     def record(self, command: Record, raw: str | None) -> None:
         """Write an item down. `raw`: how it was written, if other words were heard."""

@@ -34,6 +34,7 @@ from antiphon.core.rules import (
     overdue,
     playing,
     replies,
+    resuming,
     steps,
     turns,
 )
@@ -65,6 +66,7 @@ ROUTES: Mapping[type[f.Fact], Callable[[Floor, Any], None]] = {
     f.ToolUpdated: steps.updated,
     f.ToolReturned: steps.returned,
     f.OutcomeFound: steps.found,
+    f.CallResumed: resuming.resumed,
     f.RunSuspended: steps.suspended,
     f.RunResumed: steps.resumed,
     f.RunCancelRequested: steps.cancel_requested,

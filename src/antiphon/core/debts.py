@@ -202,10 +202,15 @@ class Debts:
 
     # -- what there is to tell
 
-    def result(self, done: OpenCall, frame: Frame, *, final: bool, handoff: Handoff | None = None) -> None:
-        """A tool in the background has something to tell: the agent in charge of the frame is to say it."""
+    def result(
+        self, done: OpenCall, frame: Frame, *, final: bool, handoff: Handoff | None = None, row: Row | None = None
+    ) -> None:
+        """A tool in the background has something to tell: the agent in charge of the frame is to say it.
+
+        `row`: the start that it is the outcome of, where no run is.
+        """
         notes = self._made_known(done, frame)
-        row = done.run.row if final and done.run is not None else None
+        row = done.run.row if final and done.run is not None else row
         self.results.append(
             PendingResult(done.call.call_id, frame, _OWED, notes, final=final, handoff=handoff, row=row)
         )

@@ -291,6 +291,36 @@ class OutcomeFound:
     """What came of it, for the model."""
 
 
+WriteOutcome: TypeAlias = Literal["succeeded", "failed", "unknown"]
+
+
+@record
+class KeptWrite:
+    """A start of a tool that writes, as a store kept it: from before the process that it was started in ended."""
+
+    run: int
+    """A number for it: what is found out of it, and that it was told, is told by this."""
+    call: Call
+    policy: ToolPolicy
+    outcome: WriteOutcome
+    output: str
+    """What the model is told of it."""
+    number: int
+    """What its key was made of, with the wish."""
+    told: bool
+    """The caller has heard what came of it, or was not to."""
+    recorded: bool
+    """The history has its call, with this output."""
+
+
+@record
+class CallResumed:
+    """The call began in another process, which has ended. To be the first fact of all."""
+
+    writes: tuple[KeptWrite, ...]
+    """In the order in which they were started."""
+
+
 @record
 class InterruptionsDisallowed:
     """The tool must not be interrupted from now on (`ctx.disallow_interruptions()`)."""
@@ -488,6 +518,7 @@ Fact: TypeAlias = (
     | ToolUpdated
     | ToolReturned
     | OutcomeFound
+    | CallResumed
     | InterruptionsDisallowed
     | RunSuspended
     | RunResumed

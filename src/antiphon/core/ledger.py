@@ -32,8 +32,8 @@ from typing import TypeAlias
 
 from antiphon.core import texts
 from antiphon.core.commands import Unheard
-from antiphon.core.facts import Call, ToolReturned
-from antiphon.core.notices import WriteEnded, WriteOutcome, WriteTold
+from antiphon.core.facts import Call, KeptWrite, ToolReturned, WriteOutcome
+from antiphon.core.notices import WriteEnded, WriteTold
 from antiphon.core.promises import Outbox
 from antiphon.core.row import Asked, Outcome, Row
 from antiphon.core.stages import Gate
@@ -83,6 +83,7 @@ Verdict: TypeAlias = Start | Wait | Ask | Adopt | Answer
 _START, _WAIT, _ASK = Start(), Wait(), Ask()
 _STARTED, _SUCCEEDED, _FAILED, _UNKNOWN = Outcome.STARTED, Outcome.SUCCEEDED, Outcome.FAILED, Outcome.UNKNOWN
 _NAMES: Mapping[Outcome, WriteOutcome] = {_SUCCEEDED: "succeeded", _FAILED: "failed", _UNKNOWN: "unknown"}
+_OUTCOMES: Mapping[WriteOutcome, Outcome] = {name: outcome for outcome, name in _NAMES.items()}
 
 
 class Ledger:
@@ -126,6 +127,18 @@ class Ledger:
             self._undoing.may_be_undone(row, policy.undo)
         if (undone := self._undoing.meant_by(call)) is not None:
             row.takes_back(undone)
+        return row
+
+    def resumed(self, kept: KeptWrite) -> Row:
+        """A start from before this process: what came of it is known, or that nobody knows it."""
+        rows = self._rows.setdefault(_wish(kept.call), [])
+        number = rows[-1].number + 1 if rows else 1
+        row = Row(kept.call, True, number, 0, self._out.now, kept.run, kept.number, _wish_of_next(rows))
+        rows.append(row)
+        self._outcomes += 1
+        row.ended(_OUTCOMES[kept.outcome], kept.output, self._out.now, self._outcomes)
+        if kept.told:
+            row.heard_in(0)
         return row
 
     def returned(self, row: Row | None, fact: ToolReturned) -> None:

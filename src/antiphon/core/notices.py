@@ -11,13 +11,12 @@ from typing import Literal, TypeAlias, get_args
 from typing_extensions import TypeIs
 
 from antiphon.chat import FunctionCall, FunctionCallOutput
-from antiphon.core.facts import Call
+from antiphon.core.facts import Call, WriteOutcome
 from antiphon.record import record
 
 AgentState: TypeAlias = Literal["initializing", "idle", "listening", "thinking", "speaking"]
 UserState: TypeAlias = Literal["listening", "speaking", "away"]
 ToolOutcome: TypeAlias = Literal["done", "error", "cancelled", "dropped", "unknown"]
-WriteOutcome: TypeAlias = Literal["succeeded", "failed", "unknown"]
 ConsentDecision: TypeAlias = Literal[
     "yes", "no", "change", "question", "unclear", "unanswered", "unheard", "interrupted", "handed_over", "ending"
 ]

@@ -99,6 +99,10 @@ class Rounds:
         """Write what a background tool reported as a pair of its own, for `agent` to know."""
         self._record_pair(done, f"run_{run.id}", agent)
 
+    def resumed(self, number: int, done: OpenCall, agent: str) -> None:
+        """Write what came of a start from before this process as a pair of its own, for `agent` to know."""
+        self._record_pair(done, f"run_{number}", agent)
+
     def take_up(self, run: Run, agent: str) -> None:
         """A dropped call turns out to be one that must not be undone.
 

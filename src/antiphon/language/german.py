@@ -177,6 +177,7 @@ GERMAN = Language(
     fallback_line="Entschuldigung, das habe ich nicht hinbekommen. Können Sie es anders sagen?",
     failure_line="Entschuldigung, bei mir ist etwas schiefgegangen. Können Sie das noch einmal sagen?",
     unheard_line="Entschuldigung, das habe ich nicht verstanden. Können Sie es noch einmal sagen?",
+    resumed_line="Entschuldigung, die Verbindung war kurz weg.",
     asks="{who} fragt: {question}",
     fillers=Fillers(
         short=("Einen Moment.", "Eine Sekunde."),

@@ -20,6 +20,8 @@ class Language(Phrases):
     """Said when the model failed."""
     unheard_line: str
     """Said when the caller spoke and the recogniser gave no words in time."""
+    resumed_line: str = "Sorry, we were cut off for a moment."
+    """Said when a call goes on that had been cut off. Empty: nothing is said."""
     asks: str = "{who} asks: {question}"
     """What the caller hears where another service asks them something."""
     fillers: Fillers = Fillers()

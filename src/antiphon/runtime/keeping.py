@@ -13,7 +13,7 @@ import contextlib
 import logging
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -29,7 +29,7 @@ from antiphon.runtime.kept_rows import KeptRows
 from antiphon.runtime.kept_stream import KeptStream
 from antiphon.runtime.observers import Observer
 from antiphon.runtime.port import Port
-from antiphon.store import HISTORY, JOURNAL, CallMeta, Lease, Pending, Store
+from antiphon.store import HISTORY, JOURNAL, CallMeta, Lease, Pending, Store, StoredCall
 from antiphon.visible import to_json
 
 logger = logging.getLogger("antiphon")
@@ -51,9 +51,14 @@ WORKER = f"{os.getpid()}-{secrets.token_hex(4)}"
 
 
 class Keeping(Observer):
-    """Keeps one call. `failed(error)` is told once of each time at which the store does not write."""
+    """Keeps one call. `failed(error)` is told once of each time at which the store does not write.
 
-    def __init__(self, store: Store, call: str, failed: Callable[[StoreError], None]) -> None:
+    `stored`: what another process kept of it before.
+    """
+
+    def __init__(
+        self, store: Store, call: str, failed: Callable[[StoreError], None], stored: StoredCall | None = None
+    ) -> None:
         self.store = store
         self.call = call
         self.lease: Lease | None = None
@@ -62,8 +67,13 @@ class Keeping(Observer):
         self._loop = asyncio.get_running_loop()
         self._epoch = Clock.wall() - self._loop.time()
         self._trouble: StoreError | None = None
-        self._streams = [KeptStream(JOURNAL, self._ended_early), KeptStream(HISTORY, self._ended_early)]
-        self._meta = CallMeta(version=FORMAT, antiphon=version(), began=self.now())
+        lengths = {} if stored is None else stored.lengths
+        journal, began = _journal(lengths), self.now() if stored is None else stored.info.meta.began
+        self._streams = [
+            KeptStream(journal, self._ended_early),
+            KeptStream(HISTORY, self._ended_early, lengths.get(HISTORY, 0)),
+        ]
+        self._meta = CallMeta(version=FORMAT, antiphon=version(), began=began)
         self._meta_is_written = False
         self._timer: asyncio.TimerHandle | None = None
         self._leasing: asyncio.Task[None] | None = None
@@ -260,6 +270,12 @@ class Keeping(Observer):
                 stream.give_up(str(error))
             else:
                 self.in_trouble(error)
+
+
+def _journal(lengths: Mapping[str, int]) -> str:
+    """The name of the journal of this process: one that resumes a call begins another."""
+    before = sum(name.partition(".")[0] == JOURNAL for name in lengths)
+    return f"{JOURNAL}.{before + 1}" if before else JOURNAL
 
 
 def item_line(at: float, command: Record) -> str:

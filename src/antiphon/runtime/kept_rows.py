@@ -6,13 +6,14 @@ Below: the contract of stores. A row is written whole each time, so what a store
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
+from antiphon.core.facts import WriteOutcome
 from antiphon.core.ledger import tool_of
-from antiphon.core.notices import WriteOutcome
+from antiphon.core.texts import unknown_outcome
 from antiphon.errors import StoreConflict, StoreError, StoreUnavailable
 from antiphon.runtime.run import Run
 from antiphon.store import Lease, Pending, Row, RowState, Store, acknowledged
@@ -66,6 +67,22 @@ class KeptRows:
         """By run."""
         self._unwritten: set[str] = set()
         """Keys of rows that the store did not take as they are."""
+
+    def resumed(self, rows: Sequence[Row], numbers: Mapping[str, int]) -> None:
+        """These are from before this process. `numbers`: by key, what each is known by from now on.
+
+        What was started there may have happened; what was only to be started has not.
+        """
+        for row in rows:
+            if row.key not in numbers:
+                continue
+            self._rows[row.key] = row
+            self._keys[numbers[row.key]] = row.key
+            if row.state is RowState.STARTED:
+                self.settle(row.key, RowState.UNKNOWN, unknown_outcome(str(row.extra.get("name", row.tool))))
+            elif row.state is RowState.INTENDED:
+                self.settle(row.key, RowState.FAILED, "It was not started: its process ended before.")
+                self.told(numbers[row.key])
 
     # -- before the function is entered
 

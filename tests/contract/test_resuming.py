@@ -1,0 +1,214 @@
+"""A call goes on in a new session, as if its process had ended at that instant: nothing is lost, doubled or silent."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from antiphon import Agent, AgentSession, RunContext, function_tool
+from antiphon.errors import UsageError
+from antiphon.store import RowState
+from antiphon.stores.memory import MemoryStore
+from antiphon.testing import FakeLLM, Reply, check_pairs, run_virtual, transcript
+
+CUT = "Sorry, we were cut off for a moment."
+
+
+class Shop(Agent):
+    """Takes payments."""
+
+    def __init__(self, *, seconds: float = 0.0, paid: list[int] | None = None) -> None:
+        super().__init__(instructions="You take payments.", id="shop")
+        self.seconds = seconds
+        self.paid = [] if paid is None else paid
+        self.entered = False
+
+    async def on_enter(self) -> None:
+        self.entered = True
+
+    @function_tool(effect="writes")
+    async def pay(self, ctx: RunContext[Any], amount: int) -> str:
+        """Pay."""
+        self.paid.append(amount)
+        await asyncio.sleep(self.seconds)
+        return f"paid {amount}"
+
+    @function_tool
+    async def move_on(self) -> Agent:
+        """Connect to the kitchen."""
+        return Kitchen()
+
+
+class Kitchen(Agent):
+    def __init__(self) -> None:
+        super().__init__(instructions="You cook.", id="kitchen")
+
+
+def pays(amount: int = 5) -> Reply:
+    return Reply(calls=[("pay", {"amount": amount})])
+
+
+async def cut_off(agent: Agent, llm: FakeLLM, *turns: str, after: float | None = None) -> tuple[MemoryStore, str]:
+    """What is left of a call whose process stopped `after` seconds of its last turn; None: when that was answered."""
+    store = MemoryStore()
+    session = AgentSession[Any](llm=llm, store=store, max_silence=None)
+    await session.start(agent)
+    for turn in turns[:-1]:
+        await session.run(user_input=turn)
+    if after is None:
+        await session.run(user_input=turns[-1])
+    else:
+        session.generate_reply(user_input=turns[-1])
+        await asyncio.sleep(after)
+    await asyncio.sleep(0.0 if after else 0.5)  # what was handed over is in the store
+    store.lose(session.call_id)
+    await session.aclose()
+    return store, session.call_id
+
+
+async def resumed(store: MemoryStore, call: str, llm: FakeLLM, *agents: Agent) -> AgentSession[Any]:
+    session = AgentSession[Any](llm=llm, store=store, max_silence=None)
+    await session.resume(call, agents=agents or [Shop()])
+    return session
+
+
+def lines(session: AgentSession[Any]) -> list[str]:
+    check_pairs(session.history)
+    return transcript(session.history)
+
+
+def test_the_history_goes_on_and_nobody_greets_again() -> None:
+    async def check() -> None:
+        store, call = await cut_off(Shop(), FakeLLM(["Hello Ann."]), "I am Ann")
+        agent, llm = Shop(), FakeLLM(["You are Ann."])
+        session = await resumed(store, call, llm, agent)
+        await session.run(user_input="who am I?")
+        assert lines(session) == [
+            "user: I am Ann",
+            "assistant: Hello Ann.",
+            f"assistant: {CUT}",
+            "user: who am I?",
+            "assistant: You are Ann.",
+        ]
+        assert llm.histories[0][-4:] == lines(session)[:-1]
+        assert not agent.entered
+        assert session.call_id == call
+        await session.aclose()
+
+    run_virtual(check())
+
+
+def test_a_write_that_was_cut_off_is_unknown_said_to_be_and_not_done_again() -> None:
+    async def check() -> None:
+        paid: list[int] = []
+        store, call = await cut_off(Shop(seconds=60.0, paid=paid), FakeLLM([pays()]), "pay five", after=1.0)
+        llm = FakeLLM(["I don't know whether it went through.", "I don't know.", pays(), "As I said."])
+        session = await resumed(store, call, llm, Shop(paid=paid))
+        await asyncio.sleep(5.0)
+        assert any("unknown" in line for line in llm.histories[0])
+        assert "assistant: I don't know whether it went through." in lines(session)
+        await session.run(user_input="then pay five")
+        assert paid == [5]
+        [(_, row)] = await store.rows(call=call)
+        assert row.state is RowState.UNKNOWN
+        await session.aclose()
+
+    run_virtual(check())
+
+
+def test_a_write_that_was_done_and_not_heard_of_is_told_and_stands_for_an_equal_call() -> None:
+    async def check() -> None:
+        paid: list[int] = []
+        first = FakeLLM([pays(), Reply("It is paid.", ttft=30.0)])
+        store, call = await cut_off(Shop(paid=paid), first, "pay five", after=2.0)
+        llm = FakeLLM(["Your payment went through.", Reply("")])
+        session = await resumed(store, call, llm, Shop(paid=paid))
+        await asyncio.sleep(5.0)
+        assert lines(session)[:3] == ["user: pay five", 'call pay({"amount": 5})', "output pay: paid 5"]
+        assert lines(session).count("assistant: Your payment went through.") == 1
+        assert paid == [5]
+        [(_, row)] = await store.rows(call=call)
+        assert row.state is RowState.SUCCEEDED and row.closed_at is not None
+        await session.aclose()
+
+    run_virtual(check())
+
+
+def test_a_write_that_was_heard_of_is_not_told_again_and_a_new_turn_is_a_new_wish() -> None:
+    async def check() -> None:
+        paid: list[int] = []
+        store, call = await cut_off(Shop(paid=paid), FakeLLM([pays(), "It is paid."]), "pay five")
+        llm = FakeLLM([pays(), "Paid once more."])
+        session = await resumed(store, call, llm, Shop(paid=paid))
+        await asyncio.sleep(3.0)
+        assert llm.requests == []
+        await session.run(user_input="the same again")
+        assert paid == [5, 5]
+        keys = {row.key for _, row in await store.rows(call=call)}
+        assert len(keys) == 2
+        await session.aclose()
+
+    run_virtual(check())
+
+
+def test_a_turn_that_no_reply_was_heard_to_is_answered() -> None:
+    async def check() -> None:
+        store, call = await cut_off(Shop(), FakeLLM([Reply("Hello.", ttft=30.0)]), "are you open?", after=1.0)
+        llm = FakeLLM(["We are open."])
+        session = await resumed(store, call, llm)
+        await asyncio.sleep(3.0)
+        assert lines(session) == ["user: are you open?", f"assistant: {CUT}", "assistant: We are open."]
+        await session.aclose()
+
+    run_virtual(check())
+
+
+def test_the_agent_that_was_in_charge_goes_on_and_else_the_first_begins() -> None:
+    async def check() -> None:
+        moves = FakeLLM([Reply(calls=[("move_on", {})]), "The kitchen."])
+        store, call = await cut_off(Shop(), moves, "the kitchen, please")
+        session = await resumed(store, call, FakeLLM(["This is the kitchen."]), Shop(), Kitchen())
+        assert session.current_agent.id == "kitchen"
+        await session.aclose()
+        moves = FakeLLM([Reply(calls=[("move_on", {})]), "The kitchen."])
+        store, call = await cut_off(Shop(), moves, "the kitchen, please")
+        agent = Shop()
+        session = await resumed(store, call, FakeLLM(["What can I do?"]), agent)
+        assert session.current_agent is agent and agent.entered
+        await session.aclose()
+
+    run_virtual(check())
+
+
+def test_a_call_can_be_cut_off_twice() -> None:
+    async def check() -> None:
+        store, call = await cut_off(Shop(), FakeLLM(["Hello Ann."]), "I am Ann")
+        session = await resumed(store, call, FakeLLM(["Yes?"]))
+        await session.run(user_input="still there?")
+        await asyncio.sleep(0.5)
+        store.lose(call)
+        await session.aclose()
+        session = await resumed(store, call, FakeLLM([]))
+        await asyncio.sleep(1.0)
+        assert lines(session)[-3:] == ["user: still there?", "assistant: Yes?", f"assistant: {CUT}"]
+        await session.aclose()
+
+    run_virtual(check())
+
+
+def test_what_cannot_be_resumed_is_said_with_the_remedy() -> None:
+    async def check() -> None:
+        store, call = MemoryStore(), ""
+        async with AgentSession[Any](llm=FakeLLM(["Hello."]), store=store) as session:
+            await session.start(Shop())
+            call = session.call_id
+        with pytest.raises(UsageError, match="come to its end"):
+            await resumed(store, call, FakeLLM([]))
+        with pytest.raises(UsageError, match=r"has no call 'other'.*antiphon calls"):
+            await resumed(store, "other", FakeLLM([]))
+        with pytest.raises(UsageError, match=r"AgentSession\(store=\)"):
+            await AgentSession[Any](llm=FakeLLM([])).resume(call, agents=[Shop()])
+
+    run_virtual(check())
