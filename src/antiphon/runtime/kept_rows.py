@@ -17,6 +17,7 @@ from antiphon.core.texts import unknown_outcome
 from antiphon.errors import StoreConflict, StoreError, StoreUnavailable
 from antiphon.runtime.run import Run
 from antiphon.store import Lease, Pending, Row, RowState, Store, acknowledged
+from antiphon.tools.tool import ToolError
 
 _STATES: Mapping[WriteOutcome, RowState] = {
     "succeeded": RowState.SUCCEEDED,
@@ -164,13 +165,21 @@ class KeptRows:
 
     @asynccontextmanager
     async def transaction(self, run: Run) -> AsyncIterator[Any]:
-        """A connection to the database of the store: what is written by it is there together with the row, or not."""
+        """A connection to the database of the store: what is written by it is there together with the row, or not.
+
+        Raises `ToolError` if it is known that it is not.
+        """
         keeper, row = self._keeper, self._rows[run.key]
         if keeper.lease is None:
-            raise StoreUnavailable(f"{keeper.store}: ctx.transaction() needs it, and it does not answer.")
+            raise ToolError(f"`{run.call.name}` could not write anything: nothing was done.")
         done = row.settled(RowState.SUCCEEDED, "", at=keeper.now())
-        async with keeper.store.transaction(keeper.lease, done) as connection:
-            yield connection
+        try:
+            async with keeper.store.transaction(keeper.lease, done) as connection:
+                yield connection
+        except StoreError as error:
+            if isinstance(error, StoreUnavailable) and error.may_have_happened:
+                raise
+            raise ToolError(f"`{run.call.name}` could not write anything: nothing was done.") from error
         self._rows[run.key] = done
         run.commits()
 
