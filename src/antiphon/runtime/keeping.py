@@ -193,6 +193,10 @@ class Keeping(Observer):
 
         pending.add_done_callback(done)
 
+    def hand_over_soon(self) -> None:
+        """Have what is not written yet written with the next entries."""
+        self._arm(EVERY)
+
     def in_trouble(self, error: BaseException) -> None:
         """The store has refused, or not answered. From now on it is asked until it does."""
         if not isinstance(error, StoreError) or self._is_closed:

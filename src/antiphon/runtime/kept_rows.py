@@ -53,6 +53,9 @@ class Keeper(Protocol):
     def in_trouble(self, error: BaseException) -> None:
         """The store has refused, or not answered."""
 
+    def hand_over_soon(self) -> None:
+        """Have what is not written yet written with the next entries."""
+
     def watch(self, pending: Pending | None, told: Callable[[BaseException | None], None]) -> None:
         """Have `told(error)` called on the event loop when it is done, at once if it is."""
 
@@ -106,8 +109,13 @@ class KeptRows:
         if known is not None:  # it is tried again with the same key
             self._rows[row.key] = replace(known, call_id=call.call_id)
             return
+        self._intended(row)
+
+    def _intended(self, row: Row) -> None:
+        """Not written at once: where its start follows, that waits for no commit but its own."""
         self._rows[row.key] = row
-        self._write(row, intended=True)
+        self._unwritten.add(row.key)
+        self._keeper.hand_over_soon()
 
     async def start(self, run: Run) -> None:
         """Have it written down that the tool is about to be entered. To be the last that happens before.
@@ -123,6 +131,7 @@ class KeptRows:
         if not keeper.lease.held:
             raise NotStarted("another process holds the call")
         row = self._rows[key] = before.started(keeper.now())
+        self._unwritten.discard(key)
         pending = keeper.store.start(keeper.lease, row)
         try:
             await acknowledged(pending)
@@ -150,8 +159,7 @@ class KeptRows:
             extra={"name": f"{run.call.name}/{name}", "within": run.key},
             intended_at=self._keeper.now(),
         )
-        self._rows[key] = row
-        self._write(row, intended=True)
+        self._intended(row)
 
     async def start_effect(self, key: str) -> None:
         """As `start`."""
@@ -227,12 +235,13 @@ class KeptRows:
             self._unwritten.discard(key)
             self._write(self._rows[key])
 
-    def _write(self, row: Row, *, intended: bool = False) -> None:
+    def _write(self, row: Row) -> None:
         keeper = self._keeper
         if keeper.lease is None:
             self._unwritten.add(row.key)
             return
-        pending = keeper.store.intend(keeper.lease, row) if intended else keeper.store.settle(keeper.lease, row)
+        write = keeper.store.intend if row.state is RowState.INTENDED else keeper.store.settle
+        pending = write(keeper.lease, row)
         keeper.watch(pending, lambda error: self._was_written(row, error))
 
     def _was_written(self, row: Row, error: BaseException | None) -> None:
