@@ -114,7 +114,7 @@ def _piece(said: Sequence[str], at: int, read_back: ReadBack, tables: Tables, be
     if word == "?":
         return Piece(Tag.MARK, word, at + 1)
     known = tables.phrases.at(said, at, read_back.acts)
-    if (good := tables.statements.end(said, at)) and (known is None or known[1] <= good):
+    if (good := tables.statements.end(said, at, read_back.predicates)) and (known is None or known[1] <= good):
         return Piece(Tag.YES, " ".join(said[at:good]), good)
     if known is not None and known[0] in _FIRST and not _is_month(said, at, known[1], tables):
         return Piece(known[0], " ".join(said[at : known[1]]), known[1])
@@ -124,7 +124,7 @@ def _piece(said: Sequence[str], at: int, read_back: ReadBack, tables: Tables, be
         return Piece(Tag.NEUTRAL, word, at + 1)
     if read_back.has_pair(said, at, tables) and not _opens(known):
         return Piece(Tag.ECHO, word, at + 1, "word")
-    if word in read_back.particles and before and before[-1].tag is Tag.YES:
+    if before and before[-1].tag in (Tag.YES, Tag.FILLER) and _goes_along(said, at, read_back, tables):
         return Piece(Tag.FILLER, word, at + 1)
     if word in tables.prepositions:
         following = at + 1
@@ -148,6 +148,14 @@ def _value(value: Value, before: Sequence[Piece], read_back: ReadBack, tables: T
         return Piece(Tag.FILLER, value.text, value.end)
     repeated = read_back.has(value) and _stands((value.kind, value.text), before, read_back, tables)
     return Piece(Tag.ECHO if repeated else Tag.OTHER, value.text, value.end, value.kind)
+
+
+def _goes_along(said: Sequence[str], at: int, read_back: ReadBack, tables: Tables) -> bool:
+    """Whether it is "off" or "me" behind a verb that the read-back has with "off" or "you"."""
+    you = tables.addressed.get(said[at])
+    if you is not None:
+        return at > 0 and said[at - 1] in read_back.acts and read_back.has_pair((said[at - 1], you), 0, tables)
+    return said[at] in read_back.particles
 
 
 def _counts(word: str, read_back: ReadBack, tables: Tables) -> bool:
@@ -198,6 +206,8 @@ def _settled(pieces: list[Piece], tables: Tables) -> list[Piece]:
             if after is Tag.YES:
                 settled = [_idle(one) if one.tag in (Tag.NO, Tag.WAIT) else one for one in settled]
             settled.append(_idle(piece))
+        elif number and piece.tag in _AGREES and _negates(pieces[number - 1], tables):
+            settled.append(_idle(piece))  # "it's not all right"
         elif piece.tag is Tag.NO and following is not None and following.tag is Tag.YES:
             last = next((one.tag for one in reversed(settled) if one.tag is not Tag.FILLER), None)
             idle = following.text in tables.affirming or (last in _AGREES and following.text in tables.excusing)
@@ -209,6 +219,12 @@ def _settled(pieces: list[Piece], tables: Tables) -> list[Piece]:
         else:
             settled.append(piece)
     return settled
+
+
+def _negates(piece: Piece, tables: Tables) -> bool:
+    """Whether it negates what comes next: "it's not", "that would not be"."""
+    words = piece.text.split()
+    return piece.tag is Tag.NO and len(words) > 1 and not tables.negating.isdisjoint(words[1:])
 
 
 def _neutral(piece: Piece) -> Piece:
@@ -285,7 +301,12 @@ def _is_left_open(pieces: Sequence[Piece], tables: Tables) -> bool:
     if pieces[-1].tag is not Tag.EXTRA and pieces[-1].text in tables.open_end:
         return True
     for number, piece in enumerate(pieces):
-        if piece.kind == "preposition" and number + 1 == len(pieces):
+        following = pieces[number + 1] if number + 1 < len(pieces) else None
+        if piece.kind == "preposition" and following is None:
+            return True
+        while following is not None and following.tag is Tag.NEUTRAL and following.end < pieces[-1].end:
+            following = pieces[pieces.index(following) + 1]
+        if piece.text in tables.copulas and following is not None and following.kind == "word":
             return True
         if piece.text in tables.joining and piece.tag is Tag.NEUTRAL:
             before = next((one.tag for one in reversed(pieces[:number]) if one.tag is not Tag.FILLER), None)

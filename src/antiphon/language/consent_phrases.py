@@ -67,8 +67,8 @@ class ConsentPhrases:
         "|okey dokey|okie dokie|okie doke|righto|right you are|right on|very good|very well|very much so|i'm sure"
         "|i am sure|absolutely sure|quite sure|very sure|i'm very sure|i'm absolutely sure|i'm positive|positive"
         "|hundred percent|a hundred percent|one hundred percent|100 percent|count me in|i'm in|sign me up|amen|roger"
-        "|roger that|no buts|thumbs up|* it|* that|* them|* this|* him|* her|* please|* the order|please *|just *"
-        "|you can *|you may *|you should *|you can * it|you can * that|you may * it|you can go ahead and *"
+        "|roger that|no buts|thumbs up|* it|* that|* them|* this|* him|* her|* please|* the order|just *|you can *"
+        "|you may *|you should *|you can * it|you can * that|you may * it|you can go ahead and *"
         "|you can go ahead and * it|go ahead and *|go ahead and * it|go ahead and * that|go ahead and * them"
         "|go ahead and * him|go ahead and * her|i want you to *|i want you to * it|i'd like you to *"
         "|i'd like you to * it|i'd like to *|i'd like to * it|i would like to * it|i want to *|i want to * it|let's *"
@@ -89,23 +89,22 @@ class ConsentPhrases:
         "|make the transfer|make the purchase|make the appointment|make the order|make the call"
         "|please make the booking|please make the reservation|please make the payment|please make the transfer"
         "|please make the purchase|please make the appointment|please place the order|* now|go ahead and * now"
-        "|please * now|please * it|please * that|please * them|please * this|that suits me well"
-        "|that suits me perfectly|i like it|i like that|i love it|love it|i'm good with it|i'm fine with it"
-        "|i'm okay with it|i'm happy with it|i am happy with that|i am fine with that|i am okay with that"
-        "|i am okay with this|i'm okay with this|i'm happy with this|i'm fine with this|i am fine with this"
-        "|go on with it|go ahead with the booking|go ahead with the order|go ahead with the payment"
-        "|go ahead with the transfer|go ahead with the reservation|all set|we're good|we are good|*"
-        "|sounds about right|that sounds about right|please start|please begin|no objections here|no objection here"
-        "|no problem here|i accept that|i accept it|i accept this|confirmed to proceed|that's a yes|that is a yes"
-        "|it's a yes|a yes from me|certainly do|i certainly do|i sure do|i do indeed|i do confirm|that's the ticket"
-        "|good to go|we're good to go|you're good to go|you are right|you are correct|you are absolutely right"
-        "|it's confirmed|that's confirmed|consider it confirmed|go on with the process|i confirm this|you got it all"
-        "|you've got it all|i'll take them|that all checks out|it all checks out|yup it makes sense"
-        "|that was my request|you sure do|that is|that it is|i affirm|i affirm that|i want to watch it|confirming it"
-        "|i'd like to do that|i would like to do that|i want to do that|you have|you have indeed"
-        "|you've got it all right|i really want to|i really do|i'm *|i am *|we're *|we are *|i do *|we do *|i * it"
-        "|i * that|we * it|we * that|they're both right|do * it|do * that|do *|please do *|that's * then"
-        "|proceed with the purchase|that's what i needed|this is it"
+        "|that suits me well|that suits me perfectly|i like it|i like that|i love it|love it|i'm good with it"
+        "|i'm fine with it|i'm okay with it|i'm happy with it|i am happy with that|i am fine with that"
+        "|i am okay with that|i am okay with this|i'm okay with this|i'm happy with this|i'm fine with this"
+        "|i am fine with this|go on with it|go ahead with the booking|go ahead with the order"
+        "|go ahead with the payment|go ahead with the transfer|go ahead with the reservation|all set|we're good"
+        "|we are good|*|sounds about right|that sounds about right|please start|please begin|no objections here"
+        "|no objection here|no problem here|i accept that|i accept it|i accept this|confirmed to proceed|that's a yes"
+        "|that is a yes|it's a yes|a yes from me|certainly do|i certainly do|i sure do|i do indeed|i do confirm"
+        "|that's the ticket|good to go|we're good to go|you're good to go|you are right|you are correct"
+        "|you are absolutely right|it's confirmed|that's confirmed|consider it confirmed|go on with the process"
+        "|i confirm this|you got it all|you've got it all|i'll take them|that all checks out|it all checks out"
+        "|yup it makes sense|that was my request|you sure do|that is|that it is|i affirm|i affirm that"
+        "|i want to watch it|confirming it|i'd like to do that|i would like to do that|i want to do that|you have"
+        "|you have indeed|you've got it all right|i really want to|i really do|i do *|we do *|i * it|i * that|we * it"
+        "|we * that|they're both right|do * it|do * that|do *|please do *|proceed with the purchase"
+        "|that's what i needed|this is it|yes from me|just * it|just * that|just * them"
     )
     """Agrees by itself. What follows it may agree again, repeat what was asked, or be polite, and nothing else."""
     subjects: str = (
@@ -136,18 +135,18 @@ class ConsentPhrases:
         "|the correct information|the right information|correct information|the correct details|the right one"
         "|the correct one|perfection|fabulous|delightful|perfectly|good enough|well with me|all set|what i would like"
         "|what we want|what we need|what i'm looking for|what i was looking for|what i am looking for|what i asked"
-        "|what i requested|what i like"
+        "|what i requested|what i like|clear|complete|certain|crystal clear"
     )
     """How it is found. What is refused, doubted or asked about is not found good."""
     listening: str = (
         "okay|ok|okey|'kay|kay|yeah|yea|yah|ya|yep|yup|yap|yip|ye|yeh|yeps|sure|right|alright|all right|cool|mm hmm"
         "|mm hm|mmhmm|mmhm|mhm|mhmm|m hm|hm hmm|mm|mmm|uh huh|uhhuh|uhuh|ah huh|a ha yes|gotcha|got it|all righty"
-        "|alrighty|go on|continue"
+        "|alrighty"
     )
     """Agrees once the whole read-back was heard; before, it only says that the caller listens."""
     alone: str = (
         "please|if you would|if you please|would you please|if you could|as you said|i said yes|so be it|k"
-        "|if you would please|if you would be so kind|if you'd be so kind|do"
+        "|if you would please|if you would be so kind|if you'd be so kind"
     )
     """Agrees if nothing else was said, but for words that agree, and polite ones."""
     elliptic: str = (
@@ -205,9 +204,9 @@ class ConsentPhrases:
         "|that's not true|i said no|no means no|i'm not|both wrong|neither|neither of them|not quite right"
         "|not quite correct|that's not quite right|it's not quite right|i'm fine thanks|i'm fine thank you"
         "|i'm good thanks|i'm good thank you|i'm all right thanks|i'm okay thanks|i don't *|i do not *|we don't *"
-        "|we do not *|i'm not *|i am not *|we're not *|not * yet|no access|revoke it|revoke that|i won't *|don't * me"
-        "|hold fire|don't * him yet|not ready|no not ready|it's not *|it is not *|that's not *|it isn't *"
-        "|that isn't *|this isn't *|it's not * yet"
+        "|we do not *|not * yet|no access|revoke it|revoke that|i won't *|don't * me|hold fire|don't * him yet"
+        "|not ready|no not ready|no from me|that would not be|that wouldn't be|you may not *|you can't *"
+        "|you should not *|you shouldn't *|i don't agree|i do not agree|i can't agree"
     )
     """Refuses."""
     wait: str = (
@@ -268,7 +267,7 @@ class ConsentPhrases:
         "|else|actually|prefer|i'd prefer|i meant|i mean|i said|you said|should be a|how about|what about|let's say"
         "|let's make|better|reschedule|postpone|rebook|upgrade|downgrade|pause|freeze|double|half|both|all of them"
         "|every|include|including|put|use|leave out|take off|remove|delete|exchange|return|give|get|have|bring|next"
-        "|last|same|either|or|right now"
+        "|last|same|either|or|right now|all|any|each|whole|entire|anything|everything"
     )
     """What an argument is changed with. Not held against a caller who repeats the read-back's own words."""
     question: str = (
@@ -305,7 +304,7 @@ class ConsentPhrases:
         "|thanks for all your help|you've been very helpful|you have been very helpful|you have been so helpful"
         "|you've been so helpful|you're the best|you are the best|great job|good job|well done|that's so kind"
         "|so kind of you|i can't wait|i cannot wait|thanks a bunch|thanks a million|thanks again|thank you again"
-        "|to that|to it|with it|with that|at once|as soon as possible|asap"
+        "|to that|to it|with it|with that|at once|as soon as possible|asap|at all"
     )
     """Polite, hesitating or thankful: changes nothing."""
     hesitation: str = (
@@ -428,13 +427,21 @@ class ConsentPhrases:
     leads: str = (
         "shall i|should i|do i|can i|may i|could i|must i|shall we|should we|can we|may we|want me to|like me to"
         "|need me to|wish me to|ready to|okay to|ok to|fine to|happy to|right to|good to|going to|about to|i'll"
-        "|i will|we'll|we will|do you|let me|i can|i could|i would|i'd|you want to|you wish to|you'd like to"
+        "|i will|we'll|we will|let me|i can|i could|i would|i'd|you want to|you wish to|you'd like to"
         "|you would like to|you like to|please confirm to|is it okay to"
     )
     """Before the verb of what is done, whether or not `acts` has it."""
     gerund: str = "ing"
     """Ends such a verb where it begins a sentence: "Turning off the alarm"."""
-    predicates: str = "happy|ready|complete|clear|acceptable|satisfied|willing|prepared|certain|content|pleased"
+    predicates: str = (
+        "happy|ready|complete|clear|acceptable|satisfied|willing|prepared|certain|content|pleased|confident"
+    )
     """What may be asked of a read-back, and then be answered with: "Is that complete?"."""
     particles: str = "off|on|up|down|out|in|through|over|away|back|along|forward"
     """Go with a verb, and are those of the read-back: "turn it off"."""
+    selves: str = "i'm|i am|we're|we are|i feel|we feel"
+    """Whoever is `predicates`: "I'm ready"."""
+    copulas: str = "it's|that's|it is|that is|is|are"
+    """Before a word of the read-back they say something of it, and agree with nothing: "it's a birthday"."""
+    addressed: str = "me=you|us=you"
+    """Behind the read-back's verb: "put me through" where it has "put you through"."""

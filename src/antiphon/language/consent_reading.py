@@ -17,7 +17,18 @@ from antiphon.language.consent_values import Value, tokens
 class ReadBack:
     """The read-back: its words, its values, and where they stand."""
 
-    __slots__ = ("_after", "_atoms", "_before", "_pairs", "_prepositions", "_words", "acts", "is_offer", "particles")
+    __slots__ = (
+        "_after",
+        "_atoms",
+        "_before",
+        "_pairs",
+        "_prepositions",
+        "_words",
+        "acts",
+        "is_offer",
+        "particles",
+        "predicates",
+    )
 
     def __init__(self, text: str, values: Sequence[str], tables: Tables) -> None:
         self._atoms: set[tuple[str, str]] = set()
@@ -38,6 +49,7 @@ class ReadBack:
             self._atoms = {atom for atom in self._atoms if atom[0] != "day"} | days
         self.acts, self.particles = _acts(text, tables)
         asks = tokens(re.split(r"[.!;:]\s+", text)[-1])
+        self.predicates = tables.predicates.intersection(tokens(text)[-6:])
         self.is_offer = any(tables.offers.at(asks, at) for at in range(len(asks)))
 
     def _learn(self, atoms: list[tuple[str, str]], tables: Tables) -> None:
@@ -107,21 +119,20 @@ def _is_small(atom: tuple[str, str], tables: Tables) -> bool:
 def _acts(text: str, tables: Tables) -> tuple[frozenset[str], frozenset[str]]:
     """The verbs of the last sentence that has one, and what goes with them ("off").
 
-    "You may cancel until Friday. Shall I book it?" asks to book. What is asked of it counts as well: "Is it complete?".
+    "You may cancel until Friday. Shall I book it?" asks to book.
     """
-    sentences = [tokens(sentence) for sentence in re.split(r"[.!?;:]\s+", text)]
-    confirming = frozenset(word for word in sentences[-1] if word in tables.predicates)
-    if not sentences[-1] and len(sentences) > 1:
-        confirming = frozenset(word for word in sentences[-2] if word in tables.predicates)
+    sentences = [words for sentence in re.split(r"[.!?;:]\s+", text) if (words := tokens(sentence))]
+    confirming: frozenset[str] = frozenset()
+    known: frozenset[str] = frozenset()
     for words in reversed(sentences):
         found = _known_acts(words, tables)
         if found & tables.confirming:
-            confirming |= tables.confirming
+            confirming = tables.confirming
         named, particles = _named_acts(words, tables)
-        acts = (named - tables.confirming).union(*(tables.acts[act] for act in found - tables.confirming))
-        if acts:
-            return acts | confirming, particles
-    return confirming | next(iter(tables.acts.values()), frozenset()), frozenset()
+        if named := named - tables.confirming:
+            return named.union(confirming, *(tables.acts.get(act, ()) for act in named)), particles
+        known = known or frozenset().union(*(tables.acts[act] for act in found - tables.confirming))
+    return confirming | (known or next(iter(tables.acts.values()), frozenset())), frozenset()
 
 
 def _known_acts(words: Sequence[str], tables: Tables) -> set[str]:

@@ -81,10 +81,11 @@ class PhraseTable:
 class Statements:
     """Statements that find something good, by their parts: "all of that is perfectly fine"."""
 
-    __slots__ = ("_adverbs", "_good", "_subjects", "_verbs")
+    __slots__ = ("_adverbs", "_good", "_selves", "_subjects", "_verbs")
 
     def __init__(self, phrases: ConsentPhrases) -> None:
         self._subjects = PhraseTable(phrases.subjects, Tag.YES)
+        self._selves = PhraseTable(phrases.selves, Tag.YES)
         self._verbs = PhraseTable("", Tag.YES)
         self._adverbs = PhraseTable(phrases.adverbs, Tag.YES)
         self._good = PhraseTable(phrases.good, Tag.YES)
@@ -96,20 +97,27 @@ class Statements:
                 # "that's", and "thats" as recognisers write it
                 self._subjects.add(f"{subject}{verb}|{subject}{verb[1:]}", Tag.NEUTRAL)
 
-    def end(self, words: Sequence[str], at: int) -> int:
-        """What is behind the one that begins at `at`; 0 if there is none."""
+    def end(self, words: Sequence[str], at: int, predicates: frozenset[str]) -> int:
+        """What is behind the one that begins at `at`; 0 if there is none. `predicates` are good as well."""
+        if (myself := self._selves.at(words, at)) is not None:
+            return self._rest(words, myself[1], predicates, PhraseTable())
         subject = self._subjects.at(words, at)
         if subject is None:
             return 0
         tag, at = subject
         if at < len(words) and tag is Tag.YES and (verb := self._verbs.at(words, at)) is not None:
             at = verb[1]
+        return self._rest(words, at, predicates, self._good)
+
+    def _rest(self, words: Sequence[str], at: int, predicates: frozenset[str], good: PhraseTable) -> int:
         while at < len(words):
             adverb = self._adverbs.at(words, at)
-            if (good := self._good.at(words, at)) is not None:
-                more = adverb is not None and adverb[1] < len(words) and self._good.at(words, adverb[1])
+            if words[at] in predicates:
+                return at + 1
+            if (found := good.at(words, at)) is not None:
+                more = adverb is not None and adverb[1] < len(words) and good.at(words, adverb[1])
                 if not more:
-                    return good[1]
+                    return found[1]
             if adverb is None:
                 return 0
             at = adverb[1]
@@ -122,12 +130,14 @@ class Tables:
     __slots__ = (
         "acts",
         "acts_by_start",
+        "addressed",
         "affirming",
         "alone",
         "asking",
         "at_once",
         "checking",
         "confirming",
+        "copulas",
         "correction",
         "counted",
         "declining",
@@ -176,6 +186,8 @@ class Tables:
         self.at_once = frozenset(row(phrases.at_once))
         self.open_end = frozenset(row(phrases.open_end))
         self.confirming = frozenset(row(phrases.confirming))
+        self.addressed = pairs(phrases.addressed)
+        self.copulas = frozenset(row(phrases.copulas))
         self.leads = PhraseTable(phrases.leads, Tag.QUESTION)
         self.gerund = phrases.gerund
         self.predicates = frozenset(row(phrases.predicates))

@@ -78,7 +78,7 @@ GERMAN_CONSENT = ConsentPhrases(
         "|absolut sicher|hundert prozent|hundertprozentig|* sie|* sie es|* sie das|* sie ihn|* sie sie|* sie die"
         "|* sie den|* sie bitte|* sie ruhig|* sie nur|bitte *|gerne *|bitte * sie|bitte * sie es|bitte * sie das"
         "|bitte * sie ihn|bitte * sie sie|bitte gleich *|das können sie *|können sie *|dürfen sie *|sie dürfen *"
-        "|sie können *|sie dürfen es *|* bitte|jetzt *|ich bin *|wir sind *|ist *|das ist *|beides richtig|ja beides"
+        "|sie können *|sie dürfen es *|* bitte|jetzt *|beides richtig|ja beides"
     ),
     subjects=(
         "das|des|es|alles|das alles|alles das|dies|der termin|die zeit|das datum|der tag|der preis|die daten"
@@ -276,6 +276,9 @@ GERMAN_CONSENT = ConsentPhrases(
     gerund="",
     predicates="einverstanden|zufrieden|vollständig|komplett|bereit|recht|akzeptabel|fertig",
     particles="ab|an|auf|aus|ein|durch|weiter|um|zu",
+    selves="ich bin|bin|wir sind",
+    copulas="das ist|es ist|ist|sind",
+    addressed="mich=sie|uns=sie",
     at_once="jetzt|sofort",
 )
 """German, with some of its dialects."""
