@@ -23,6 +23,7 @@ from antiphon.core.facts import (
     Transcribed,
     UserSpeechEnded,
     UserSpeechStarted,
+    UserTurnCommitRequested,
 )
 from antiphon.options import Endpointing, Fillers, SilenceBudget, ToolPolicy, TurnHandling
 from tests.core.aloud import Aloud
@@ -417,3 +418,13 @@ def test_what_is_offered_stands_in_the_history_as_it_was_heard() -> None:
         "output booked",
         "assistant: It is booked.",
     ]
+
+
+def test_while_a_caller_holds_the_key_nothing_bridges_the_wait_for_their_turn() -> None:
+    d = Aloud(silence=BUDGET, turns=TurnHandling(detection="manual"))
+    d.says("a table on Friday")
+    d.tell(UserTurnCommitRequested())
+    d.says("for four people")
+    d.answer("For whom?")
+    d.wait(20)
+    assert d.heard == []

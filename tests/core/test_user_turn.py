@@ -434,3 +434,25 @@ def test_no_limit_nobody_is_away() -> None:
     d.wait(1000.0)
     assert states(d) == []
     assert d.core.deadline is None
+
+
+def test_words_that_nobody_committed_hold_up_no_turn_that_is_typed_behind_them() -> None:
+    d = Dialogue(turns=TurnHandling(detection="manual"))
+    d.says("a table on Friday")
+    d.types("for four people")
+    d.model("Noted.")
+    assert d.got(Play)
+    d.played()
+    assert d.core.idle
+    d.tell(UserTurnCommitRequested())
+    assert d.context()[-1] == "user: a table on Friday"
+
+
+def test_who_speaks_on_behind_a_typed_turn_has_the_floor_again() -> None:
+    d = Dialogue(turns=TurnHandling(detection="manual"))
+    d.says("a table on Friday")
+    d.types("for four people")
+    d.tell(UserSpeechStarted()).wait(0.5)
+    d.tell(Transcribed("or rather", True), UserSpeechEnded())
+    d.model("Noted.")
+    assert not d.all(Play)

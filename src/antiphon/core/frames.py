@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from antiphon.core.facts import Handoff
+from antiphon.core.stages import Bond
 from antiphon.core.state import Frame, Run
 
 
@@ -47,8 +48,9 @@ class Frames:
         return next((frame for frame in reversed(self._stack) if frame.agent == agent), self.top)
 
     def home(self, run: Run) -> Frame:
-        """The frame whose agent learns what a background tool reports."""
-        return run.frame if run.frame in self._stack else self._stack[0]
+        """The frame whose agent learns what a tool reports: while a call waits for it, the one that has the call."""
+        frame = run.speech.frame if run.bond is Bond.ATTACHED else run.frame
+        return frame if frame in self._stack else self._stack[0]
 
     def is_held_up_by(self, run: Run, frame: Frame) -> bool:
         """The run awaits a task that the frame serves or stands above: it goes on only when that frame is gone."""

@@ -42,12 +42,13 @@ class UserTurn:
         "_told_nothing",
         "_transcript_timeout",
         "_transcripts_due",
-        "_voiced",
         "_worded_at",
         "is_ended_by_application",
+        "is_voiced",
         "lost",
         "over_agent",
         "overruled",
+        "passed_by",
         "ready",
         "speaking",
         "unheard",
@@ -74,6 +75,8 @@ class UserTurn:
         """It began while the agent spoke."""
         self.overruled = False
         """It was too long: the agent takes the word although the caller still speaks."""
+        self.passed_by = False
+        """Push-to-talk: the caller typed a turn behind these words, which are not to be waited for."""
         self.lost = False
         """The recogniser did not give in time what it owed: words, or the last form of those that it gave."""
         self.unheard = False
@@ -100,7 +103,8 @@ class UserTurn:
         self._worded_at = 0.0
         self._transcripts_due = 0
         """Stretches of voice whose words have not come yet."""
-        self._voiced = False
+        self.is_voiced = False
+        """A voice was heard whose words these will be."""
         self._over_by: float | None = None
         """When a turn that the application ended is taken at the latest: its last words are still to come."""
         self._probability: float | None = None
@@ -123,17 +127,12 @@ class UserTurn:
     @property
     def has_floor(self) -> bool:
         """The caller speaks, or has said words that are not a turn yet: nobody else begins to speak."""
-        return self.speaking or bool(self._finals) or bool(self._interim)
+        return self.speaking or (not self.passed_by and (bool(self._finals) or bool(self._interim)))
 
     @property
     def silent_since(self) -> float | None:
         """When the silence after the latest sound began; None while the caller speaks, and when there was no sound."""
         return self._silent_since
-
-    @property
-    def is_voiced(self) -> bool:
-        """A voice was heard whose words these will be."""
-        return self._voiced
 
     @property
     def awaits_words(self) -> bool:
@@ -187,8 +186,8 @@ class UserTurn:
             if not self.has_floor:
                 self._began_at = now
         self.speaking = True
-        self.ready = False
-        self._voiced = True
+        self.ready = self.passed_by = False
+        self.is_voiced = True
         self._silent_since = self.voice_ended_at = None
         if not self._sound_is_a_turn:
             self._transcripts_due += 1
@@ -209,7 +208,7 @@ class UserTurn:
 
     def transcribed(self, text: str, *, final: bool, now: float, over_agent: bool = False) -> None:
         """Words. An interim text replaces the interim text before it. `over_agent`: the agent speaks."""
-        if not self.has_floor and not self._voiced:
+        if not self.has_floor and not self.is_voiced:
             self.over_agent = over_agent
         is_nothing = not text.strip()
         text = self._untaken(text, final=final)
@@ -237,7 +236,7 @@ class UserTurn:
             self.ready = self.ready and (self.overruled or not self.speaking)
         if final and self._over_by is not None and not self._transcripts_due:
             self._end()
-        if text and not self._voiced:  # no voice detector tells where silence is: it begins after the latest words
+        if text and not self.is_voiced:  # no voice detector tells where silence is: it begins after the latest words
             self._silent_since = now
 
     def _untaken(self, text: str, *, final: bool) -> str:
@@ -256,6 +255,10 @@ class UserTurn:
         """Whether the words have changed since this was asked."""
         asked, self._asked = self._asked, self.version
         return asked != self.version
+
+    def typed_behind(self) -> None:
+        """The caller typed a whole turn: what they said before it waits for the application, and holds up nobody."""
+        self.passed_by = self.is_ended_by_application and not self.speaking
 
     def won_the_floor(self) -> None:
         """It cut the agent: what the caller says is a turn, however short."""
@@ -331,7 +334,7 @@ class UserTurn:
             return self._silent_since + self._transcript_timeout
         if self._told_nothing:  # more may come of a caller who was not understood
             return self._silent_since + self._options.endpointing.max_delay
-        if not self._finals and not (self._sound_is_a_turn and self._voiced):
+        if not self._finals and not (self._sound_is_a_turn and self.is_voiced):
             return None
         over = self._silent_since + delay(self._options.endpointing, self._probability, self._pauses)
         if self._probability is None:
@@ -380,7 +383,7 @@ class UserTurn:
 
     def _end(self) -> None:
         self._over_by = None
-        self.ready = bool(self.text) or (self._sound_is_a_turn and self._voiced)
+        self.ready = bool(self.text) or (self._sound_is_a_turn and self.is_voiced)
         if not (self.ready or self.speaking):
             self._give_up()
 
@@ -397,7 +400,7 @@ class UserTurn:
         """Forget what was said. A caller who is speaking goes on speaking."""
         self._taken += [self._interim[a:b] for a, b in word_spans(self._interim)]
         self.version += 1
-        self.ready = False
+        self.ready = self.passed_by = False
         self.over_agent = False
         self.unheard = self._had_words = self._told_nothing = False
         self.voiced_for = 0.0
@@ -406,7 +409,7 @@ class UserTurn:
         self._interim = ""
         self._probability = None
         self._transcripts_due = int(self.speaking and not self._sound_is_a_turn)
-        self._voiced = self.speaking
+        self.is_voiced = self.speaking
         self._silent_since = None
 
 

@@ -107,6 +107,8 @@ class Step:
     """It was put before what did not sound."""
     sound: Sound = Sound.NONE
     has_sounded: bool = False
+    is_closed: bool = False
+    """Its calls are written down."""
     heard: str = ""
     unsaid: str = ""
     is_reported: bool = False
@@ -239,6 +241,8 @@ class Trace:
         self.silent_since: float | None = None
         self.latest_word = ""
         """The first of the latest words that are no turn yet."""
+        self.is_passed_by = False
+        """A turn was typed behind the latest words, which nobody waits for."""
         self.is_interim = False
         """The recogniser may still change the latest."""
         self.given: Counter[str] = Counter()
@@ -250,6 +254,10 @@ class Trace:
         """The words that the detector was asked about, while these stand."""
         self.probability: float | None = None
         """What it thinks of them."""
+        self._may_ask_presence = False
+        """The caller has said what may ask whether somebody is there, and that is no turn yet."""
+        self.making: Speech | None = None
+        """If so: the reply that was in the making, and had not sounded, when the entry at hand began."""
         self.joins: Speech | None = None
         """The reply that was in the making when the caller asked whether somebody is there, and a hook has that."""
         self.is_ending = False
@@ -271,7 +279,7 @@ class Trace:
     @property
     def is_held_by_the_caller(self) -> bool:
         """They said something, and only the application says when that is a turn."""
-        return bool(self.latest_word) and self.options.turns.detection == "manual"
+        return bool(self.latest_word) and not self.is_passed_by and self.options.turns.detection == "manual"
 
     @property
     def live_runs(self) -> Iterator[Run]:
@@ -303,7 +311,7 @@ class Trace:
         items = (*self.contexts.get(request.agent, ()), *request.open)
         return {item.call_id for item in items if type(item) is FunctionCall}
 
-    def in_the_making(self) -> Speech | None:
+    def _in_the_making(self) -> Speech | None:
         """A reply of the agent in charge that is being made, will say something, and of which nothing has sounded.
 
         None also while anything else sounds, but for what bridges the wait for it.
@@ -337,6 +345,8 @@ class Trace:
     def calls_to_close(self, speech: Speech) -> list[Made]:
         """The calls of its latest response that are to be written down."""
         step = speech.steps[-1]
+        if step.is_closed:
+            return []
         return [made for made in step.calls if step.tools and made.call.call_id not in self.recorded_calls]
 
     # -- taking down
@@ -350,6 +360,12 @@ class Trace:
             self._hear_loudspeaker(fact)
             self._hear_tool(fact)
             self._hear_application(fact)
+        if self._may_ask_presence or self._asks_presence(fact):
+            self._may_ask_presence, self.making = True, self._in_the_making()
+
+    def _asks_presence(self, fact: f.Fact | None) -> bool:
+        text = fact.text if isinstance(fact, f.Transcribed | f.UserTurnSubmitted) else ""
+        return bool(text) and self.options.language.asks_presence(text, so_far=True)
 
     def speech(self, number: int) -> Speech:
         """A speech by its number; it need not have begun."""
@@ -368,6 +384,7 @@ class Trace:
         match fact:
             case f.UserSpeechStarted():
                 self.is_speaking, self.silent_since = True, None
+                self.is_passed_by = False
                 self.version = self.probability = None
             case f.UserSpeechEnded(silence) if self.is_speaking:
                 self.is_speaking = self.is_overruled = False
@@ -381,6 +398,7 @@ class Trace:
                 if final:
                     self.words |= serials(text) - self.taken_words
             case f.UserTurnSubmitted(text) | f.TurnTaken(text=text):
+                self.is_passed_by = not self.is_speaking
                 self.given[text or ""] += 1
                 self.words |= serials(text or "")
             case f.TurnTranscribed(text=text):
@@ -602,7 +620,8 @@ class Trace:
         if command.kind == "on_user_turn_completed":
             self.is_ending = False
             asks = command.heard_as is None and self.options.language.asks_presence(command.text)
-            self.joins = self.in_the_making() if asks else None
+            self.joins = self.making if asks else None
+            self._may_ask_presence = self._may_ask_presence and not asks
             self._taken(command.text)
         elif command.kind == "on_exit":
             self.leaving.add(command.agent)
@@ -644,6 +663,8 @@ class Trace:
                     self.line.remove(step)
                     if not (step.is_reported or step.heard or step.is_filler or step.speech.interrupted):
                         self.is_voice_lost = True
+            case told.RoundClosed(gen=gen):
+                self.steps[gen].is_closed = True
             case told.SpeechFailed(gen=gen):
                 self.steps[gen].failed = True
             case told.SpeechDone(number):

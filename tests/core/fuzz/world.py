@@ -43,8 +43,8 @@ from antiphon.options import (
 WORD = 0.25
 """Seconds that one word sounds."""
 
-CALLS_OUT = ("hello?", "are you there?", "hello? are you still there?")
-"""By which the caller only asks whether somebody is there."""
+CALLS_OUT = ("hello?", "are you there?", "are you still there?")
+"""By some of which the caller only asks whether somebody is there."""
 WORDS = ("alpha", "bravo", "delta", "echo", "golf", "hotel", "india", "kilo", "lima", "oscar", "papa", "tango")
 
 
@@ -414,6 +414,9 @@ class World:
         self._serial = 0
         self._is_talking = self._is_answering = False
         """The caller: there is one mouth."""
+        self._called_out: set[str] = set()
+        self._released: set[int] = set()
+        """Runs that lost their call: what they return is mostly ignored."""
         self._perform: dict[type, Callable[[Any], None]] = {
             do.Generate: self._generate,
             do.Adopt: self._generate,
@@ -538,6 +541,14 @@ class World:
         """A text that occurs once: its first word is a number."""
         words = self.rng.choices(WORDS, k=self.rng.choice((1, 2, 4, 8, 16)))
         return f"{prefix}{self.serial()} {' '.join(words)}"
+
+    def call_out(self) -> str:
+        """Whether somebody is there, in words that occur once."""
+        while True:
+            text = " ".join(self.rng.choices(CALLS_OUT, k=self.rng.choice((1, 1, 2, 3))))
+            if text not in self._called_out or len(self._called_out) > 20:
+                self._called_out.add(text)
+                return text
 
     def speech(self) -> str:
         """What a model says: such a text, and sometimes a question, or one behind it."""
@@ -755,13 +766,13 @@ class World:
         self.start(self._words_of(command.turn, self._heard_text()))
 
     def _typed(self) -> Process:
-        yield f.UserTurnSubmitted(self.text("u") if self.chance(0.95) else self.rng.choice(CALLS_OUT))
+        yield f.UserTurnSubmitted(self.text("u") if self.chance(0.95) else self.call_out())
 
     def _calls_out(self) -> Process:
         """A turn, and soon behind it whether somebody is there."""
         yield from self._utterance() if self.chance(0.5) else self._typed()
         yield self.some(0.2, 1.5)
-        text = self.rng.choice(CALLS_OUT)
+        text = self.call_out()
         if self.chance(0.3):
             yield f.UserTurnSubmitted(text)
             return
@@ -1073,7 +1084,8 @@ class World:
             return f.ToolReturned(run, "An internal error occurred", is_error=True)
         if dice < 0.2:
             return f.ToolReturned(run, "", reply=False)
-        if self.chance(self.temper.handoff) and not self.calm:
+        handoff = 0.4 if run in self._released else self.temper.handoff
+        if self.chance(handoff) and not self.calm:
             farewell = self.chance(0.5)
             agent = self._next_agent()
             return f.ToolReturned(
@@ -1166,6 +1178,7 @@ class World:
         self.wake(Finished(task))
 
     def _release_run(self, command: do.ReleaseRun) -> None:
+        self._released.add(command.run)
         tool = self._tools.get(command.run)
         if tool is not None:
             self._dropped = [*self._dropped[-2:], tool.call]

@@ -35,7 +35,7 @@ def _may_speak(floor: Floor, response: f.ResponseBegan) -> bool:
     if floor.closing.ends_speech or not floor.accepts_turns or response.agent != top.agent or top.is_handing_over:
         return False
     if response.turn is None:
-        return not response.to_results and not floor.is_busy
+        return not (response.to_results or floor.is_busy or floor.debts.owed_in(top))  # what is owed goes first
     if turns.is_open(response.turn):
         return True
     # An answer that began before what is protected has ended would not know of it.

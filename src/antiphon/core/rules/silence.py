@@ -103,6 +103,8 @@ class Silence:
         turns = floor.debts.turns
         if floor.consent.question is not None and floor.awaits_consent:
             return False
+        if turn.is_ended_by_application and floor.caller_has_floor:  # they hold the key: all else waits for them
+            return False
         if turns.owed or turns.judged is not None:
             return True
         if floor.accepts_turns and (

@@ -46,6 +46,7 @@ def cleared(floor: Floor, _: f.UserTurnCleared) -> None:
 
 def submitted(floor: Floor, fact: f.UserTurnSubmitted) -> None:
     """A whole turn was typed."""
+    floor.turn.typed_behind()
     floor.debts.turns.waits(Turn(fact.text))
 
 
@@ -98,8 +99,9 @@ def hook_returned(floor: Floor, fact: f.HookReturned) -> None:
 
 def _join(floor: Floor, turn: Turn, reply: Speech) -> None:
     """A turn only asks whether somebody is there: the reply that was in the making answers it, or the next request."""
-    turns = floor.debts.turns
-    if reply.interrupted or reply.frame is not floor.top or (reply.finished and not reply.heard):
+    turns, top = floor.debts.turns, floor.top
+    is_ours = reply.frame is top and reply.agent == top.agent
+    if reply.interrupted or not is_ours or (reply.finished and not reply.heard):
         turns.commit(turn, floor.top.agent)
     elif reply.step is not None and reply.step.calls:
         turns.hold(turn, reply)

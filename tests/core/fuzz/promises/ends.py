@@ -149,7 +149,8 @@ class ASilentCallerIsAsked(Promise):
         return None
 
     def _is_own(self, step: Step) -> bool:
-        text = step.asked.text if isinstance(step.asked, do.Speak) else None
+        first = step.speech.steps[0].asked  # what is said where that is lost is part of it
+        text = first.text if isinstance(first, do.Speak) else None
         return text is not None and text in (*self._lines, self.options.unheard_line)
 
     def settled(self) -> None:
@@ -174,6 +175,8 @@ class ASilentCallerIsAsked(Promise):
         heard = trace.silent_since
         may_have_words = heard is not None and trace.now <= heard + self.options.transcript_timeout + EPSILON
         if since is None or trace.is_speaking or may_have_words or trace.fact is not None or 3 in self._rungs:
+            return
+        if trace.is_voice_lost:  # nobody would hear it
             return
         if trace.now > since + max(self._after[rung] for rung in self._rungs) + EPSILON:
             self.broken(f"nobody asks, and the caller is silent since {since:.3f}, after {self._rungs} steps")

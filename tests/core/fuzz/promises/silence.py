@@ -10,7 +10,7 @@ from antiphon.core import notices as told
 from antiphon.options import SilenceBudget
 from tests.core.fuzz.listener import on
 from tests.core.fuzz.promises.promise import Promise
-from tests.core.fuzz.trace import EPSILON, Run, Sound, Speech, Step
+from tests.core.fuzz.trace import EPSILON, Run, Sound, Speech, Step, serials
 
 AN_INSTANT = 0.001
 """Seconds of sound that nobody hears."""
@@ -233,6 +233,10 @@ class SilenceIsBridgedWhenItIsDue(Promise):
             self.broken(f"{step.asked} without a budget, or over the caller")
         if not self._may_be_pending():
             self.broken(f"{step.asked} is said, and nothing is owed")
+        words = serials(trace.latest_word) - trace.taken_words
+        is_meant = self.options.turns.interruption.min_words <= 1  # else it may be said in passing
+        if trace.is_held_by_the_caller and words and is_meant and not trace.ends:
+            self.broken(f"{step.asked} is said, and the caller has the word")
         told = self._results_of
         if (
             told is not None
@@ -287,8 +291,9 @@ class SilenceIsBridgedWhenItIsDue(Promise):
         if self.options.silence is None or self._prompt is None:
             return
         first = trace.line[0] if trace.line else None
+        playing = next((step for step in trace.line if step.stopped is None), None)
         is_heard = trace.is_speaking or (
-            first is not None and first.is_playing and first.sound is Sound.HEARD and not trace.is_paused
+            playing is not None and playing.is_playing and playing.sound is Sound.HEARD and not trace.is_paused
         )
         if is_heard:
             if self._quiet_since is not None:
@@ -300,7 +305,7 @@ class SilenceIsBridgedWhenItIsDue(Promise):
             self._is_unheard = self._is_unheard or (self._has_just_begun and not self._was_speaking)
             self._quiet_since = trace.now if at is None else max(at, self._quiet_before)
         self._was_speaking = trace.is_speaking
-        is_held_up = trace.is_paused or is_heard
+        is_held_up = trace.is_paused or is_heard or any(step.stopped is not None for step in trace.line)
         if is_held_up or self._is_held_up:
             self._held_up_until = trace.now
         self._is_held_up = is_held_up
@@ -332,9 +337,9 @@ class SilenceIsBridgedWhenItIsDue(Promise):
     # -- what is pending
 
     def _is_pending(self) -> bool:
-        """Something is certainly owed."""
+        """Something is certainly owed, and not held up by a caller who decides when they have said all."""
         trace = self.trace
-        return (
+        return not trace.is_held_by_the_caller and (
             any(hook.kind == "on_user_turn_completed" for hook in trace.hooks.values())
             or (bool(trace.words) and self.options.turns.detection in ("vad", "stt"))
             or any(self._is_at_work(step) for step in trace.open_steps)

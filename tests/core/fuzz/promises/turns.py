@@ -66,7 +66,10 @@ class TurnsAreTakenOneByOne(Promise):
     def taken(self, command: do.RunHook) -> None:
         if command.kind != "on_user_turn_completed":
             return
-        if command.agent != self.trace.agent or command.agent in self.trace.leaving:
+        is_leaving = command.agent in self.trace.leaving
+        if is_leaving and [agent for _, agent in self.trace.frames].count(command.agent) > 1:
+            return  # it has two frames: which of them it leaves cannot be told
+        if command.agent != self.trace.agent or is_leaving:
             self.broken(f"{command} in the middle of a hand-off: {self.trace.frames}")
         if any(hook.kind == command.kind for hook in self.trace.hooks.values()):
             self.broken(f"{command} beside the hook of another turn")
@@ -114,7 +117,7 @@ class ATurnSilencesWhatWaits(Promise):
         trace = self.trace
         if command.kind != "on_user_turn_completed" or only_listens(command.text):
             return
-        if asks_presence(command.text) and command.heard_as is None and trace.in_the_making() is not None:
+        if asks_presence(command.text) and command.heard_as is None and trace.making is not None:
             return
         for step in trace.steps.values():
             waits = (
@@ -249,19 +252,10 @@ class AReplyInTheMakingAnswersHello(Promise):
     """
 
     def start(self) -> None:
-        self._reply: Speech | None = None
-        """What was in the making before the entry at hand."""
         self._cut: set[Speech] = set()
         """Replies in the making that the caller's latest words cut."""
         self._before: dict[Speech, str] = {}
         """What is to be in the history before any word of these replies."""
-
-    def passed(self, now: float) -> None:
-        self._reply = self.trace.in_the_making() if self.trace.latest_word else None
-
-    @on(f.UserTurnSubmitted)
-    def submitted(self, _: f.UserTurnSubmitted) -> None:
-        self._reply = self.trace.in_the_making()
 
     @on(f.UserSpeechStarted)
     def voice_began(self, _: f.UserSpeechStarted) -> None:
@@ -270,8 +264,10 @@ class AReplyInTheMakingAnswersHello(Promise):
     @on(told.SpeechInterrupted)
     def interrupted(self, notice: told.SpeechInterrupted) -> None:
         speech = self.trace.speech(notice.speech)
-        if self.trace.fact is None or isinstance(self.trace.fact, f.Transcribed | f.UserTurnSubmitted):
-            self._cut |= {speech} & {self._reply}
+        fact, language = self.trace.fact, self.options.language
+        text = fact.text if isinstance(fact, f.Transcribed | f.UserTurnSubmitted) else ""
+        if speech is self.trace.making and (fact is None or language.asks_presence(text, so_far=True)):
+            self._cut.add(speech)
         self._before.pop(speech, None)
 
     @on(do.RunHook)
@@ -285,7 +281,7 @@ class AReplyInTheMakingAnswersHello(Promise):
             return
         if cut:
             self.broken(f"{command} cuts {[speech.number for speech in cut]}, of which nothing has sounded")
-        reply = self.trace.in_the_making()
+        reply = self.trace.making
         if reply is not None:
             self._before[reply] = command.text
 
@@ -581,7 +577,7 @@ class NoSilenceFollowsAWord(Promise):
         if self._said is None or now < self._said_at + self.A_BREATH or self.trace.is_paused:
             return
         if self._said == NOT_UNDERSTOOD:
-            is_still_to_come = self.trace.deadline is not None and self.trace.deadline < now
+            is_still_to_come = self.trace.deadline is not None and self.trace.deadline <= now + EPSILON
             if self.trace.is_idle and not (self.trace.ends or is_still_to_come):
                 self.broken("the caller was not understood, and nothing follows")
         elif self._sounding() is not None and not self._was_over_a_question():
