@@ -13,9 +13,10 @@ TASKS ?= 800
 STEPS ?= 100000
 SIMULATED ?= 2000
 REAL ?= 1300
+CUTS ?= 5000
 SEED ?= $(shell date +%s)
 
-.PHONY: demo test format lint types cov docs prove-fuzz prove-walks prove-chaos prove-ledger prove-wires prove-soak prove-secrets
+.PHONY: demo test format lint types cov docs prove-fuzz prove-walks prove-chaos prove-ledger prove-wires prove-soak prove-secrets prove-stores
 
 demo: $(USABLE)  ## A real call to the example receptionist, on this machine alone
 	$(BIN)/antiphon demo
@@ -56,6 +57,10 @@ prove-wires: $(READY)  ## A million bad inputs to every parser of what strangers
 
 prove-soak: $(READY)  ## 2,000 simulated and 1,300 real calls, of which nothing may stay
 	$(BIN)/python -m tests.soak --simulated $(SIMULATED) --real $(REAL) --seed $(SEED)
+
+prove-stores: $(USABLE)  ## 100,000 steps of two workers on each store, and 5,000 cuts of power
+	ANTIPHON_STORE_STEPS=$(STEPS) ANTIPHON_POWER_CUTS=$(CUTS) ANTIPHON_SEED=$(SEED) \
+		$(BIN)/pytest -s --timeout 7200 tests/stores/test_model.py tests/stores/test_power_loss.py
 
 prove-secrets: $(READY)  ## 2,000 calls with secrets, of which nothing may be kept
 	$(BIN)/python -m tests.application.secret_calls --calls $(CALLS) --seed $(SEED)

@@ -265,7 +265,7 @@ class CallInfo:
     is_held: bool
     """Its lease has not run out, by the store's clock."""
     touched: float
-    """When something was written of it last."""
+    """When something was written of it last, to the second."""
 
 
 @dataclass(slots=True, frozen=True)

@@ -37,9 +37,7 @@ class InSQLite(StoreUnderTest):
         return await SQLiteStore(self.path).__aenter__()
 
     async def expire(self, call: str) -> None:
-        with sqlite3.connect(self.path) as connection:
-            connection.execute("update calls set until=0 where id=?", (call,))
-        connection.close()
+        expire_in_sqlite(str(self.path), call)
 
     async def aclose(self) -> None:
         self._folder.cleanup()
@@ -55,12 +53,22 @@ class InPostgres(StoreUnderTest):
         return await PostgresStore.of(self.address).__aenter__()
 
     async def expire(self, call: str) -> None:
-        import psycopg
+        expire_in_postgres(self.address, call)
 
-        uri, _, schema = self.address.rpartition("schema=")
-        with psycopg.connect(uri.rstrip("?&"), autocommit=True) as connection:
-            connection.execute(
-                f"update {schema}.leases set until=now() - interval '1s'"
-                f" where call=(select number from {schema}.calls where id=%s)".encode(),
-                (call,),
-            )
+
+def expire_in_sqlite(path: str, call: str) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("update calls set until=0 where id=?", (call,))
+    connection.close()
+
+
+def expire_in_postgres(address: str, call: str) -> None:
+    import psycopg
+
+    uri, _, schema = address.rpartition("schema=")
+    with psycopg.connect(uri.rstrip("?&"), autocommit=True) as connection:
+        connection.execute(
+            f"update {schema}.leases set until=now() - interval '1s'"
+            f" where call=(select number from {schema}.calls where id=%s)".encode(),
+            (call,),
+        )

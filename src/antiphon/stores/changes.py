@@ -92,8 +92,8 @@ class Database(ABC):
     def probe(self) -> None:
         """Write something that means nothing, with the same certainty."""
 
-    def rest(self) -> None:
-        """Nothing is to be written at this moment: time to tidy up."""
+    def tidy(self, *, busy: bool) -> None:
+        """Time to tidy up. `busy`: more is to be written, so only what cannot wait. Raises nothing."""
 
     @abstractmethod
     def close(self) -> None:

@@ -55,6 +55,10 @@ class _Kept:
         self.lease.lost()
         self.is_held = False
 
+    def ran_out(self) -> None:
+        self.lease.renewed(0.0)
+        self.is_held = False
+
     def write_row(self, row: Row, at: float) -> None:
         stored = self.rows.get(row.key)
         new = merged(stored and stored[0], row)
@@ -115,7 +119,7 @@ class MemoryStore(Store):
     def lose(self, call: str) -> None:
         """As if the worker that holds the call had been frozen for longer than its lease: another may take it."""
         with self._lock:
-            self._calls[call].given_back()
+            self._calls[call].ran_out()
 
     def release(self, lease: Lease) -> Pending | None:
         return self._write(lease, lambda kept: kept.given_back())
@@ -148,7 +152,7 @@ class MemoryStore(Store):
     def _write(self, lease: Lease, write: Callable[[_Kept], None]) -> Pending | None:
         with self._lock:
             kept = self._calls.get(lease.call)
-            if kept is None or not kept.is_held or kept.lease.epoch != lease.epoch:
+            if kept is None or kept.lease is not lease or lease.is_over:
                 lease.lost()
                 return refused(fenced(lease))
             try:

@@ -57,8 +57,7 @@ create table if not exists {schema}.rows(
     number bigint generated always as identity primary key,
     call bigint not null references {schema}.calls on delete cascade,
     key text not null, state text not null, touched timestamptz not null, data text not null, unique(call, key));
-create index if not exists rows_by_state on {schema}.rows(state, touched);
-create index if not exists rows_by_time on {schema}.rows(touched);
+create index if not exists open_rows on {schema}.rows(touched) where state in ('intended', 'started', 'unknown');
 create table if not exists {schema}.entries(
     call bigint not null references {schema}.calls on delete cascade, stream text not null, position bigint not null,
     data bytea not null, primary key(call, stream, position));

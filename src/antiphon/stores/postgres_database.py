@@ -29,6 +29,9 @@ _T = TypeVar("_T")
 _LATER = ("08", "25006", "40", "53", "55", "57", "58", "XX")
 """Beginnings of the SQLSTATEs that say: not now. Others say: not this."""
 
+TOUCH = 1.0
+"""Seconds by which it may be out of date when something was written of a call: each time would cost a version."""
+
 _TRIES = 3
 """How often a transaction is begun that stood in another one's way."""
 
@@ -493,8 +496,11 @@ class _Batch:
                 )
             if self._touched:
                 cursor.execute(
-                    self._sql("update {s}.calls set touched=clock_timestamp() where number = any(%s)"),
-                    (list(self._touched),),
+                    self._sql(
+                        "update {s}.calls set touched=clock_timestamp()"
+                        " where number = any(%s) and touched < clock_timestamp() - make_interval(secs => %s)"
+                    ),
+                    (list(self._touched), TOUCH),
                 )
             if commit:
                 cursor.execute("commit")

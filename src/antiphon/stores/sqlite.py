@@ -41,15 +41,14 @@ _TRIES = 20
 
 _TABLES = """
 create table if not exists calls(
-    number integer primary key autoincrement, id text not null unique, epoch integer not null, worker text not null,
+    number integer primary key, id text not null unique, epoch integer not null, worker text not null,
     until real not null, touched real not null, caller text not null default '', meta text not null default '{}');
 create index if not exists calls_by_caller on calls(caller);
 create index if not exists calls_by_time on calls(touched);
 create table if not exists rows(
-    number integer primary key autoincrement, call integer not null, key text not null, state text not null,
+    number integer primary key, call integer not null, key text not null, state text not null,
     touched real not null, data text not null, unique(call, key));
-create index if not exists rows_by_state on rows(state, touched);
-create index if not exists rows_by_time on rows(touched);
+create index if not exists open_rows on rows(touched) where state in ('intended', 'started', 'unknown');
 create table if not exists entries(
     call integer not null, stream text not null, position integer not null, data blob not null,
     primary key(call, stream, position)) without rowid;
@@ -185,7 +184,7 @@ def set_up(connection: Any, durability: Durability, path: Path) -> None:
         "fullfsync": 1,  # where the system's own sync does not reach the disk
         "checkpoint_fullfsync": 1,
         "secure_delete": 1,
-        "wal_autocheckpoint": 0,  # when nobody waits: `SQLiteDatabase.rest`
+        "wal_autocheckpoint": 0,  # when nobody waits: `SQLiteDatabase.tidy`
     }
     for name, value in wanted.items():
         connection.execute(f"pragma {name}={value}")

@@ -25,6 +25,9 @@ CHECKPOINT = 4_000_000
 LATEST_CHECKPOINT = 64_000_000
 """Bytes at which it does even though there is."""
 
+TOUCH = 1.0
+"""Seconds by which it may be out of date when something was written of a call: each time would cost two pages."""
+
 _INFO = "calls.id, calls.meta, calls.epoch, calls.worker, calls.until, calls.touched"
 _T = TypeVar("_T")
 
@@ -70,9 +73,9 @@ class SQLiteDatabase(Database):
             lambda: self._connection.execute("insert or replace into probes values(1, ?)", (time.time(),)),
         )
 
-    def rest(self) -> None:
+    def tidy(self, *, busy: bool) -> None:
         with contextlib.suppress(sqlite3.Error, OSError):
-            if self._log.stat().st_size > CHECKPOINT:
+            if self._log.stat().st_size > (LATEST_CHECKPOINT if busy else CHECKPOINT):
                 self._connection.execute("pragma wal_checkpoint(passive)").fetchall()
 
     def close(self) -> None:
@@ -265,7 +268,9 @@ class _Batch:
     def touch(self) -> None:
         """Something was written of these calls."""
         for number in self._touched:
-            self._connection.execute("update calls set touched=? where number=?", (self._now, number))
+            self._connection.execute(
+                "update calls set touched=? where number=? and touched<?", (self._now, number, self._now - TOUCH)
+            )
 
     def write(self, asked: Asked) -> Any:
         """What came of it, or the error that it is refused by: then nothing was written for it."""

@@ -198,8 +198,7 @@ class Writer:
                 asked.done.set_result(None)
         if self._leases and time.monotonic() >= self._renew_at:
             self._renew(database)
-        if not self._waiting:
-            database.rest()
+        database.tidy(busy=bool(self._waiting))
 
     def _commit(self, database: Database, batch: Sequence[Asked]) -> list[Any]:
         try:
