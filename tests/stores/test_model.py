@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import pytest
-from hypothesis import HealthCheck, seed, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
@@ -279,7 +279,7 @@ class Machine(RuleBasedStateMachine):
         """Judged without the rules that stores share."""
         before = self.best.setdefault((call, row.key), row)
         assert (row.attempt, RANK[row.state]) >= (before.attempt, RANK[before.state]), (before, row)
-        if RANK[before.state] == 3:
+        if before.state is RowState.SUCCEEDED or (RANK[before.state] == 3 and row.attempt == before.attempt):
             assert (row.state, row.attempt, row.started_at) == (before.state, before.attempt, before.started_at)
             assert row.output == before.output or not before.output
             assert before.closed_at in (None, row.closed_at)
@@ -305,6 +305,7 @@ def prove(kind: type[Machine], steps: int) -> None:
             stateful_step_count=EACH,
             deadline=None,
             database=None,
+            phases=[one for one in Phase if one is not Phase.shrink or steps > 10_000],  # it takes minutes
             suppress_health_check=list(HealthCheck),
         ),
     )

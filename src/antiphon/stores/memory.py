@@ -55,6 +55,9 @@ class _Kept:
         self.lease.lost()
         self.is_held = False
 
+    def is_of(self, lease: Lease) -> bool:
+        return (self.lease.epoch, self.lease.worker) == (lease.epoch, lease.worker) and not lease.is_over
+
     def ran_out(self) -> None:
         self.lease.renewed(0.0)
         self.is_held = False
@@ -152,7 +155,7 @@ class MemoryStore(Store):
     def _write(self, lease: Lease, write: Callable[[_Kept], None]) -> Pending | None:
         with self._lock:
             kept = self._calls.get(lease.call)
-            if kept is None or kept.lease is not lease or lease.is_over:
+            if kept is None or not kept.is_of(lease):
                 lease.lost()
                 return refused(fenced(lease))
             try:
