@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from antiphon.cli.main import main
+from tests.console.page import Page
 
 ANTIPHON = (sys.executable, "-c", "from antiphon.cli.main import main; main()")
 
@@ -148,3 +153,36 @@ def test_where_no_calls_are_kept_it_says_how_to_find_them(
     assert run("calls") == 2
     assert "--store" in capsys.readouterr().err
     assert run("calls", "--store", tmp_path / "none.db") == 2
+
+
+def test_a_page_whose_server_was_killed_learns_that_its_call_was_cut_off(agent_file: Path) -> None:
+    async def check() -> None:
+        with serving(agent_file) as (process, url):
+            async with Page(url, audio=False) as page:
+                call = (await page.wait_for("ready"))["call"]
+                assert await page.asks("hi") == "Hello."
+                await asyncio.sleep(0.6)
+                process.kill()
+        with serving(agent_file) as (_, url):
+            async with Page(url, audio=False, resume=call) as page:
+                code, reason = await page.closed()
+                assert code == 4404 and reason is not None
+                assert "cut off" in reason and f"antiphon calls show {call[:8]}" in reason
+
+    asyncio.run(check())
+
+
+@contextlib.contextmanager
+def serving(agent_file: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The page of an agent file, served by a process of its own."""
+    command = (*ANTIPHON, "dev", str(agent_file), "--port", "0", "--no-reload")
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert process.stdout is not None
+    try:
+        while not (found := re.search(r"http://[0-9.]+:[0-9]+", process.stdout.readline())):
+            assert process.poll() is None
+        yield process, found[0]
+    finally:
+        process.kill()
+        process.wait(10)
+        process.stdout.close()

@@ -11,6 +11,8 @@ import pytest
 
 from antiphon import Agent, AgentSession, ErrorEvent, RunContext, ToolError, function_tool
 from antiphon.errors import LeaseHeld, StoreUnavailable
+from antiphon.replay import replay
+from antiphon.replay.journal import parse
 from antiphon.store import HISTORY, JOURNAL, Lease, Pending, Row, RowState, Store
 from antiphon.stores.memory import MemoryStore
 from antiphon.testing import FakeLLM, Reply, run_virtual
@@ -338,3 +340,38 @@ def test_whichever_acknowledgement_is_lost_the_call_is_kept_to_its_end(number: i
             assert b"again" in b"".join(await store.entries(session.call_id, JOURNAL))
 
     run_virtual(main())
+
+
+def test_the_journal_in_the_store_replays() -> None:
+    async def test() -> None:
+        store = MemoryStore()
+        async with AgentSession[Any](llm=FakeLLM([PAY, "Paid."]), store=store) as session:
+            await session.start(Shop(store))
+            await session.run(user_input="Pay.")
+            await asyncio.sleep(1)
+            cut_off = parse(await store.entries(session.call_id, JOURNAL))  # as a process that is killed leaves it
+        assert cut_off.lost is not None
+        journal = parse(await store.entries(session.call_id, JOURNAL))
+        assert journal.lost is None
+        again = [getattr(item, "text_content", item.type) for item in replay(journal).history]
+        assert again == [getattr(item, "text_content", item.type) for item in session.history.items]
+
+    run_virtual(test())
+
+
+def test_without_a_store_no_key_is_made_that_nobody_asks_for() -> None:
+    async def test() -> None:
+        made: list[str] = []
+
+        @function_tool(effect="writes")
+        async def pay(ctx: RunContext[Any], amount: int) -> str:
+            """Pay."""
+            made.append(ctx.run.execution.made_key)
+            return "paid"
+
+        async with AgentSession[Any](llm=FakeLLM([PAY, "Paid."])) as session:
+            await session.start(Agent(instructions="", tools=[pay]))
+            await session.run(user_input="Pay.")
+        assert made == [""]
+
+    run_virtual(test())

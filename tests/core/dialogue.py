@@ -138,6 +138,11 @@ class Dialogue:
         gens = {c.segment: c.gen for c in self.commands if isinstance(c, (Generate, Speak))}
         return self._texts.get(gens[segment], "")
 
+    @property
+    def generated(self) -> set[int]:
+        """The generations that have given their response."""
+        return set(self._texts)
+
     def say(self, *, run: int | None = None, interruptible: bool = True) -> int:
         speech = self.core.new_id()
         self.tell(SpeechRequested(speech, "say", run=run, interruptible=interruptible))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import random
+
+import pytest
+
 from antiphon.core.commands import Generate, RunTool
 from antiphon.core.facts import OutcomeFound, RunCancelRequested, ToolReturned
 from antiphon.core.notices import WriteEnded, WriteTold
@@ -112,3 +116,51 @@ def test_what_was_found_is_not_corrected_by_the_tool_itself() -> None:
     d.tell(OutcomeFound(d.last(RunTool).run, True, "number 4711"))
     d.returns("no seats")
     assert outcomes(d) == ["unknown", "succeeded"]
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_whatever_is_found_and_when_a_write_is_never_doubled_and_keys_are_shared_by_retries_alone(seed: int) -> None:
+    """Random calls, outcomes, findings and turns; what was heard is heard at once."""
+    rng, d = random.Random(seed), Dialogue()
+    working: list[int] = []
+    doubted: list[int] = []
+    done = wishes = 0
+    freed: set[int] = set()
+    d.types("book it")
+    wishes += 1
+    for _ in range(30):
+        match rng.choice(("call", "call", "return", "find", "turn")):
+            case "call" if not working and d.last(Generate).gen not in d.generated:
+                before = len(d.all(RunTool))
+                calls(d, "1")
+                for run in d.all(RunTool)[before:]:
+                    assert not doubted, f"started while nobody knows what {doubted} did"
+                    same = [one for one in d.all(RunTool)[:before] if one.number == run.number]
+                    assert {one.run for one in same} <= freed, "a key that belongs to something else"
+                    working.append(run.run)
+            case "return" if working:
+                run_id, outcome = working.pop(), rng.choice(("done", "failed", "unknown"))
+                d.tell(ToolReturned(run_id, outcome, is_error=outcome != "done", unknown=outcome == "unknown"))
+                done += outcome == "done"
+                if outcome == "unknown":
+                    doubted.append(run_id)
+            case "find" if doubted:
+                run_id, happened = doubted.pop(), rng.random() < 0.5
+                d.tell(OutcomeFound(run_id, happened, "number 4711"), OutcomeFound(run_id, not happened))
+                done += happened
+                if not happened:
+                    freed.add(run_id)
+            case "turn" if not working:
+                answered(d)
+                d.types("another one")
+                wishes += 1
+        assert done + len(doubted) <= wishes
+
+
+def answered(d: Dialogue) -> None:
+    """The model says what there is to say, and the caller hears it."""
+    for _ in range(5):
+        if d.last(Generate).gen in d.generated:
+            return
+        d.model("This is how it stands.")
+        d.played()

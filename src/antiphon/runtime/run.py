@@ -69,7 +69,8 @@ class Run:
     """Speeches that its coroutines wait for."""
 
     _item: FunctionCall | None = None
-    _key: str = ""
+    made_key: str = ""
+    """Its key, once somebody has asked for it."""
     committed: bool = False
     """What it wrote is there for good, together with its row."""
 
@@ -83,9 +84,9 @@ class Run:
     @property
     def key(self) -> str:
         """What a backend may know its wish by: the same whatever call it serves. Made when first asked for."""
-        if not self._key:
-            self._key = self.make_key()
-        return self._key
+        if not self.made_key:
+            self.made_key = self.make_key()
+        return self.made_key
 
     @property
     def wish_key(self) -> str:
