@@ -125,3 +125,14 @@ def test_what_was_undone_may_be_done_again_in_the_same_turn() -> None:
 def test_what_was_done_once_and_not_undone_is_not_done_again() -> None:
     d = booked("fri", policy=ONCE)
     assert call(d, "book", ONCE, day="fri") is None
+
+
+def test_who_did_not_know_that_it_was_undone_does_not_do_it_again() -> None:
+    d = booked("fri", policy=ONCE)
+    gen, text = d.last(Generate), json.dumps({"day": "fri"})
+    d.tell(ToolCalled(gen.gen, Call("both1", "cancel", text, text), CANCEL))
+    d.tell(ToolCalled(gen.gen, Call("both2", "book", text, text), ONCE))
+    d.model("")
+    d.tell(ToolReturned(d.last(RunTool).run, "Cancelled."))
+    assert d.last(RunTool).call.name == "cancel"
+    assert "undone since" in output(d)

@@ -343,8 +343,10 @@ def draw_inverses(rng: Random, policies: dict[str, ToolPolicy]) -> dict[str, Too
     aside = Random()
     aside.setstate(rng.getstate())
     aside = Random(aside.getrandbits(64))
+    if len(policies) > 1 and aside.random() < 0.35:
+        policies = {name: replace(policy, effect="writes", on_interrupt=None) for name, policy in policies.items()}
     writing = [name for name, policy in policies.items() if policy.writes]
-    if len(writing) < 2 or aside.random() < 0.3:
+    if len(writing) < 2 or aside.random() < 0.1:
         return policies
     first, inverse = aside.sample(writing, 2)
     return {**policies, first: replace(policies[first], undo=inverse)}
@@ -897,6 +899,7 @@ class World:
                 calls.append(rng.choice(self._called[-3:]))
             else:
                 calls.append((rng.choice(list(self._policies)), rng.choice(self._arguments)))
+        calls = self._taken_back(calls)
         self._called += calls
         return calls
 
@@ -936,6 +939,20 @@ class World:
         yield f.StreamPaused(voice.gen, 1.0, " ".join(voice.words) if voice.begun else "")
         yield self.some(0.0, 3.0)
         yield f.StreamContinued(voice.gen)
+
+    def _taken_back(self, calls: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        """What tools do that have an inverse is often taken back, and perhaps once more."""
+        latest = next((call for call in reversed(self._called) if self._undo_of(call[0])), None)
+        if latest is None:
+            return calls
+        aside = Random(f"{len(self._called)} {self.now}")
+        if aside.random() < 0.5:
+            return calls
+        inverse = self._undo_of(latest[0]) or ""
+        return [(inverse, latest[1])] if aside.random() < 0.8 else [(inverse, latest[1]), latest]
+
+    def _undo_of(self, name: str) -> str | None:
+        return self._policies[name].undo if name in self._policies else None
 
     def _called_fact(self, gen: int, name: str, arguments: str) -> f.Fact:
         policy = self._policies[name]

@@ -30,6 +30,8 @@ class Done:
     """How; "" while it works."""
     until: int = 0
     """Turns that they had taken when it ended."""
+    ended_as: int = 0
+    """Its place among all that ended."""
     is_final: bool = False
     """What it did is known, or it has said that it does not know either."""
 
@@ -44,6 +46,9 @@ class OneWishOneAction(Promise):
         self._turns = 0
         self._asked: dict[int, int] = {}
         """By generation: the turns that the caller had taken when it was asked for."""
+        self._ends = 0
+        self._known: dict[int, int] = {}
+        """By generation: how many had ended when it was asked for."""
         self._done: list[Done] = []
         self._corrected: set[str] = set()
         """What is to enter the history."""
@@ -64,6 +69,7 @@ class OneWishOneAction(Promise):
         if isinstance(command, do.Generate):
             self.interrupted(command)
         self._asked[command.gen] = self._turns + getattr(command, "ahead", False)
+        self._known[command.gen] = self._ends
 
     @on(told.SpeechInterrupted)
     def interrupted(self, notice: told.SpeechInterrupted | do.Generate) -> None:
@@ -74,7 +80,8 @@ class OneWishOneAction(Promise):
     def ended(self, notice: told.ToolEnded) -> None:
         for one in self._done:
             if one.run == notice.run:
-                one.ended, one.until = notice.outcome, self._turns
+                self._ends += 1
+                one.ended, one.until, one.ended_as = notice.outcome, self._turns, self._ends
 
     @on(f.ToolReturned)
     def returned(self, fact: f.ToolReturned) -> None:
@@ -83,7 +90,9 @@ class OneWishOneAction(Promise):
                 continue
             one.is_final = True
             if one.ended in ("unknown", "cancelled") and not fact.unknown:
+                self._ends += 1
                 one.ended, one.until = "error" if fact.is_error else "done", self._turns
+                one.ended_as = self._ends
                 self._corrected.add(f"{one.call.call_id}/late")
 
     @on(do.Record)
@@ -110,16 +119,20 @@ class OneWishOneAction(Promise):
             if not one.ended:
                 self.broken(f"{command} while {one.run} does it")
             if one.ended == "done" and (one.until >= turn or policy.repeat == "once"):
-                if not self._is_undone(one):
+                if not self._is_undone(one, self._known.get(command.gen, self._ends)):
                     self.broken(f"{command}, which was asked for in turn {turn}; {one.run} did it by {one.until}")
         if policy.on_duplicate != "allow" and not is_another:
             self._undoes_once(command, [one for one in equal if one.ended != "error"])
         self._done.append(Done(command.run, call, turn, policy.undo, undoes_something=command.undoes is not None))
 
-    def _is_undone(self, one: Done) -> bool:
-        """Its inverse was started since, and ended well: then the same may be wished in the same turn."""
+    def _is_undone(self, one: Done, known: int) -> bool:
+        """Its inverse was started since, and who asks knew that it ended well: the same may be wished in that turn."""
         return any(
-            other.run > one.run and other.call.name == one.undo and other.undoes_something and other.ended == "done"
+            other.run > one.run
+            and other.call.name == one.undo
+            and other.undoes_something
+            and other.ended == "done"
+            and other.ended_as <= known
             for other in self._done
         )
 
