@@ -135,6 +135,21 @@ def add_store(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--no-store", action="store_true", help="keep calls in the memory of this process alone")
 
 
+def add_chaos(parser: argparse.ArgumentParser) -> None:
+    """The options of `antiphon chaos`."""
+    parser.add_argument("--calls", type=number, default=400, metavar="N", help="calls to make (default: %(default)s)")
+    parser.add_argument("--seed", default="1", metavar="TEXT", help="which faults come where (default: %(default)s)")
+    parser.add_argument(
+        "--dialogue",
+        type=Path,
+        metavar="FILE",
+        help='what the caller wants done, as JSON: [[["book", {"day": "Friday"}]]], a list for a turn',
+    )
+    parser.add_argument("--journals", type=Path, metavar="FOLDER", help="keep the journals of what goes wrong")
+    parser.add_argument("--json", action="store_true", help="print what was found as JSON, all else elsewhere")
+    parser.add_argument("--debug", action="store_true", help="show tracebacks and logs")
+
+
 def add_calls(parser: argparse.ArgumentParser) -> None:
     """The options of `antiphon calls`."""
     parser.add_argument("--store", metavar="URL", help="where they are kept; by default .antiphon/calls.db")

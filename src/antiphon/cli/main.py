@@ -25,6 +25,7 @@ from antiphon.cli.arguments import (
     TOKEN,
     add_beginning,
     add_calls,
+    add_chaos,
     add_production,
     add_store,
     barge_in,
@@ -107,18 +108,33 @@ def _parser(program: str, *, with_file: bool) -> argparse.ArgumentParser:
     connect = commands.add_parser("connect", help="join one LiveKit room, and stay until the call is over")
     files = commands.add_parser("download-files", help="fetch and prepare the models ahead of the first call")
     _add_sound(console)
-    for command in (console, dev, call, start, connect, files):
+    chaos = commands.add_parser("chaos", help="try an agent's tools in calls where everything goes wrong")
+    for command in (console, dev, call, start, connect, files, chaos):
         if with_file:
             command.add_argument(
                 "file", type=Path, nargs="?", help="the agent file; agent.py of this folder, if left out"
             )
             command.add_argument("--livekit", action="store_true", help="the file is written for LiveKit Agents")
-        _add_models(command)
+        add_chaos(command) if command is chaos else _add_models(command)
     for command in (console, dev, call, start, connect):
         add_store(command)
     _add_place(dev)
     add_production(start)
     connect.add_argument("--room", required=True, metavar="NAME", help="the room; it is made where there is none")
+    _add_turns(call)
+    if with_file:
+        demo = commands.add_parser("demo", help="a call to the example receptionist, from recordings")
+        _add_models(demo)
+        add_store(demo)
+        _add_files(demo)
+        demo.set_defaults(out=Path("out/demo.wav"), report=Path("out/demo.html"))
+        add_calls(commands.add_parser("calls", help="what became of calls, and of what their tools did"))
+        add_beginning(commands)
+    return parser
+
+
+def _add_turns(call: argparse.ArgumentParser) -> None:
+    """What is said to the agent, and what is kept of that."""
     turns = call.add_mutually_exclusive_group(required=True)
     turns.add_argument("--caller", nargs="+", type=Path, metavar="WAV", help="recorded turns, one file each")
     turns.add_argument("--say", nargs="+", metavar="TEXT", help="typed turns: text in, text out")
@@ -144,15 +160,6 @@ def _parser(program: str, *, with_file: bool) -> argparse.ArgumentParser:
         "--journal", type=Path, metavar="FILE", help="write all that happens, to be replayed: for a report of a defect"
     )
     _add_files(call)
-    if with_file:
-        demo = commands.add_parser("demo", help="a call to the example receptionist, from recordings")
-        _add_models(demo)
-        add_store(demo)
-        _add_files(demo)
-        demo.set_defaults(out=Path("out/demo.wav"), report=Path("out/demo.html"))
-        add_calls(commands.add_parser("calls", help="what became of calls, and of what their tools did"))
-        add_beginning(commands)
-    return parser
 
 
 def _add_models(parser: argparse.ArgumentParser) -> None:
@@ -255,6 +262,7 @@ async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
         "download-files": _download_files,
         "demo": _demo,
         "calls": _calls,
+        "chaos": _chaos,
         "init": _init,
         "doctor": _doctor,
     }
@@ -447,6 +455,20 @@ async def _calls(options: argparse.Namespace, _: AgentServer | None) -> None:
     from antiphon.cli.calls import calls
 
     await calls(options)
+
+
+async def _chaos(options: argparse.Namespace, server: AgentServer | None) -> None:
+    from antiphon.cli.chaos import Wanted, chaos, tell
+    from antiphon.cli.screen import Screen
+
+    wanted = Wanted(options.calls, options.seed, options.dialogue, options.journals)
+    aside = contextlib.redirect_stdout(sys.stderr) if options.json else contextlib.nullcontext()
+    with aside:
+        server = server or _load(options.file, livekit=options.livekit)
+        tried = await chaos(server, wanted, screen=Screen(to_stderr=options.json))
+    tell(tried, as_json=options.json)
+    if tried.counted:
+        raise CommandFailed(1)
 
 
 async def _download_files(options: argparse.Namespace, server: AgentServer | None) -> None:

@@ -22,7 +22,7 @@ from antiphon.llm import ChatRequest, FunctionToolCall
 from antiphon.session import AgentSession
 from antiphon.store import Row
 from antiphon.testing.chaos.bench import LATE, CountingBench, Start
-from antiphon.testing.chaos.clerk import ASKS, OUTCOME, Clerk
+from antiphon.testing.chaos.clerk import OUTCOME, Clerk
 from antiphon.testing.chaos.errand import NOTE, Errand, Key, World, key_of, said
 from antiphon.testing.chaos.faults import Fault, Faults, Occasion
 from antiphon.testing.chaos.keeping import FaultyStore
@@ -207,7 +207,7 @@ class _Call:
     async def _answers(self, say: Any, settle: Any, session: AgentSession[Any]) -> None:
         for _ in range(_MOST_QUESTIONS):
             last = next((one for one in reversed(session.history.messages()) if one.role == "assistant"), None)
-            if last is None or not (last.text_content or "").endswith(ASKS):
+            if last is None or not (last.text_content or "").endswith("?"):  # the model asks, or the session does
                 return
             await say(ANSWER)
             await settle()

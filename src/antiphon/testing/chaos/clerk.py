@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -136,7 +137,7 @@ class View:
             account.works(call_id, is_new=not part)
         else:
             unknown = "unknown whether" in output
-            failed = not unknown and (item.is_error or "it failed" in output)
+            failed = not unknown and (item.is_error or "it failed" in output or "was not run" in output)
             account.ended(call_id, is_new=not part, failed=failed, is_unknown=unknown)
             if unknown:
                 self._note([self._doubt(key)])
@@ -186,13 +187,16 @@ class Clerk:
         """What is to be called now, and whether the caller is to be asked."""
         calls: list[Wish] = []
         planned: dict[Key, int] = {}
+        places: Counter[Key] = Counter()
         for wish in view.wanted:
             account = view.account(wish.key)
+            place = places[wish.key]
+            places[wish.key] += 1
             if account.running:
                 return calls, False
             missing = len(account.wishes) - account.starts - planned.get(wish.key, 0)
-            if not account.is_open or not account.may_be_tried or missing <= 0 or self._is_settled(view, wish):
-                continue
+            if not account.is_open or not account.may_be_tried or missing <= 0 or place < account.starts:
+                continue  # of equal wishes, those that come first are done first
             if account.is_refused:
                 return calls, not calls
             calls.append(wish)
@@ -200,12 +204,6 @@ class Clerk:
             if not self._at_once:
                 break
         return calls, False
-
-    def _is_settled(self, view: View, wish: Wish) -> bool:
-        """Of equal wishes, those that come first are done first."""
-        equal = [one for one in view.wanted if one.key == wish.key]
-        place = next(at for at, one in enumerate(equal) if one is wish)
-        return place < view.account(wish.key).starts
 
     def is_open(self, request: ChatRequest) -> bool:
         """Something that was asked for is not done, as far as this shows it."""
