@@ -229,6 +229,7 @@ def _kept(
     """What is carried of items that are not."""
     calls: dict[str, tuple[FunctionCall, FunctionCallOutput]] = {}
     untold: list[ChatItem] = []
+    """What is still to be told, and what of it may have been."""
     is_untold = False
     """The agent has said nothing since the last of them."""
     for before, item in pairwise(left_out):
@@ -237,13 +238,14 @@ def _kept(
             wish = item.call_id.partition("/")[0]
             calls.pop(wish, None)
             if item.call_id in unheard:
-                untold += _brief(before, item, _OUTPUTS_KEPT[0])
+                untold += before, item
                 is_untold = True
             else:
                 calls[wish] = before, item
         elif is_untold and isinstance(item, ChatMessage) and item.role == "assistant":
             untold.append(item)  # perhaps it told that, and what is left to say of it depends on this
             is_untold = False
+    untold = _within(untold, _KEPT * room)
     effects = {call.name: effect(call.name) for call, _ in calls.values()}
     for characters in _OUTPUTS_KEPT:
         writes = {wish: _brief(*pair, characters) for wish, pair in calls.items() if effects[pair[0].name] in WRITING}
@@ -266,6 +268,16 @@ def _kept(
     if pairs or untold:
         pairs.append(ChatMessage(role="user", content=_GOES_ON, created_at=left_out[-1].created_at))
     return [*filter(_is_system, left_out), note, *pairs, *untold]
+
+
+def _within(untold: Sequence[ChatItem], tokens: float) -> list[ChatItem]:
+    """What is still to be told: whole where that is short enough, else as much of each result as there is room for."""
+    kept = list(untold)
+    for characters in (*_OUTPUTS_CARRIED, _OUTPUTS_KEPT[1]):
+        if sum(map(item_tokens, kept)) <= tokens:
+            break
+        kept = [_with_output_of(item, characters) for item in untold]
+    return kept
 
 
 def _brief(call: FunctionCall, output: FunctionCallOutput, characters: int) -> tuple[FunctionCall, FunctionCallOutput]:
