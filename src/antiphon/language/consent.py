@@ -114,7 +114,10 @@ def _piece(said: Sequence[str], at: int, read_back: ReadBack, tables: Tables, be
     if word == "?":
         return Piece(Tag.MARK, word, at + 1)
     known = tables.phrases.at(said, at, read_back.acts)
-    if (good := tables.statements.end(said, at, read_back.predicates)) and (known is None or known[1] <= good):
+    good = tables.statements.end(said, at, read_back.predicates)
+    if not good and before and before[-1].tag is Tag.ECHO:
+        good = tables.statements.after(said, at, read_back.predicates)
+    if good and (known is None or known[1] <= good):
         return Piece(Tag.YES, " ".join(said[at:good]), good)
     if known is not None and known[0] in _FIRST and not _is_month(said, at, known[1], tables):
         return Piece(known[0], " ".join(said[at : known[1]]), known[1])

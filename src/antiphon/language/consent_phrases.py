@@ -104,7 +104,11 @@ class ConsentPhrases:
         "|i want to watch it|confirming it|i'd like to do that|i would like to do that|i want to do that|you have"
         "|you have indeed|you've got it all right|i really want to|i really do|i do *|we do *|i * it|i * that|we * it"
         "|we * that|they're both right|do * it|do * that|do *|please do *|proceed with the purchase"
-        "|that's what i needed|this is it|yes from me|just * it|just * that|just * them"
+        "|that's what i needed|this is it|yes from me|just * it|just * that|just * them|go a head|that's write"
+        "|that's rite|thats write|thats rite|we do|we would|we would like that|we'd love that|we'd like that"
+        "|i do want that|bang on|on the money|you heard right|you heard correctly|you heard me right|just as you said"
+        "|too right|copy that|would be great|would be perfect|would be lovely|would be fine|lovely jubbly"
+        "|no worries go ahead|we're happy with that|we're good with that|we're fine with that"
     )
     """Agrees by itself. What follows it may agree again, repeat what was asked, or be polite, and nothing else."""
     subjects: str = (
@@ -141,7 +145,7 @@ class ConsentPhrases:
     listening: str = (
         "okay|ok|okey|'kay|kay|yeah|yea|yah|ya|yep|yup|yap|yip|ye|yeh|yeps|sure|right|alright|all right|cool|mm hmm"
         "|mm hm|mmhmm|mmhm|mhm|mhmm|m hm|hm hmm|mm|mmm|uh huh|uhhuh|uhuh|ah huh|a ha yes|gotcha|got it|all righty"
-        "|alrighty"
+        "|alrighty|mmm hmm|mmm hm|mm mhm"
     )
     """Agrees once the whole read-back was heard; before, it only says that the caller listens."""
     alone: str = (
@@ -151,7 +155,7 @@ class ConsentPhrases:
     """Agrees if nothing else was said, but for words that agree, and polite ones."""
     elliptic: str = (
         "it is|it does|it would|i do|you do|i would|i am|that is|that it is|you may|you can|you should|you could"
-        "|it works|this works|you have"
+        "|it works|this works|you have|we do|we would|would be fine|would be great"
     )
     """Of `yes`: only by itself, and the begin of something else before words of the read-back: "it is Friday"."""
     declining: str = (
@@ -206,7 +210,9 @@ class ConsentPhrases:
         "|i'm good thanks|i'm good thank you|i'm all right thanks|i'm okay thanks|i don't *|i do not *|we don't *"
         "|we do not *|not * yet|no access|revoke it|revoke that|i won't *|don't * me|hold fire|don't * him yet"
         "|not ready|no not ready|no from me|that would not be|that wouldn't be|you may not *|you can't *"
-        "|you should not *|you shouldn't *|i don't agree|i do not agree|i can't agree"
+        "|you should not *|you shouldn't *|i don't agree|i do not agree|i can't agree|i can't make it|can't make it"
+        "|thanks but no thanks|thanks but no|just stop|decline|reject|denied|disagree|fat chance|maybe not"
+        "|perhaps not|probably not|i suppose not|no more|another time|some other time|some other day|no chance"
     )
     """Refuses."""
     wait: str = (
@@ -239,7 +245,8 @@ class ConsentPhrases:
         "|understood|i hear you|i heard you|i can hear you|i'm listening|i am listening|i'm here|i'm still here"
         "|speaking|not bad|can't complain|right then|okay now|ok now|now then|excuse me|we'll see about that"
         "|i'm thinking|i'm considering it|not necessarily|seems like it|looks like it|likely|very likely|most likely"
-        "|i'm inclined to|tentatively|leaning yes|let's hope so|i trust you|i trust so|might be|i may|i might"
+        "|i'm inclined to|tentatively|leaning yes|let's hope so|i trust you|i trust so|might be|i may|i might|mm mm"
+        "|mmm mmm|mm mmm|mmm mm"
     )
     """Neither a yes nor a no: to be asked again."""
     speaking: str = "says|said|say|saying|told|tells|tell|goes|thinks|thought|asks|asked|wants"
@@ -431,6 +438,8 @@ class ConsentPhrases:
         "|you would like to|you like to|please confirm to|is it okay to"
     )
     """Before the verb of what is done, whether or not `acts` has it."""
+    infinitive: str = ""
+    """Ends that verb where the language has it at the end of the question; "" where it follows."""
     gerund: str = "ing"
     """Ends such a verb where it begins a sentence: "Turning off the alarm"."""
     predicates: str = (

@@ -151,7 +151,8 @@ def _named_acts(words: Sequence[str], tables: Tables) -> tuple[frozenset[str], f
             continue
         behind = at + 1 if lead is None else lead[1]
         if lead is not None and behind < len(words):
-            acts.update(_verb(words[behind], tables))
+            verb = words[-1] if tables.infinitive else words[behind]
+            acts.update(_verb(verb, tables) if verb.endswith(tables.infinitive) else ())
         elif begins:
             stem = word.removesuffix(tables.gerund)
             if not _is_gerund(word, tables):

@@ -109,6 +109,11 @@ class Statements:
             at = verb[1]
         return self._rest(words, at, predicates, self._good)
 
+    def after(self, words: Sequence[str], at: int, predicates: frozenset[str]) -> int:
+        """The same, where what is found good was named before: "is fine", behind "Friday at seven"."""
+        verb = self._verbs.at(words, at)
+        return 0 if verb is None else self._rest(words, verb[1], predicates, self._good)
+
     def _rest(self, words: Sequence[str], at: int, predicates: frozenset[str], good: PhraseTable) -> int:
         while at < len(words):
             adverb = self._adverbs.at(words, at)
@@ -145,6 +150,7 @@ class Tables:
         "excusing",
         "extra_words",
         "gerund",
+        "infinitive",
         "joining",
         "leads",
         "negating",
@@ -190,6 +196,7 @@ class Tables:
         self.copulas = frozenset(row(phrases.copulas))
         self.leads = PhraseTable(phrases.leads, Tag.QUESTION)
         self.gerund = phrases.gerund
+        self.infinitive = phrases.infinitive
         self.predicates = frozenset(row(phrases.predicates))
         self.particles = frozenset(row(phrases.particles))
         self.prepositions = pairs(phrases.prepositions)

@@ -78,7 +78,8 @@ GERMAN_CONSENT = ConsentPhrases(
         "|absolut sicher|hundert prozent|hundertprozentig|* sie|* sie es|* sie das|* sie ihn|* sie sie|* sie die"
         "|* sie den|* sie bitte|* sie ruhig|* sie nur|bitte *|gerne *|bitte * sie|bitte * sie es|bitte * sie das"
         "|bitte * sie ihn|bitte * sie sie|bitte gleich *|das können sie *|können sie *|dürfen sie *|sie dürfen *"
-        "|sie können *|sie dürfen es *|* bitte|jetzt *|beides richtig|ja beides"
+        "|sie können *|sie dürfen es *|* bitte|jetzt *|beides richtig|ja beides|das können sie so machen"
+        "|das wollte ich|genau das wollte ich|na dann ja|scho recht"
     ),
     subjects=(
         "das|des|es|alles|das alles|alles das|dies|der termin|die zeit|das datum|der tag|der preis|die daten"
@@ -134,7 +135,8 @@ GERMAN_CONSENT = ConsentPhrases(
         "|nichts|nix|nicht *|bitte nicht *|nein nicht *|* sie es nicht|* sie das nicht|* sie ihn nicht|* sie nicht"
         "|* sie sie nicht|nicht * bitte|ned|net|nicht so|so nicht|ich hab's mir anders überlegt"
         "|ich habe es mir anders überlegt|anders überlegt|ich * nicht|wir * nicht|nicht ganz richtig|beides falsch"
-        "|weder noch"
+        "|weder noch|ich glaube nicht|ich denke nicht|ich glaub nicht|kann ich nicht|da kann ich nicht"
+        "|nein doch lieber nicht|doch lieber nicht"
     ),
     wait=(
         "moment|moment mal|moment bitte|einen moment|einen moment bitte|einen moment mal|kleinen moment|ein moment"
@@ -273,6 +275,7 @@ GERMAN_CONSENT = ConsentPhrases(
     units="euro|euros=euro|franken|cent|dollar|prozent",
     confirming="bestätigen|bestätige",
     leads="soll ich|darf ich|kann ich|sollen wir|ich werde|ich würde|möchten sie",
+    infinitive="en",
     gerund="",
     predicates="einverstanden|zufrieden|vollständig|komplett|bereit|recht|akzeptabel|fertig",
     particles="ab|an|auf|aus|ein|durch|weiter|um|zu",
