@@ -451,7 +451,7 @@ class Store(ABC):
 
     @abstractmethod
     async def erase(self, *, call: str | None = None, caller: str | None = None) -> int:
-        """Erase a call, or all of a caller, for good: nothing of it can be read in the store's files by then.
+        """Erase a call, or all of a caller, for good. What that means for the bytes in files: `docs/store.md`.
 
         Returns how many there were. Raises `LeaseHeld`, and erases nothing, if one of them goes on.
         """

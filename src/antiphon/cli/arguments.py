@@ -169,7 +169,16 @@ def add_calls(parser: argparse.ArgumentParser) -> None:
     outcome.add_argument("--did-not", action="store_true", help="it was not done")
     resolve.add_argument("--output", default="", metavar="TEXT", help="what came of it, for the model")
     resolve.set_defaults(action="resolve")
-    for action in (show, resolve):
+    erase = actions.add_parser("erase", help="erase a call, or all of a caller, for good")
+    whose = erase.add_mutually_exclusive_group(required=True)
+    whose.add_argument("id", nargs="?", metavar="ID", help="of a call, as a whole")
+    whose.add_argument("--caller", metavar="WHO", help="as the application identified them")
+    erase.set_defaults(action="erase")
+    prune = actions.add_parser("prune", help="erase all calls of which nothing was written for a while")
+    prune.add_argument("--days", type=float, required=True, metavar="N", help="for so long")
+    prune.add_argument("--unknown", action="store_true", help="also where nobody knows what their tools did")
+    prune.set_defaults(action="prune")
+    for action in (show, resolve, erase, prune):
         for name in ("--store", "--json", "--debug"):
             flag: dict[str, Any] = {"metavar": "URL"} if name == "--store" else {"action": "store_true"}
             action.add_argument(name, default=argparse.SUPPRESS, help=argparse.SUPPRESS, **flag)

@@ -27,6 +27,8 @@ SHOWN = 12
 
 _LONGEST = 200
 
+_DAY = 86_400.0
+
 
 async def calls(options: argparse.Namespace) -> None:
     """Run the command. Raises `StoreError` and `UsageError`."""
@@ -36,6 +38,11 @@ async def calls(options: argparse.Namespace) -> None:
                 await _show(store, options.id, as_json=options.json)
             case "resolve":
                 await _resolve(store, options)
+            case "erase":
+                _print_count(await store.erase(call=options.id, caller=options.caller), as_json=options.json)
+            case "prune":
+                before = time.time() - options.days * _DAY
+                _print_count(await store.prune(before, unknown=options.unknown), as_json=options.json)
             case _ if options.unknown:
                 await _list_unknown(store, options)
             case _:
@@ -236,6 +243,12 @@ def _when(at: float | None) -> str:
 
 def _cut(text: str) -> str:
     return one_line(text, _LONGEST)
+
+
+def _print_count(erased: int, *, as_json: bool) -> None:
+    if as_json:
+        return _print_json({"erased": erased})
+    print("No such calls." if not erased else "1 call erased." if erased == 1 else f"{erased} calls erased.")
 
 
 def _print_json(data: Any) -> None:
