@@ -14,13 +14,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from antiphon.cli.kept import PLACE
+from antiphon.cli.kept import PLACE, is_unknown, unknown_rows
 from antiphon.errors import StoreError, UsageError
 from antiphon.store import HISTORY, CallInfo, Row, RowState, Store, StoredCall, open_store
 from antiphon.visible import one_line, to_json, visible
-
-UNKNOWN = (RowState.UNKNOWN, RowState.STARTED)
-"""Nobody knows what a row in such a state did. One that was started is only unknown once nobody holds its call."""
 
 SHOWN = 12
 """Characters of a key that are shown: enough to tell rows apart."""
@@ -83,8 +80,7 @@ async def _list(store: Store, options: argparse.Namespace) -> None:
 
 
 async def _list_unknown(store: Store, options: argparse.Namespace) -> None:
-    found = await store.rows(states=UNKNOWN, most=options.most)
-    found = [(info, row) for info, row in found if _is_unknown(info, row)]
+    found = await unknown_rows(store, options.most)
     if options.json:
         return _print_json([_row_data(info, row) for info, row in found])
     if not found:
@@ -94,10 +90,6 @@ async def _list_unknown(store: Store, options: argparse.Namespace) -> None:
         table.append((row.key[:SHOWN], _when(row.started_at), _name(row), _cut(row.arguments), info.id))
     _print_table(table)
     print("Find out whether it happened, and say so: antiphon calls resolve ID --happened, or --did-not")
-
-
-def _is_unknown(info: CallInfo, row: Row) -> bool:
-    return row.state is RowState.UNKNOWN or (row.state is RowState.STARTED and not info.is_held)
 
 
 def _state(info: CallInfo) -> str:
@@ -116,7 +108,7 @@ def _sum(info: CallInfo, rows: Sequence[Row]) -> str:
 
 def _outcome(info: CallInfo, row: Row) -> str:
     """What came of a row, in a word."""
-    if _is_unknown(info, row):
+    if is_unknown(info, row):
         return "unknown"
     match row.state:
         case RowState.INTENDED:
@@ -190,7 +182,7 @@ async def _resolve(store: Store, options: argparse.Namespace) -> None:
     keys = {row.key for _, row in rows if row.key.startswith(options.id)}
     key = _only(sorted(keys), options.id, "row")
     info, row = next((info, row) for info, row in rows if row.key == key)
-    if not _is_unknown(info, row):
+    if not is_unknown(info, row):
         raise UsageError(
             f"{key[:SHOWN]} ({_name(row)}) is {_outcome(info, row)}: expected one of which nobody knows."
             " `antiphon calls --unknown` lists them."

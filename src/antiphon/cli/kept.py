@@ -14,7 +14,7 @@ from pathlib import Path
 
 from antiphon.errors import StoreError, UsageError
 from antiphon.protocols import call_store
-from antiphon.store import Store, open_store
+from antiphon.store import CallInfo, Row, RowState, Store, open_store
 
 PLACE = Path(".antiphon") / "calls.db"
 """Where calls are kept, from the folder of the agent file."""
@@ -52,6 +52,17 @@ def _short(address: str) -> str:
     return f"{scheme}{mark}{user.partition(':')[0]}{at}{host}"
 
 
+async def unknown_rows(store: Store, most: int = 1000) -> list[tuple[CallInfo, Row]]:
+    """What tools may have done, and nobody knows. What was started is only unknown once nobody holds its call."""
+    found = await store.rows(states=(RowState.UNKNOWN, RowState.STARTED), most=most)
+    return [(info, row) for info, row in found if is_unknown(info, row)]
+
+
+def is_unknown(info: CallInfo, row: Row) -> bool:
+    """Whether nobody knows what it did."""
+    return row.state is RowState.UNKNOWN or (row.state is RowState.STARTED and not info.is_held)
+
+
 class Kept:
     """Where the sessions of a command are kept. Its store is opened, and told of, when the first one begins.
 
@@ -81,12 +92,26 @@ class Kept:
     async def _of_session(self) -> Store | None:
         """Where a session that begins is kept."""
         async with self._opening:
-            if not self._is_told:
-                self._is_told = True
+            is_first, self._is_told = not self._is_told, True
+            if is_first:
                 self._notice(told(self._address))
             if not self._is_open:
                 await self._open()
+            if is_first:
+                await self._tell_unknown()
         return self._store
+
+    async def _tell_unknown(self) -> None:
+        """What earlier calls may have done, and nobody knows: somebody should find out."""
+        if self._store is None:
+            return
+        with contextlib.suppress(StoreError):
+            count = len(await unknown_rows(self._store))
+            if count:
+                things = "one thing" if count == 1 else f"{count} things"
+                self._notice(
+                    f"Nobody knows what came of {things} that tools did in earlier calls: --unknown lists them"
+                )
 
     async def _open(self) -> None:
         self._is_open = True
