@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from antiphon import Agent, AgentSession, ErrorEvent, ToolError, TurnMetricsEvent, UnbackedClaimEvent, function_tool
 from antiphon.before_speech import BeforeSpeech, Sentence
-from antiphon.language import GERMAN
+from antiphon.language import ENGLISH, GERMAN
+from antiphon.language.claims import Action, ClaimPhrases
 from antiphon.testing import FakeLLM, Reply, SimulatedCall, run_virtual
 
 
@@ -132,6 +134,14 @@ def test_what_the_application_says_is_not_looked_at() -> None:
 
     run_virtual(test())
     assert call.claims == []
+
+
+def test_phrases_that_cannot_be_read_lose_nothing() -> None:
+    broken = replace(ENGLISH, claims=ClaimPhrases(actions=(Action("book", "booked"),), did=("(",)))
+    call = Call(f"{CLAIM} Anything else?", language=broken)
+    assert call.claimed() == []
+    assert call.session.history.messages()[-1].text_content == f"{CLAIM} Anything else?"
+    assert len(call.errors) == 1
 
 
 def test_claims_are_counted_where_replies_are_measured() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,13 @@ def test_what_tools_find_out_is_no_deed() -> None:
 def test_a_claim_says_whose_deed_it_is_or_how_things_are() -> None:
     assert [claim.is_state for claim in claims_in("I've booked it.", ENGLISH.claims)] == [False]
     assert [claim.is_state for claim in claims_in("Your flight has been cancelled.", ENGLISH.claims)] == [True]
+
+
+@pytest.mark.parametrize("language", PACKS)
+@pytest.mark.parametrize(
+    "piece", ["i've just ", "your booking ", "okay ", "ich habe a ", "the x ", "a-", "booked ", "'"]
+)
+def test_a_long_sentence_is_read_quickly(language: str, piece: str) -> None:
+    began = time.perf_counter()
+    claims_in((piece * 1_000)[:1_000] + " booked gebucht", PACKS[language])
+    assert time.perf_counter() - began < 0.2

@@ -8,6 +8,7 @@ themselves, and what a model says that speaks itself, is not looked at.
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import re
 from collections.abc import Iterable, Sequence
@@ -50,6 +51,7 @@ class Scrutiny:
         self._deeds = deeds
         self._phrases = phrases
         self._before = before
+        self._has_failed = False
         self._ahead: dict[int, tuple[tuple[str, str, int], ...]] = {}
         """By generation that is made ahead: what it claims, to be told once it is wanted."""
 
@@ -121,12 +123,22 @@ class Scrutiny:
         self._events.claimed(text, done, speech)
 
     def _unbacked(self, text: str, agent: str, tools: Sequence[Any]) -> list[Claim]:
+        try:
+            return self._read(text, agent, tools)
+        except Exception as error:  # patterns and tools may be the application's: the sentence is said all the same
+            if not self._has_failed:
+                self._has_failed = True
+                logger.exception("the claims of a sentence could not be read")
+                self._events.failed(error, self._phrases)
+            return []
+
+    def _read(self, text: str, agent: str, tools: Sequence[Any]) -> list[Claim]:
         offered = {
             tool.name: _words(tool.name, tool.description)
             for tool in tools
             if isinstance(tool, (FunctionTool, RawFunctionTool)) and tool.options.effect != "reads"
         }
-        verbs = [next(iter(_listed(name)), "") for name in offered]
+        verbs = [_verb(name) for name in offered]
         claims = claims_in(text, self._phrases, verbs)
         if not claims:
             return []
@@ -151,8 +163,14 @@ class Scrutiny:
         return deed.effect != "reads" and not known & words  # nobody can tell by its name what it does
 
 
+@functools.lru_cache(maxsize=1024)
 def _words(name: str, description: str) -> frozenset[str]:
     return frozenset([*_listed(name), *_listed(description.partition("\n")[0])])
+
+
+@functools.lru_cache(maxsize=1024)
+def _verb(name: str) -> str:
+    return next(iter(_listed(name)), "")
 
 
 def _listed(text: str) -> list[str]:
