@@ -71,8 +71,9 @@ ON_INTERRUPT: Final[Mapping[Effect, OnInterrupt]] = {
 
 DuplicateMode: TypeAlias = Literal["allow", "replace", "reject", "confirm"]
 DuplicateScope: TypeAlias = Literal["name", "name_and_args"]
-Repeat: TypeAlias = Literal["per_turn", "once"]
-"""When an equal call of a tool that writes is another wish: in a later turn of the caller, or never in this call."""
+Repeat: TypeAlias = Literal["per_turn", "once", "ask"]
+"""When an equal call of a tool that writes is another wish: in a later turn of the caller, never in this call, or in a
+later turn and after a spoken yes."""
 
 
 @dataclass(slots=True, frozen=True)

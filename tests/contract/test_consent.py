@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 from collections.abc import Mapping
 from typing import Any, Literal
 
 import pytest
 
-from antiphon import Agent, AgentSession, RunContext, function_tool
+from antiphon import Agent, AgentSession, RunContext, ToolCall, function_tool
 from antiphon.calls.record import CallRecord
 from antiphon.errors import ToolDefinitionError
 from antiphon.events import ConsentAskedEvent, ConsentDecidedEvent
@@ -250,3 +251,83 @@ def test_the_record_of_a_call_has_what_was_asked_heard_and_decided() -> None:
         "heard": "no",
         "by": "words",
     }
+
+
+def test_one_more_is_asked_for_first_where_the_tool_says_so() -> None:
+    book, booked = desk(repeat="ask")
+    replies = [BOOK, "Booked.", BOOK, "Booked twice.", BOOK, "Fine."]
+    session = talk(book, replies, "A table for two", "the same again", "yes", "and again", "no")
+    assert len(booked) == 2
+    assert said(session)[3:5] == [
+        "assistant: This was done before. Once more: Book a table: date December 4th, 2026, people two. Shall I go"
+        " ahead?",
+        "user: yes",
+    ]
+    assert said(session)[-2:] == ["user: no", "assistant: Fine."]
+
+
+def approved(answer: bool | None, **options: Any) -> tuple[list[Any], list[tuple[str, int]], AgentSession[Any]]:
+    """A booking that somebody has to approve; None: they never answer."""
+    asked: list[Any] = []
+
+    async def approve(call: ToolCall, ctx: Any) -> bool:
+        asked.append(call.arguments)
+        if answer is None:
+            await asyncio.sleep(1000)
+        return answer is True
+
+    book, booked = desk(approve=approve, **options)
+    turns = ["A table for two", "yes"] if options.get("confirm") else ["A table for two"]
+    return asked, booked, talk(book, [BOOK, "So it is."], *turns)
+
+
+def test_somebody_approves_it() -> None:
+    asked, booked, _ = approved(True)
+    assert asked == [{"date": "2026-12-04", "people": 2}] and len(booked) == 1
+
+
+def test_somebody_refuses_it_and_the_model_reads_that_nothing_was_done() -> None:
+    _, booked, session = approved(False)
+    assert booked == []
+    [output] = [item.output for item in session.history.items if item.type == "function_call_output"]
+    assert output.startswith("`book` was not run") and "unknown" not in output
+
+
+def test_nobody_approves_it_in_time() -> None:
+    _, booked, session = approved(None, approve_timeout=30.0)
+    assert booked == []
+    [output] = [item.output for item in session.history.items if item.type == "function_call_output"]
+    assert "within 30 seconds" in output
+
+
+def test_it_is_approved_behind_the_callers_yes_which_lives_for_a_minute() -> None:
+    asked, booked, _ = approved(True, confirm=True)
+    assert len(asked) == len(booked) == 1
+    _, booked, session = approved(None, confirm=True)
+    [output] = [item.output for item in session.history.items if item.type == "function_call_output"]
+    assert booked == [] and "within 60 seconds" in output
+
+
+def test_what_is_irreversible_and_approved_is_not_read_back_too() -> None:
+    async def approve(call: ToolCall, ctx: Any) -> bool:
+        return True
+
+    async def wipe() -> str:
+        """Delete everything."""
+        return "Wiped."
+
+    tool: Any = function_tool(wipe, effect="irreversible", approve=approve)
+    session = talk(tool, [Reply(calls=[("wipe", {})]), "It is gone."], "Delete it all")
+    assert said(session)[-1] == "assistant: It is gone."
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"approve": print, "effect": "writes"}, "coroutine function"),
+        ({"approve": approved, "effect": "reads"}, "for tools that say that they write"),
+    ],
+)
+def test_what_cannot_be_approved_is_an_error_at_definition(options: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ToolDefinitionError, match=complaint):
+        function_tool(**options)(lambda: "")

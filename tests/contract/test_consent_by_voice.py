@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from antiphon import Agent, function_tool
+from antiphon import Agent, ToolCall, function_tool
 from antiphon.errors import UsageError
 from antiphon.events import ConsentDecidedEvent
 from antiphon.llm import ChatRequest
@@ -195,3 +195,28 @@ def test_a_realtime_model_without_a_voice_of_ours_is_refused_in_words() -> None:
     with pytest.raises(UsageError, match="Give the agent a tts"):
         run_virtual(main(None))
     run_virtual(main(FakeTTS()))
+
+
+def test_while_somebody_is_asked_to_approve_it_the_line_is_not_silent() -> None:
+    async def approve(call: ToolCall, ctx: Any) -> bool:
+        await asyncio.sleep(12.0)
+        return True
+
+    booked: list[int] = []
+
+    @function_tool(effect="writes", approve=approve)
+    async def book(day: dt.date, people: int) -> str:
+        """Book a table."""
+        booked.append(people)
+        return f"booked for {people}"
+
+    async def main() -> None:
+        async with SimulatedCall(FakeLLM(model, ttft=0.2, tokens_per_second=1e6)) as call:
+            await call.start(Agent(instructions="", tools=[book]))
+            await call.caller.says("a table for two please")
+            await asyncio.sleep(16.0)
+            await call.settled()
+            assert max(one.duration for one in call.timeline.silences(call.pending)) < 2.6
+
+    run_virtual(main())
+    assert booked == [2]

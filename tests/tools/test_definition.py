@@ -333,11 +333,6 @@ class TestDiscovery:
 
 
 class TestRefusals:
-    @pytest.mark.parametrize("option", ["approve"])
-    def test_options_not_built_yet_are_type_errors(self, option: str) -> None:
-        with pytest.raises(TypeError, match=rf"function_tool\({option}=\) is not available yet"):
-            function_tool(**{option: True})  # type: ignore[call-overload]
-
     @pytest.mark.parametrize(
         "options",
         [{"colour": 1}, {"effect": "maybe"}, {"timeout": 0}, {"on_duplicate": "ask"}, {"max_result_chars": 0}],

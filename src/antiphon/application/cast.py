@@ -174,7 +174,7 @@ class Cast:
         if not is_heard or self._realtime_model(agent_id) is None or self.has_voice(agent_id):
             return
         for tool in self.tables.tools_of(agent_id, on_enter=False).flatten():
-            if isinstance(tool, (FunctionTool, RawFunctionTool)) and tool.options.asks_first:
+            if isinstance(tool, (FunctionTool, RawFunctionTool)) and tool.options.may_ask:
                 raise UsageError(
                     f"agent {agent_id!r}: tool {tool.name!r} is read back to the caller before it runs (confirm=), and"
                     " only a voice of the session's own can be trusted to say exactly that. Give the agent a tts beside"

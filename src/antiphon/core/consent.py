@@ -180,9 +180,9 @@ class Consent:
 
     # -- predicates
 
-    def may_run(self, call: OpenCall) -> bool:
-        """Nobody has to agree to it, or the caller just did."""
-        if call.call.read_back is None or not call.policy.confirm:
+    def may_run(self, call: OpenCall, *, another: bool) -> bool:
+        """Nobody has to agree to it, or the caller just did. `another`: the same was done before."""
+        if call.call.read_back is None or not (call.policy.confirm or another):
             return True
         return call.agreed_at is not None and self._out.now - call.agreed_at <= self._options.lifetime
 
@@ -213,12 +213,14 @@ class Consent:
 
     # -- what happens
 
-    def opened(self, call: OpenCall, speech: Speech) -> None:
-        """The call is to be made, and the caller is asked first."""
+    def opened(self, call: OpenCall, speech: Speech, *, another: bool) -> None:
+        """The call is to be made, and the caller is asked first. `another`: the same was done before."""
         call.asks()
         lines, text = self._options.lines, (call.call.read_back or "").strip()
         if not text.endswith(("?", "\uff1f", "\u061f")):
             text = f"{text} {lines.check}".strip()
+        if another:
+            text = f"{lines.another} {text}"
         self.question = Question(call, speech, Asked(text, call.call.spoken), self._out.now)
 
     def text(self, question: Question, *, again: bool) -> str:

@@ -17,6 +17,7 @@ equal arguments (or, where the tool says `identity=`, with what of them makes th
      9. all failed, or the tool does not say that it writes: runs
     10. `repeat="once"`: answered
     11. the caller took a turn after they had heard of all of them, and this agent sees them all: a new wish, runs
+        (`repeat="ask"`: after a spoken yes to one more)
     12. else answered
 
 Above: the rules of steps, which ask, and the debts, which say what was heard. Below: nothing but records.
@@ -48,6 +49,9 @@ FRESH = 600.0
 @dataclass(slots=True, frozen=True)
 class Start:
     """The call is to be run."""
+
+    asks: bool = False
+    """The same was done before: only after a yes to one more (`repeat="ask"`)."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -81,6 +85,7 @@ class Answer:
 
 Verdict: TypeAlias = Start | Wait | Ask | Adopt | Answer
 _START, _WAIT, _ASK = Start(), Wait(), Ask()
+_START_IF_AGREED = Start(asks=True)
 _STARTED, _SUCCEEDED, _FAILED, _UNKNOWN = Outcome.STARTED, Outcome.SUCCEEDED, Outcome.FAILED, Outcome.UNKNOWN
 _NAMES: Mapping[Outcome, WriteOutcome] = {_SUCCEEDED: "succeeded", _FAILED: "failed", _UNKNOWN: "unknown"}
 _OUTCOMES: Mapping[WriteOutcome, Outcome] = {name: outcome for outcome, name in _NAMES.items()}
@@ -235,6 +240,8 @@ class Ledger:
         is_new = policy.repeat != "once" and all(row.is_seen_by(agent) and row.last_turn < asked.turn for row in done)
         if is_new and self._undoing.is_inverse(call.call) and self._undoing.meant_by(call.call) is None:
             is_new = False  # it was undone already, and nothing has been done since
+        if is_new and policy.repeat == "ask":
+            return _START_IF_AGREED
         return _START if is_new else self._answer(call, rows, asked)
 
     def _is_news(self, row: Row, asked: Asked, agent: str) -> bool:

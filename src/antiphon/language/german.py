@@ -196,6 +196,7 @@ GERMAN = Language(
     consent_lines=ConsentLines(
         check="Soll ich das so machen?",
         again="{read_back} Bitte sagen Sie ja oder nein. {check}",
+        another="Das ist schon geschehen. Noch einmal:",
         yes="ja",
         no="nein",
     ),

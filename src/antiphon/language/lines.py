@@ -58,6 +58,8 @@ class ConsentLines:
     """Behind what is read back, unless that ends with a question itself."""
     again: str = "{read_back} Please say yes or no. {check}"
     """Asks once more."""
+    another: str = "This was done before. Once more:"
+    """Before what was done already, and is to be done again."""
     what: str = "{what}: {values}."
     """What is read back where the tool does not say: what it does, and its arguments."""
     value: str = "{name} {value}"

@@ -165,7 +165,7 @@ class ToolCalls:
 
     def _read_back(self, tool: AnyFunctionTool, prepared: PreparedCall) -> tuple[str | None, tuple[str, ...]]:
         """What the caller has to agree to, if they have to."""
-        if not tool.options.asks_first:
+        if not tool.options.may_ask:
             return None, ()
         return read_back_of(tool.options.asked, tool.name, tool.description, prepared.all or {}, self._language)
 

@@ -33,7 +33,7 @@ from antiphon.runtime.tool_calls import INTERNAL_ERROR, ToolCalls
 from antiphon.scope import is_cancelled
 from antiphon.store import RowState
 from antiphon.tools.function import CallContext, OutcomeUnknown, StopResponse, ToolError, ToolResult, hooks_of
-from antiphon.tools.hooks import CallHook, ToolCall
+from antiphon.tools.hooks import CallHook, ToolCall, approval
 from antiphon.tools.latency import latencies
 
 logger = logging.getLogger("antiphon")
@@ -184,7 +184,10 @@ class ToolRunner:
 
     def _hooks_of(self, run: Run) -> tuple[CallHook, ...]:
         hook = self._tools.call_hook
-        within = hooks_of(run.tool)
+        within, options = hooks_of(run.tool), run.tool.options
+        if options.approve is not None:  # a spoken yes lives no longer than that
+            lifetime = self._port.options.consent.lifetime if options.asks_first else options.approve_timeout
+            within = (*within, approval(options.approve, min(options.approve_timeout, lifetime)))
         return within if hook is None else (hook, *within)
 
     async def _told(self, run: Run, hooked: Hooked) -> ToolReturned:

@@ -8,6 +8,7 @@ defined, which says why, and what to write instead.
 from __future__ import annotations
 
 import enum
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeAlias, TypedDict
@@ -26,7 +27,7 @@ from antiphon.options import (
     is_given,
 )
 from antiphon.tools.arguments import canonical_text
-from antiphon.tools.hooks import CallHook
+from antiphon.tools.hooks import Approve, CallHook
 from antiphon.tools.read_back import Confirm, check_confirm, check_kind
 from antiphon.tools.reconciling import Reconcile
 from antiphon.tools.tool import OutcomeUnknown, StopResponse, Tool
@@ -43,13 +44,12 @@ Redact: TypeAlias = Sequence[str] | Callable[[str, Any], Any]
 RETURN = "return"
 """Stands for the result in `redact=`."""
 
-_NOT_BUILT_YET = frozenset({"approve"})
 MOST_RETRIES = 10
 
 _EFFECTS = ("reads", "unsaid", "writes", "irreversible")
 _DUPLICATE_MODES = ("allow", "replace", "reject", "confirm")
 _DUPLICATE_SCOPES = ("name", "name_and_args")
-_REPEATS = ("per_turn", "once")
+_REPEATS = ("per_turn", "once", "ask")
 _ON_INTERRUPT = ("cancel", "drop", "keep")
 
 
@@ -81,6 +81,8 @@ class ToolSettings(TypedDict, total=False):
     on_interrupt: NotGivenOr[OnInterrupt]
     parallel: NotGivenOr[bool]
     confirm: NotGivenOr[Confirm]
+    approve: Approve | None
+    approve_timeout: float
     undo: str | Tool | None
     reconcile: Reconcile | None
     call_tool: CallHook | None
@@ -117,10 +119,14 @@ class ToolOptions:
     """Beside other calls of its response; not given: unless it writes."""
     confirm: NotGivenOr[Confirm] = NOT_GIVEN
     """Whether the caller is asked first; not given: for what is irreversible."""
+    approve: Approve | None = None
+    """Says whether a call may be made, in the place of the caller or behind their yes."""
+    approve_timeout: float = 120.0
+    """Seconds that it has."""
     undo: str | None = None
+    """The name of the tool that takes back what it did."""
     reconcile: Reconcile | None = None
     """Asks the backend whether a call happened of which nobody knows."""
-    """The name of the tool that takes back what it did."""
     call_tool: CallHook | None = None
     """Code around its calls."""
     max_result_chars: int = 20_000
@@ -149,7 +155,14 @@ class ToolOptions:
     def asked(self) -> Confirm:
         """What the caller is asked before; False: nothing."""
         confirm: Confirm | NotGiven = self.confirm
-        return self.effect == "irreversible" if isinstance(confirm, NotGiven) else confirm
+        if not isinstance(confirm, NotGiven):
+            return confirm
+        return self.effect == "irreversible" and self.approve is None
+
+    @property
+    def may_ask(self) -> bool:
+        """The caller may have to say yes to a call of it, or to one more."""
+        return self.asks_first or self.repeat == "ask"
 
     def wish_of(self, arguments: Mapping[str, Any]) -> str:
         """A text that is equal for calls of one wish, as `identity` says; "" where it is not given."""
@@ -182,8 +195,6 @@ def options_of(said: ToolSettings) -> ToolOptions:
     """What was given to `function_tool`. Raises `ToolDefinitionError` for what is not there, or cannot be right."""
     given: dict[str, Any] = dict(said)
     for option in given.keys() - _KNOWN:
-        if option in _NOT_BUILT_YET:
-            raise ToolDefinitionError(f"function_tool({option}=) is not available yet. Leave it out.")
         raise ToolDefinitionError(f"function_tool() got an unexpected keyword argument {option!r}. Leave it out.")
     for option in ("identity", "retry_on", "redact"):  # what a tool goes by does not change
         if isinstance(given.get(option), list):
@@ -248,6 +259,12 @@ def _wish(options: ToolOptions) -> str:
 
 def _asking(options: ToolOptions) -> str:
     """Whom a call is put to first."""
+    if options.approve is not None and options.effect in ("reads", "unsaid"):
+        return 'approve=) is for tools that say that they write. Say effect="writes" or effect="irreversible" too.'
+    if options.approve is not None and not inspect.iscoroutinefunction(options.approve):
+        return f"approve=): expected a coroutine function of the call and its context, got {options.approve!r}."
+    if not options.approve_timeout > 0:
+        return f"approve_timeout=) must be a positive number of seconds, got {options.approve_timeout!r}."
     if not is_given(options.confirm) or options.confirm is False:
         return ""
     if options.effect == "reads":

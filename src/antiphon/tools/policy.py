@@ -30,7 +30,9 @@ def policy_of(tool: AnyFunctionTool, expected: float | None = None) -> ToolPolic
 def _policy(options: ToolOptions, expected: float | None) -> ToolPolicy:
     return ToolPolicy(
         effect=options.effect,
-        timeout=_TIMEOUTS[options.effect] if options.timeout is None else options.timeout,
+        # Whoever approves it has a time of their own.
+        timeout=(_TIMEOUTS[options.effect] if options.timeout is None else options.timeout)
+        + (0.0 if options.approve is None else options.approve_timeout),
         background_timeout=_BACKGROUND_TIMEOUT if options.background_timeout is None else options.background_timeout,
         # Writes of one step happen in the order in which the model asked for them, what is irreversible alone.
         parallel=options.parallel if is_given(options.parallel) else not options.writes,

@@ -271,10 +271,10 @@ def _start(floor: Floor, speech: Speech, step: Step, open_call: OpenCall) -> boo
     others = floor.runs.duplicates(call, policy) if policy.on_duplicate is not None else []
     verdict = floor.ledger.same_wish(open_call, step.asked, speech.agent, step.calls, orphan=orphan, ask=bool(others))
     match verdict:
-        case Start() if not floor.consent.may_run(open_call):
+        case Start(asks) if not floor.consent.may_run(open_call, another=asks):
             if floor.consent.question is not None:
                 return False
-            floor.consent.opened(open_call, speech)
+            floor.consent.opened(open_call, speech, another=asks)
         case Start():
             floor.runs.start(open_call, speech, step, speech.agent)
         case Adopt(run):
