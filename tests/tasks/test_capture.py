@@ -49,6 +49,14 @@ def test_a_model_that_confirms_in_the_same_breath_is_refused() -> None:
     assert any("has not answered the read-back yet" in line for line in history)
 
 
+@pytest.mark.parametrize("words", ["yes but it is bob", "no it is bob"])
+def test_a_model_that_takes_a_change_for_a_yes_is_refused(words: str) -> None:
+    script = [update(), CONFIRM, "What is it, then?", update("bob@example.com"), CONFIRM]
+    result, history = lines(GetEmailTask(), script, "ann at example dot com", words, "bob at example dot com", "yes")
+    assert result == GetEmailResult("bob@example.com")
+    assert any("did not say yes" in line for line in history)
+
+
 def test_a_yes_to_something_else_is_not_a_yes_to_the_read_back() -> None:
     script = [update(), "Shall I tell you about our offers?", CONFIRM, CONFIRM]
     result, history = lines(GetEmailTask(), script, "ann at example dot com", "no wait", "yes", "yes")

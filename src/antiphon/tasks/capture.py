@@ -24,6 +24,8 @@ from pydantic import Field
 from antiphon.chat import ChatContext, ChatMessage, FunctionCallOutput
 from antiphon.errors import UsageError
 from antiphon.language import ENGLISH, Language, ValueLines
+from antiphon.language.consent import Asked, decide
+from antiphon.language.consent import Reply as Consent
 from antiphon.options import ModelSettings
 from antiphon.run_context import RunContext
 from antiphon.session_api import current_session
@@ -35,6 +37,9 @@ from antiphon.tools.toolset import ToolLike
 from antiphon.vad import VAD
 
 T = TypeVar("T")
+
+REFUSALS = (Consent.NO, Consent.CHANGE)
+"""Replies to a read-back that no model may take for a yes."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -190,6 +195,11 @@ class CaptureTask(AgentTask[T]):
         said = last.text_content or ""
         return _is_answer_to(self._read_back, chat_ctx) and spoken.is_bare_no(said, self.language.spoken)
 
+    def _is_refused(self, back: ReadBack[T], chat_ctx: ChatContext) -> bool:
+        """Whether the caller's words say no to what was read back, whatever the model makes of them."""
+        said = next((message.text_content for message in reversed(_messages(chat_ctx)) if message.role == "user"), "")
+        return decide(said or "", Asked(back.text, (back.essence,)), self.language.consent) in REFUSALS
+
     def captured(self, ctx: RunContext[Any], value: T) -> ToolResult:
         """A valid value: read it back, or be done if nothing has to be confirmed. What an update tool returns."""
         if not self.require_confirmation:
@@ -231,6 +241,8 @@ class CaptureTask(AgentTask[T]):
             if back.handle is ctx.speech_handle or _is_last_word(back, self.session.history):
                 raise ToolError("Not confirmed: the user has not answered the read-back yet. Wait for their answer.")
             if back.heard() and _is_answer_to(back, self.session.history):
+                if not self.sensitive and self._is_refused(back, self.session.history):  # else nobody knows the words
+                    raise ToolError("Not confirmed: the user did not say yes to it. Ask what is right instead.")
                 return self.finished(back.value)
             self._read_back = replace(back, handle=ctx.speech_handle)
             self._unread = ctx.function_call.call_id
