@@ -444,7 +444,7 @@ BREAKS = (
     Break("met: a dead voice is bridged for ever", "line.py",
           "self._options.stall_timeout if left is None else left", "self._options.stall_timeout"),
     Break("consent: a call runs without being asked about", "rules/steps.py",
-          "case Start() if not floor.consent.may_run(open_call):", "case Start() if False:"),
+          "case Start(asks) if not floor.consent.may_run(open_call, another=asks):", "case Start(asks) if False:"),
     Break("consent: a yes counts before the arguments were heard", "rules/consent.py",
           "elif reply in _AGREES and question.heard_before:", "elif reply in _AGREES:"),
     Break("consent: anything is a yes", "rules/consent.py",
