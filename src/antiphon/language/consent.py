@@ -307,6 +307,8 @@ def _is_left_open(pieces: Sequence[Piece], tables: Tables) -> bool:
         following = pieces[number + 1] if number + 1 < len(pieces) else None
         if piece.kind == "preposition" and following is None:
             return True
+        if piece.text in tables.articles and following is not None and following.tag in _AGREES:
+            return True
         while following is not None and following.tag is Tag.NEUTRAL and following.end < pieces[-1].end:
             following = pieces[pieces.index(following) + 1]
         if piece.text in tables.copulas and following is not None and following.kind == "word":

@@ -452,5 +452,7 @@ class ConsentPhrases:
     """Whoever is `predicates`: "I'm ready"."""
     copulas: str = "it's|that's|it is|that is|is|are"
     """Before a word of the read-back they say something of it, and agree with nothing: "it's a birthday"."""
+    articles: str = "the|a|an|my|your|our"
+    """Before a word that agrees they make it say something of another: "my good man"."""
     addressed: str = "me=you|us=you"
     """Behind the read-back's verb: "put me through" where it has "put you through"."""

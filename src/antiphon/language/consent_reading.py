@@ -156,7 +156,7 @@ def _named_acts(words: Sequence[str], tables: Tables) -> tuple[frozenset[str], f
         elif begins:
             stem = word.removesuffix(tables.gerund)
             if not _is_gerund(word, tables):
-                acts.update(_verb(word, tables))
+                acts.update(() if word in tables.statements.agreeing else _verb(word, tables))
             else:
                 acts |= {stem, f"{stem}e"} | ({stem[:-1]} if stem[-1:] == stem[-2:-1] else set())
         particles.update(other for other in words[behind : behind + 3] if other in tables.particles)

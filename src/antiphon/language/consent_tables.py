@@ -81,7 +81,7 @@ class PhraseTable:
 class Statements:
     """Statements that find something good, by their parts: "all of that is perfectly fine"."""
 
-    __slots__ = ("_adverbs", "_good", "_selves", "_subjects", "_verbs")
+    __slots__ = ("_adverbs", "_good", "_selves", "_subjects", "_verbs", "agreeing")
 
     def __init__(self, phrases: ConsentPhrases) -> None:
         self._subjects = PhraseTable(phrases.subjects, Tag.YES)
@@ -89,6 +89,7 @@ class Statements:
         self._verbs = PhraseTable("", Tag.YES)
         self._adverbs = PhraseTable(phrases.adverbs, Tag.YES)
         self._good = PhraseTable(phrases.good, Tag.YES)
+        self.agreeing = frozenset(row(phrases.good))
         for verb in row(phrases.verbs):
             if verb[0] != "'":
                 self._verbs.add(verb, Tag.YES)
@@ -138,6 +139,7 @@ class Tables:
         "addressed",
         "affirming",
         "alone",
+        "articles",
         "asking",
         "at_once",
         "checking",
@@ -193,6 +195,7 @@ class Tables:
         self.open_end = frozenset(row(phrases.open_end))
         self.confirming = frozenset(row(phrases.confirming))
         self.addressed = pairs(phrases.addressed)
+        self.articles = frozenset(row(phrases.articles))
         self.copulas = frozenset(row(phrases.copulas))
         self.leads = PhraseTable(phrases.leads, Tag.QUESTION)
         self.gerund = phrases.gerund

@@ -281,6 +281,7 @@ GERMAN_CONSENT = ConsentPhrases(
     particles="ab|an|auf|aus|ein|durch|weiter|um|zu",
     selves="ich bin|bin|wir sind",
     copulas="das ist|es ist|ist|sind",
+    articles="ein|eine|einen|einem|mein|meine|meinen|der|die|den|dem",
     addressed="mich=sie|uns=sie",
     at_once="jetzt|sofort",
 )
