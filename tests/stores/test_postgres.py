@@ -150,6 +150,17 @@ def test_what_cannot_be_written_keeps_back_nothing_else(postgres: str) -> None:
     kept(postgres, work)
 
 
+def test_a_connection_that_broke_while_nobody_used_it_refuses_no_start(postgres: str) -> None:
+    async def work(store: PostgresStore, lease: Lease) -> None:
+        assert await store.calls()
+        for number in range(3):
+            asked(postgres, "select pg_terminate_backend(pid) from pg_stat_activity where application_name='antiphon'")
+            await acknowledged(store.start(lease, replace(ROW, key=f"key-{number}").started(3.0)), 10.0)
+            assert await store.calls()
+
+    kept(postgres, work)
+
+
 # -- workers
 
 

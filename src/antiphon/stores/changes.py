@@ -95,6 +95,11 @@ class Database(ABC):
     def tidy(self, *, busy: bool) -> None:
         """Time to tidy up. `busy`: more is to be written, so only what cannot wait. Raises nothing."""
 
+    @property
+    def is_gone(self) -> bool:
+        """The connection broke, which need not mean that another one would."""
+        return False
+
     @abstractmethod
     def close(self) -> None:
         """Let go. Raises nothing."""

@@ -101,6 +101,10 @@ class PostgresDatabase(Database):
             " returning value"
         )
 
+    @property
+    def is_gone(self) -> bool:
+        return self._connection.closed
+
     def close(self) -> None:
         with contextlib.suppress(Exception):
             self._connection.close()

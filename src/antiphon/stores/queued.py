@@ -180,13 +180,15 @@ class QueuedStore(Store):
         return await self._in_thread(lambda: self._reads(read), within)
 
     def _reads(self, read: Callable[[Database], T]) -> T:
-        if self._reading is None:
-            self._reading = self._connect()
+        is_new = self._reading is None
+        database = self._reading = self._reading or self._connect()
         try:
-            return read(self._reading)
+            return read(database)
         except StoreUnavailable:
             self._close_reading()  # the next one opens it anew
-            raise
+            if is_new or not database.is_gone:
+                raise
+        return self._reads(read)
 
     async def _in_thread(self, work: Callable[[], T], within: float) -> T:
         try:

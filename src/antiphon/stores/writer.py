@@ -143,9 +143,7 @@ class Writer:
             if batch is None:
                 break
             try:
-                if database is None:
-                    database = self._connect()
-                self._turn(database, batch)
+                database = self._turned(database, batch)
             except StoreUnavailable as error:
                 database = self._failed(database, batch, error)
             except StoreError as error:  # it cannot be opened: not by waiting, either
@@ -156,6 +154,24 @@ class Writer:
                 database = self._failed(database, batch, StoreUnavailable(f"store {self._name}: {error!r}"))
         if database is not None:
             database.close()
+
+    def _turned(self, database: Database | None, batch: list[Asked]) -> Database:
+        """A connection that broke while it was not used keeps nobody from being served: all can be asked again."""
+        if database is not None:
+            try:
+                self._turn(database, batch)
+                return database
+            except StoreUnavailable:
+                if not database.is_gone:
+                    raise
+                database.close()
+        database = self._connect()
+        try:
+            self._turn(database, batch)
+        except BaseException:
+            database.close()
+            raise
+        return database
 
     def _next(self) -> list[Asked] | None:
         """What is to be written now, which may be nothing. None: it is over."""
