@@ -574,6 +574,8 @@ class NoSilenceFollowsAWord(Promise):
         self._has_begun &= not followed or isinstance(what, do.Play)
 
     def passed(self, now: float) -> None:
+        if self.trace.is_put:  # what decides nothing is followed by the question
+            self._said = None
         if self._said is None or now < self._said_at + self.A_BREATH or self.trace.is_paused:
             return
         if self._said == NOT_UNDERSTOOD:
