@@ -267,7 +267,7 @@ def test_a_call_that_adopts_a_run_is_a_round() -> None:
             await session.start(Agent(tools=[work]))
             session.submit_user_turn("Go.")
             await asyncio.sleep(1.0)
-            session.submit_user_turn("Are you there?")
+            session.submit_user_turn("Is it done?")
             await asyncio.sleep(10.0)
             assert transcript(session.history)[-1] == "assistant: It is done."
         assert len(runs) == 1
@@ -379,7 +379,7 @@ def test_a_tool_that_was_adopted_waits_for_the_words_before_the_call_it_serves_n
     async def main() -> None:
         again = Reply("I am still transferring you, please hold the line for a moment.", [("transfer", {})])
         llm = FakeLLM([Reply(calls=[("transfer", {})]), again, "Bye."])
-        async with VoiceCall(llm, ["transfer me", "hello are you there"], max_silence=None) as call:
+        async with VoiceCall(llm, ["transfer me", "what is happening"], max_silence=None) as call:
             adopted: list[Any] = []
             call.session.on("tool_adopted", adopted.append)
             await call.begin(Agent(tools=[transfer]))

@@ -5,7 +5,7 @@ Above: `generation`. Below: agents and their tables of tools.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from antiphon.chat import (
     INSTRUCTIONS_ID,
     NOTE_ID,
     REPLY_INSTRUCTIONS_ID,
+    AgentHandoff,
     ChatContext,
     ChatItem,
     ChatMessage,
@@ -92,8 +93,11 @@ class Requests:
         if self._for_turn or self._for_speech:
             _insert_before_turn(items, self._items_for(command))
         cut = _spoken_over(items)
+        farewell = self._cut_farewell(items) if cut is None else None
         if command.instructions:
             self._instruct(command, items)
+        if farewell is not None:
+            items.append(_note(_note_of_farewell(farewell)))
         if cut is not None or command.unheard or command.retry or command.steps_used:
             items += _notes(command, cut)
         context = ChatContext()
@@ -108,6 +112,20 @@ class Requests:
         last = self._instructed.setdefault(command.speech, items[-1].id if items else "")
         at = next((n for n in range(len(items), 0, -1) if items[n - 1].id == last), len(items) if last else 0)
         items.insert(at, _instructions(command))
+
+    def _cut_farewell(self, items: list[ChatItem]) -> ChatMessage | None:
+        """What the agent before was saying when the caller spoke over it, if nobody has answered them."""
+        if not items or not _is_said_by(items[-1], "user"):
+            return None
+        for item in reversed(items):
+            if _is_said_by(item, "assistant"):
+                return None
+            if isinstance(item, AgentHandoff) and item.old_agent_id is not None:
+                try:
+                    return _latest_cut(self._agents.agent(item.old_agent_id).context_items())
+                except KeyError:  # an agent of a call that was resumed without it
+                    return None
+        return None
 
     def _as_written(self, items: Iterable[ChatItem]) -> Iterable[ChatItem]:
         """Messages are shown as they will be once they were heard, so that what a cache knows of a request stays."""
@@ -190,8 +208,11 @@ def _insert_before_turn(items: list[ChatItem], added: list[ChatItem]) -> None:
 
 def _spoken_over(items: list[ChatItem]) -> ChatMessage | None:
     """What the agent was saying when the caller said what is to be answered; None if they let it finish."""
-    if not items or not _is_said_by(items[-1], "user"):
-        return None
+    return _latest_cut(items) if items and _is_said_by(items[-1], "user") else None
+
+
+def _latest_cut(items: Sequence[ChatItem]) -> ChatMessage | None:
+    """The agent's latest message, if it was cut."""
     for item in reversed(items):
         if _is_said_by(item, "assistant"):
             return item if isinstance(item, ChatMessage) and item.interrupted else None
@@ -210,6 +231,15 @@ def _note_of_unheard(cut: ChatMessage) -> str:
     if not rest:
         return note
     return f"{note} They have not heard: {' '.join(rest[:MANY_WORDS])}{' ...' if len(rest) > MANY_WORDS else ''}"
+
+
+def _note_of_farewell(cut: ChatMessage) -> str:
+    """What the model of an agent that took over is told of a farewell that was cut."""
+    heard = shortened(cut.text_content or "", LONGEST_SHOWN)
+    return (
+        "The user spoke over the last words of the agent who handed over to you, and heard only these of them: "
+        f"{heard!r} The call is yours all the same: answer what the user said."
+    )
 
 
 def _note_of_steps(command: Generate) -> str:
@@ -250,7 +280,11 @@ def _notes(command: Generate, cut: ChatMessage | None = None) -> list[ChatItem]:
         notes.append(_note_of_steps(command))
     if command.retry:
         notes.append(_note_of_silence(command))
-    return [ChatMessage(role="system", content=note, id=new_id(NOTE_ID)) for note in notes]
+    return [_note(text) for text in notes]
+
+
+def _note(text: str) -> ChatMessage:
+    return ChatMessage(role="system", content=text, id=new_id(NOTE_ID))
 
 
 def _instructions(command: Generate) -> ChatItem:
