@@ -19,7 +19,7 @@ from antiphon.core.facts import (
     UserSpeechStarted,
 )
 from antiphon.core.notices import UserStateChanged
-from antiphon.options import AwayLadder, SilenceBudget
+from antiphon.options import AwayLadder, SilenceBudget, TurnHandling
 from tests.core.aloud import WORD, Aloud
 
 LADDER = AwayLadder("Still there?", "Please say something.", "Goodbye then.", 5.0, 4.0, 3.0)
@@ -215,3 +215,13 @@ def test_what_else_is_said_to_the_caller_begins_the_time_anew() -> None:
     assert LINES[0] not in said(d)
     d.wait(1.0)
     assert LINES[0] in said(d)
+
+
+def test_words_that_nobody_committed_and_a_typed_turn_passed_by_are_no_sign_of_life() -> None:
+    d = Aloud(away_ladder=LADDER, turns=TurnHandling(detection="manual"))
+    d.says("a table please")
+    d.types("for four people")
+    d.answer("Hello there.")
+    d.wait(60.0)
+    assert said(d) == LINES
+    assert [close.reason for close in d.all(Close)] == ["user_away"]

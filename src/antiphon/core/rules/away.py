@@ -23,7 +23,8 @@ def advance(floor: Floor, away: Away) -> bool:
     """Take the step that is due. True if the rules must be asked again."""
     away.deadline = None
     turns = floor.debts.turns
-    if floor.turn.text or turns.waiting or turns.judged is not None:
+    has_said = bool(floor.turn.text) and not floor.turn.passed_by
+    if has_said or turns.waiting or turns.judged is not None:
         return _answered(floor, away)
     if not floor.closing.is_open or _is_attended(floor, away):
         away.attended()

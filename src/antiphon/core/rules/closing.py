@@ -107,7 +107,8 @@ def _has_more(floor: Floor) -> bool:
     """The caller, or somebody for them, goes on. Where they were taken to be away, only their words tell."""
     if floor.closing.reason != USER_AWAY:
         return floor.turn.has_floor or floor.is_busy
-    return bool(floor.turn.text) or floor.debts.turns.are_pending or floor.is_occupied
+    has_said = bool(floor.turn.text) and not floor.turn.passed_by
+    return has_said or floor.debts.turns.are_pending or floor.is_occupied
 
 
 def _begin(floor: Floor) -> None:

@@ -133,7 +133,7 @@ class ASilentCallerIsAsked(Promise):
         trace = self.trace
         if trace.is_closing or any(hook.kind == "on_user_turn_completed" for hook in trace.hooks.values()):
             return "the call ends, or a turn is looked at"
-        if trace.words:
+        if trace.words and not self._are_passed_by:
             return f"the caller has said {trace.words}"
         for step in trace.line:
             if not (step.is_filler or self._is_own(step)):
@@ -148,6 +148,11 @@ class ASilentCallerIsAsked(Promise):
                 return f"{run.made.call.call_id} is at work"
         return None
 
+    @property
+    def _are_passed_by(self) -> bool:
+        """The caller's words are left to the application, and a turn was typed behind them."""
+        return self.trace.is_passed_by and self.options.turns.detection == "manual"
+
     def _is_own(self, step: Step) -> bool:
         first = step.speech.steps[0].asked  # what is said where that is lost is part of it
         text = first.text if isinstance(first, do.Speak) else None
@@ -157,7 +162,7 @@ class ASilentCallerIsAsked(Promise):
         trace = self.trace
         if not self._lines:
             return
-        if trace.words:
+        if trace.words and not self._are_passed_by:
             self._rungs = {0}
         if self._attends() is not None or any(step.speech.asks_who_is_there for step in trace.line):
             self._since = None

@@ -81,9 +81,9 @@ class ModelsHaveTheirTime(Promise):
     def start(self) -> None:
         self._delivered_at: dict[int, float] = {}
 
-    @on(do.Generate)
-    def asked(self, command: do.Generate) -> None:
-        if command.delivery:
+    @on(do.Generate, do.Adopt)
+    def asked(self, command: do.Generate | do.Adopt) -> None:
+        if isinstance(command, do.Adopt) or command.delivery:
             self._delivered_at[command.gen] = self.trace.now
 
     @on(do.StopGenerating)
