@@ -63,9 +63,16 @@ async def cut_off(agent: Agent, llm: FakeLLM, *turns: str, after: float | None =
         session.generate_reply(user_input=turns[-1])
         await asyncio.sleep(after)
     await asyncio.sleep(0.0 if after else 0.5)  # what was handed over is in the store
-    store.lose(session.call_id)
-    await session.aclose()
+    await gone(store, session)
     return store, session.call_id
+
+
+async def gone(store: MemoryStore, session: AgentSession[Any]) -> None:
+    """The process has ended: nothing that the session still does reaches the store, which another worker may take."""
+    store.lose(session.call_id)
+    taken = await store.lease(session.call_id, "another worker")
+    await session.aclose()
+    store.release(taken)
 
 
 async def resumed(store: MemoryStore, call: str, llm: FakeLLM, *agents: Agent) -> AgentSession[Any]:
@@ -188,8 +195,7 @@ def test_a_call_can_be_cut_off_twice() -> None:
         session = await resumed(store, call, FakeLLM(["Yes?"]))
         await session.run(user_input="still there?")
         await asyncio.sleep(0.5)
-        store.lose(call)
-        await session.aclose()
+        await gone(store, session)
         session = await resumed(store, call, FakeLLM([]))
         await asyncio.sleep(1.0)
         assert lines(session)[-3:] == ["user: still there?", "assistant: Yes?", f"assistant: {CUT}"]
