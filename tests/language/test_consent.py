@@ -67,3 +67,10 @@ def test_a_value_of_the_read_back_in_another_place_is_a_change() -> None:
     assert decided("from London to Madrid, yes", flying) is Reply.YES
     for swapped in ("from Madrid to London, yes", "nine people, yes", "yes for nine", "at six, yes"):
         assert decided(swapped, flying) not in CONSENT, swapped
+
+
+def test_a_day_of_the_read_back_as_the_end_of_a_time_is_a_change() -> None:
+    riding = Asked("Two bus tickets on March 9th. Is that right?", ("two", "March 9th"))
+    assert decided("yes, for March 9th", riding) is Reply.YES
+    for other in ("yes, until March 9th", "yes, after March 9th", "yes, by March 9th"):
+        assert decided(other, riding) not in CONSENT, other

@@ -186,7 +186,7 @@ def _stands(atom: tuple[str, str], before: Sequence[Piece], read_back: ReadBack,
     """Whether what is repeated stands where the read-back has it."""
     for piece in reversed(before):
         if piece.kind == "preposition":
-            if not read_back.fits(tables.prepositions[piece.text], atom):
+            if not read_back.fits(tables.prepositions[piece.text], atom, tables):
                 return False
         elif piece.tag is not Tag.NEUTRAL:
             return piece.tag is not Tag.ECHO or read_back.agrees((piece.kind, piece.text), atom)

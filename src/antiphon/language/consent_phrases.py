@@ -365,6 +365,8 @@ class ConsentPhrases:
         "|our same"
     )
     """Says nothing by itself, beside words of the read-back."""
+    loose: str = "on|at|for|in|of|with"
+    """Of `prepositions`: before a day or month they say the same as another of these, and as none."""
     ranges: str = "from=to"
     """"Between nine and ten": behind the first, a word of `joining` counts as the second."""
     counted: str = "people|persons|person|guests|guest|diners"
@@ -384,11 +386,11 @@ class ConsentPhrases:
         "|set=confirm|submit=confirm|transfer=send|buy=book|purchase=book|schedule=book|arrange=book|reset|change"
         "|update=change|move|refund|return|call|dial=call|ring=call|charge=send|file|renew|refill|activate|deactivate"
         "|block|unblock|lock|unlock|close|open|end|start|begin|sign=book|register=book|enrol=book|enroll=book|add"
-        "|switch|rent=book|hire=book|donate=send|deliver|ship|message=send|text=send|email=send|print|upload|download"
-        "|share|invite|accept=confirm|approve=confirm|upgrade|downgrade|subscribe|unsubscribe|resume|extend|assign"
-        "|forward=send|post|publish|report|request|exchange|swap|fix|finish|complete|process|erase=delete|wipe=delete"
-        "|clear=delete|enter=book|record=confirm|log=confirm|note=confirm|store=confirm|create|play|watch|get=book"
-        "|proceed|continue"
+        "|switch|donate=send|deliver|ship|message=send|text=send|email=send|print|upload|download|share|invite"
+        "|accept=confirm|approve=confirm|upgrade|downgrade|subscribe|unsubscribe|resume|extend|assign|forward=send"
+        "|post|publish|report|request|exchange|swap|fix|finish|complete|process|erase=delete|wipe=delete|clear=delete"
+        "|enter=book|record=confirm|log=confirm|note=confirm|store=confirm|create|play|watch|proceed|continue|rent"
+        "|hire=rent"
     )
     """Verbs of what is done. A read-back that has one may be answered with it, or with its like: "reserve=book". One
     that has none, or only those like "confirm", asks for the first."""

@@ -92,10 +92,12 @@ class ReadBack:
         """Whether the two words or values at `at` stand side by side in it."""
         return tables.values.pair(words, at) in self._pairs
 
-    def fits(self, preposition: str, atom: tuple[str, str]) -> bool:
+    def fits(self, preposition: str, atom: tuple[str, str], tables: Tables) -> bool:
         """Whether what is repeated stood behind this preposition: "for seven" is another thing than "at seven"."""
         there = self._prepositions.get(atom)
-        return not there or preposition in there or there == {""} or atom[0] in ("day", "month")
+        if not there or preposition in there:
+            return True
+        return preposition in tables.loose and (there == {""} or atom[0] in ("day", "month"))
 
     def agrees(self, first: tuple[str, str], then: tuple[str, str]) -> bool:
         """False where it has another value of that kind there: "nine people" where it has "six people at nine"."""

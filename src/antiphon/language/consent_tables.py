@@ -155,6 +155,7 @@ class Tables:
         "infinitive",
         "joining",
         "leads",
+        "loose",
         "negating",
         "negation",
         "offers",
@@ -197,6 +198,7 @@ class Tables:
         self.addressed = pairs(phrases.addressed)
         self.articles = frozenset(row(phrases.articles))
         self.copulas = frozenset(row(phrases.copulas))
+        self.loose = frozenset(row(phrases.loose)) | frozenset(pairs(phrases.ranges))
         self.leads = PhraseTable(phrases.leads, Tag.QUESTION)
         self.gerund = phrases.gerund
         self.infinitive = phrases.infinitive

@@ -235,6 +235,7 @@ GERMAN_CONSENT = ConsentPhrases(
         "|und|also für|punkt|herr|insgesamt|ich hätte gern|ich hätte gerne|ich möchte|wir hätten gern"
         "|wir hätten gerne|am|nummer"
     ),
+    loose="am|an|um|für|im|in|auf|mit",
     ranges="von=zu",
     counted="personen|leute|gäste|person",
     suffixes="uhr|pünktlich",
