@@ -18,7 +18,7 @@ from antiphon.chat import ChatContext
 from antiphon.testing import transcript
 from antiphon.testing.chaos.call import Case
 from antiphon.testing.chaos.faults import Fault
-from antiphon.testing.chaos.many import Summary, do_all, proof, try_case
+from antiphon.testing.chaos.many import Job, Summary, do_all, proof, try_case
 from antiphon.testing.chaos.shrink import shrink
 from antiphon.testing.chaos.verdict import Finding
 from tests.chaos.bfcl import tasks
@@ -33,6 +33,7 @@ def main() -> int:
     parser.add_argument("--tasks", type=int, default=800, help="how many tasks (default: all 800)")
     parser.add_argument("--every", type=int, default=40, help="so many of them at every point (default: 40)")
     parser.add_argument("--pairs", type=int, default=4000, help="pairs of faults that are drawn (default: 4000)")
+    parser.add_argument("--no-three", action="store_true", help="leave out all pairs of one dialogue of three calls")
     parser.add_argument("--seed", default=str(time.time_ns() % 1_000_000), help="of all of them (default: the clock)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
     parser.add_argument("--only", metavar="CASE", help="one call, by the name that a finding has")
@@ -40,7 +41,10 @@ def main() -> int:
     given = parser.parse_args()
     if given.only:
         return tell(given.only)
-    return many(given.tasks, given.every, given.pairs, given.seed, given.jobs, given.out)
+    everything = list(tasks())
+    chosen = everything[:: max(1, len(everything) // given.tasks)][: given.tasks]
+    jobs = proof(chosen, given.seed, every=given.every, pairs=given.pairs, three=not given.no_three)
+    return many(jobs, len(chosen), given.seed, given.jobs, given.out)
 
 
 def tell(name: str) -> int:
@@ -63,14 +67,11 @@ def case_of(name: str) -> Case:
     return Case(errand, faults, "voice" if medium == "voice" else "text", at_once, "stored" in rest)
 
 
-def many(count: int, every: int, pairs: int, seed: str, processes: int, out: Path | None) -> int:
+def many(jobs: list[Job], count: int, seed: str, processes: int, out: Path | None) -> int:
     """Many calls, with a bar to look at."""
     console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(f"seed {seed}")
     began = time.perf_counter()
-    everything = list(tasks())
-    chosen = everything[:: max(1, len(everything) // count)][:count]
-    jobs = proof(chosen, seed, every=every, pairs=pairs)
     total = Summary()
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
     with Progress(*columns, console=console) as progress:
@@ -79,11 +80,15 @@ def many(count: int, every: int, pairs: int, seed: str, processes: int, out: Pat
             total.merge(summary)
             wrong = f"{len(total.findings)} findings" if total.findings else "nothing found"
             progress.update(bar, advance=1, description=f"{total.calls:,} calls, {wrong}")
+            if not console.is_terminal and not int(progress.tasks[bar].completed) % 200:
+                console.print(
+                    f"{progress.tasks[bar].completed:,.0f} of {len(jobs):,} parts, {total.calls:,} calls, {wrong}"
+                )
             for finding in summary.findings:
                 progress.console.print(str(finding), style="red", markup=False, highlight=False, soft_wrap=True)
     show(console, total, out)
-    console.print(f"{len(chosen)} tasks; {total.sentence}", highlight=False, soft_wrap=True)
-    print(closing("chaos", f"{total.calls:,} calls of {len(chosen)} tasks", seed, len(total.findings), began))
+    console.print(f"{count} tasks; {total.sentence}", highlight=False, soft_wrap=True)
+    print(closing("chaos", f"{total.calls:,} calls of {count} tasks", seed, len(total.findings), began))
     return int(bool(total.findings))
 
 
