@@ -195,8 +195,10 @@ class Clerk:
             if account.running:
                 return calls, False
             missing = len(account.wishes) - account.starts - planned.get(wish.key, 0)
-            if not account.is_open or not account.may_be_tried or missing <= 0 or place < account.starts:
+            if not account.is_open or missing <= 0 or place < account.starts:
                 continue  # of equal wishes, those that come first are done first
+            if not account.may_be_tried:
+                return calls, False  # what comes after it may need it
             if account.is_refused:
                 return calls, not calls
             calls.append(wish)
