@@ -77,6 +77,10 @@ class Job(Protocol):
 
     @property
     def room(self) -> Any: ...
+    @property
+    def resumes(self) -> bool:
+        """Its call began in another process, and goes on here."""
+
     def attach(self, session: Any) -> str | None:
         """A session is about to start in this job. Called by the session.
 

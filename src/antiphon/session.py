@@ -110,6 +110,7 @@ class AgentSession(Session[Userdata], Closable):
     _driver: Driver | None = None
     _closer: asyncio.Task[None] | None = None
     _call_id = ""
+    _resumes = False
     _resumed: KeptCall | None = None
     _keeping: Keeping | None = None
     """That of an address, which is the session's own to open and close."""
@@ -206,7 +207,7 @@ class AgentSession(Session[Userdata], Closable):
 
         job = self._attached_job()
         self._host.models.choose({"stt": stt, "vad": vad, "llm": llm, "tts": tts, "turn_detector": turn_detector})
-        self._room = room if room is not None else self._room_of_job()
+        self._room = room if room is not None else getattr(job, "room", None)
         if isinstance(room, AudioRoom):
             input = input or room.audio_input
             output = output or room.audio_output
@@ -214,7 +215,7 @@ class AgentSession(Session[Userdata], Closable):
         agent_id = self._host.cast.admit(agent)
         if job is not None:
             await job.prepare([agent.llm, agent.stt, agent.tts, agent.vad, self._host.models.get("turn_detector")])
-        self._keeping = keeping = await self._kept()
+        self._keeping = keeping = await self._kept(agent)
         driver = self._driver = await self._host.begin(self._options, agent_id, input, output, keeping)
         self._closer = asyncio.create_task(self._close_when_told(driver), name="session close")
         result = self._host.rest.run() if capture_run else None
@@ -234,28 +235,28 @@ class AgentSession(Session[Userdata], Closable):
     async def resume(self, call_id: str, *, agents: Sequence[Agent], room: Any = None, **how: Any) -> None:
         """Go on with a call whose process has ended: `start` for it, with the same options (`how`).
 
-        The session needs the `store` that the call is in. In charge is the agent of `agents` that was, by its id; if it
-        is not among them the first, whose `on_enter` runs then. The history is what was heard. What tools that write
-        did counts: it is not done again, and the caller is told what they have not heard; of what was going on, that
-        nobody knows. They are told that the line was cut (`Language.resumed_line`), and a turn of theirs that no reply
-        was heard to is answered. Raises `UsageError` if the store has no such call, `LeaseHeld` if another process
-        holds it, and `StoreError`.
+        The session needs the `store` that the call is in. In charge is the agent of `agents` that was, by its id; else
+        the first, whose `on_enter` runs then. What was heard is the history. What tools that write did is not done
+        again; the caller is told what they have not heard of it. Raises `UsageError`, `LeaseHeld`, `StoreError`.
         """
-        from antiphon.application.resuming import taken_up  # loaded where calls go on, not with the name
-
         if self._driver is not None:
             raise UsageError("session.resume: this session was started already; make a new AgentSession for each call")
-        kept, agent = await taken_up(call_id, self._store, agents)
-        self._call_id, self._resumed = call_id, kept
+        agent = await self._take_up(call_id, agents)
         await self.start(agent, room=room, **how)
 
     def _attached_job(self) -> Job | None:
         """The job that the call belongs to, if there is one. It may say what the call is known by."""
         job = current_job.get()
-        if job is not None:
-            attached = job.attach(self)
-            self._call_id = self._call_id if self._resumed is not None else attached or self._call_id
+        if job is not None and (attached := job.attach(self)) is not None and self._resumed is None:
+            self._call_id, self._resumes = attached, job.resumes
         return job
+
+    async def _take_up(self, call_id: str, agents: Sequence[Agent]) -> Agent:
+        from antiphon.application.resuming import taken_up
+
+        self._resumed, agent = await taken_up(call_id, self._store, agents)
+        self._call_id = self._resumed.stored.info.id
+        return agent
 
     def _take_over(self, kept: KeptCall, keeping: Keeping, driver: Driver) -> None:
         """The first that is said, before anybody is told what was done: that the line was cut."""
@@ -265,8 +266,10 @@ class AgentSession(Session[Userdata], Closable):
         if kept.owes_turn:
             self.generate_reply()
 
-    async def _kept(self) -> Keeping | None:
+    async def _kept(self, agent: Agent) -> Keeping | None:
         """Hold the call in its store, if there is one."""
+        if self._resumes:
+            await self._take_up(self._call_id, [agent])
         store = await self._store.open()
         if store is None:
             return None
@@ -275,10 +278,6 @@ class AgentSession(Session[Userdata], Closable):
         except BaseException:
             await self._store.aclose()
             raise
-
-    def _room_of_job(self) -> Any:
-        job = current_job.get()
-        return None if job is None else job.room
 
     # -- what it is
 
@@ -300,7 +299,7 @@ class AgentSession(Session[Userdata], Closable):
 
     @property
     def room(self) -> Any:
-        return self._room if self._room is not None else self._room_of_job()
+        return self._room if self._room is not None else getattr(current_job.get(), "room", None)
 
     @property
     def userdata(self) -> Userdata:

@@ -29,6 +29,8 @@ class Room:
 
 
 class Job:
+    resumes = False
+
     def __init__(self, room: Any) -> None:
         self.room = room
 

@@ -8,6 +8,7 @@ Above: the session. Below: the contract of stores.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Mapping, Sequence
@@ -19,10 +20,10 @@ from antiphon.chat import ChatContext, ChatItem, ChatMessage, FunctionCallOutput
 from antiphon.core import texts
 from antiphon.core.codec import reader
 from antiphon.core.facts import Call, CallResumed, KeptWrite, WriteOutcome
-from antiphon.errors import JournalError, StoreError, UsageError
+from antiphon.errors import JournalError, LeaseHeld, StoreError, UsageError
 from antiphon.options import ToolPolicy
 from antiphon.runtime.keeping import WORKER
-from antiphon.store import HISTORY, Row, RowState, Store, StoredCall
+from antiphon.store import HISTORY, LEASE, Row, RowState, Store, StoredCall
 from antiphon.tools.function import Tool
 from antiphon.tools.policy import policy_of
 from antiphon.tools.proxy import find_tool
@@ -31,6 +32,9 @@ logger = logging.getLogger("antiphon")
 
 _AT_ONCE = 1000
 """Entries that are read at a time."""
+
+LOOK = 0.25
+"""Seconds between two times at which a call is asked for that another process may hold no more."""
 
 _OUTCOMES: Mapping[RowState, WriteOutcome] = {
     RowState.STARTED: "unknown",
@@ -62,7 +66,8 @@ class KeptCall:
         found = next((agent for agent in agents if agent.id in wanted), None)
         if found is None:
             known = ", ".join(agent.id for agent in agents)
-            logger.warning("call %s: agent %s was in charge, and is not among %s", self.stored.info.id, *wanted, known)
+            who = wanted[0] if wanted else "nobody"
+            logger.warning("call %s: agent %s was in charge, and is not among %s", self.stored.info.id, who, known)
         else:
             found.overridden = found.overridden - {"on_enter"}
         agent = found or agents[0]
@@ -97,21 +102,40 @@ async def taken_up(call: str, store: CallStore, agents: Sequence[Agent]) -> tupl
 
 
 async def kept_call(store: Store, call: str) -> KeptCall:
-    """Hold a call, and read it from its store.
+    """Hold a call, and read it from its store. `call`: its id, or what only its id begins with.
 
     Raises `UsageError` if it is not there, or has ended; `LeaseHeld` if another process holds it; `StoreError`.
     """
     stored = await store.load(call)
     if stored is None:
+        found = [info.id for info in await store.calls(most=_AT_ONCE) if info.id.startswith(call)]
+        stored = await store.load(found[0]) if call and len(found) == 1 else None
+    if stored is None:
         raise UsageError(f"session.resume: {store} has no call {call!r}. See those it has with: antiphon calls")
     if stored.info.meta.ended is not None:
         raise UsageError(f"session.resume: the call {call!r} has come to its end. Begin another one.")
-    await store.lease(call, WORKER)  # what is read from here on is all that there will be
+    call = stored.info.id
+    await _hold(store, call)  # what is read from here on is all that there will be
     stored = await store.load(call) or stored
     items: list[ChatItem] = []
     while entries := await store.entries(call, HISTORY, len(items), _AT_ONCE):
         items += map(_item, entries)
     return KeptCall(stored, tuple(items))
+
+
+async def _hold(store: Store, call: str) -> None:
+    """A process that was killed holds its calls for a moment yet."""
+    clock = asyncio.get_running_loop().time
+    until = clock() + LEASE + LOOK
+    while True:
+        try:
+            await store.lease(call, WORKER)
+        except LeaseHeld:
+            if clock() >= until:
+                raise
+            await asyncio.sleep(LOOK)
+        else:
+            return
 
 
 def _item(entry: bytes) -> ChatItem:

@@ -24,7 +24,7 @@ from antiphon.errors import AgentFileError, AntiphonError
 from antiphon.protocols import ModelKind
 from antiphon.replay import JournalWriter
 from antiphon.server.entrypoint import AgentServer
-from antiphon.server.job import JobContext
+from antiphon.server.job import JobContext, job_of
 from antiphon.server.room import Room
 from antiphon.session import AgentSession
 from antiphon.transports.recorder import RecordingOutput, StereoRecorder
@@ -90,11 +90,11 @@ async def voice_call(
     screen: Screen,
     journal: JournalWriter | None = None,
     wait: float = DEFAULT_WAIT,
+    resume: str | None = None,
 ) -> Call:
     """Play recorded turns to the agent, in real time, until the caller hangs up or the agent ends the call.
 
-    After the last turn the caller stays on the line for `wait` seconds at most, to be told what came of tools in the
-    background.
+    After the last turn they stay for `wait` seconds at most, to be told what came of tools in the background.
     """
     recorder = StereoRecorder()
     output = RecordingOutput(recorder)
@@ -120,7 +120,7 @@ async def voice_call(
     record.on("reply", screen.reply)
     room = Room(audio_input=caller, audio_output=output)
     screen.interim("Loading models ...")
-    async with server.job(room, models=models) as job:
+    async with server.job(room, models=models, job=job_of(resume)) as job:
         job.on_session(sessions.append)
         _keep_record(job, record, journal, recorder)
         session = await start_session(job)
@@ -151,10 +151,12 @@ async def text_call(
     screen: Screen,
     journal: JournalWriter | None = None,
     wait: float = DEFAULT_WAIT,
+    resume: str | None = None,
 ) -> Call:
     """Type turns to the agent, each when the one before was answered.
 
-    After the last one, wait for `wait` seconds at most to be told what came of tools in the background.
+    After the last one, wait for `wait` seconds at most to be told what came of tools in the background. `resume`: the
+    id of a call whose process has ended, which goes on here.
     """
     loop = asyncio.get_running_loop()
     began = loop.time()
@@ -163,7 +165,7 @@ async def text_call(
     screen.follow(record, screen.turn)
     record.on("reply", screen.reply)
     work = BackgroundWork(record, wait)
-    async with server.job(Room(), models=models) as job:
+    async with server.job(Room(), models=models, job=job_of(resume)) as job:
         _keep_record(job, record, journal)
         session = await start_session(job)
         ran_with = _ran_with(session, screen, "llm")

@@ -18,14 +18,18 @@ from antiphon.cli.keys import can_read_keys
 from antiphon.cli.prompt import TypedChat
 from antiphon.cli.screen import Screen
 from antiphon.server.entrypoint import AgentServer
+from antiphon.server.job import job_of
 from antiphon.server.room import Room
 
 LONGEST_LINE = 8_000
 """Characters of one turn from a pipe or a file; what is longer is several turns."""
 
 
-async def chat(server: AgentServer, *, models: ModelChoice, screen: Screen) -> None:
-    """Talk to the agent until the input ends, Ctrl-D is pressed, or the agent ends the call."""
+async def chat(server: AgentServer, *, models: ModelChoice, screen: Screen, resume: str | None = None) -> None:
+    """Talk to the agent until the input ends, Ctrl-D is pressed, or the agent ends the call.
+
+    `resume`: the id of a call whose process has ended, which goes on here.
+    """
     loop = asyncio.get_running_loop()
     began = loop.time()
     interactive = sys.stdin is not None and sys.stdin.isatty()
@@ -40,7 +44,7 @@ async def chat(server: AgentServer, *, models: ModelChoice, screen: Screen) -> N
     screen.follow(record, on_turn)
     async with (
         keyboard.shown() if keyboard is not None else contextlib.nullcontext(),
-        server.job(Room(), models=models) as job,
+        server.job(Room(), models=models, job=job_of(resume)) as job,
     ):
         job.on_session(record.listen)
         session = await start_session(job)

@@ -118,6 +118,10 @@ def _parser(program: str, *, with_file: bool) -> argparse.ArgumentParser:
         add_chaos(command) if command is chaos else _add_models(command)
     for command in (console, dev, call, start, connect):
         add_store(command)
+    for command in (console, call):
+        command.add_argument(
+            "--resume", metavar="CALL", help="go on with a call whose process has ended: antiphon calls"
+        )
     _add_place(dev)
     add_production(start)
     connect.add_argument("--room", required=True, metavar="NAME", help="the room; it is made where there is none")
@@ -363,12 +367,17 @@ async def _console(options: argparse.Namespace, server: AgentServer | None) -> N
     server = server or _load(options.file, livekit=options.livekit)
     models = ModelChoice(named=_named(options), strict=options.strict_models, voice=voice, notice=screen.notice)
     if not voice:
-        await chat(server, models=models, screen=screen)
+        await chat(server, models=models, screen=screen, resume=options.resume)
         return
     from antiphon.cli.talk import TalkOptions, talk
 
     wanted = TalkOptions(
-        options.device, options.null_audio, options.processing, options.push_to_talk, transport=options.transport or ""
+        options.device,
+        options.null_audio,
+        options.processing,
+        options.push_to_talk,
+        transport=options.transport or "",
+        resume=options.resume,
     )
     await talk(server, options=wanted, models=models, screen=screen)
 
@@ -547,6 +556,7 @@ async def _make_call(options: argparse.Namespace, server: AgentServer, title: st
     barge_in = dict(options.barge_in)
     journal = None if options.journal is None else JournalWriter(options.journal, about=title)
     kept: dict[str, Any] = {"models": models, "screen": screen, "journal": journal, "wait": options.wait}
+    kept["resume"] = getattr(options, "resume", None)
     try:
         if options.say:
             return await text_call(server, options.say, **kept)

@@ -31,6 +31,7 @@ from antiphon.events import (
 )
 from antiphon.metrics import TurnMetrics
 from antiphon.server.entrypoint import AgentServer
+from antiphon.server.job import job_of
 from antiphon.server.room import Room
 from antiphon.session import AgentSession
 from antiphon.transport import Transport, named_transport
@@ -57,6 +58,8 @@ class TalkOptions:
     push_to_talk: bool = False
     transport: str = ""
     """The line, see `named_transport`; "": that of the devices."""
+    resume: str | None = None
+    """The id of a call whose process has ended, which goes on here."""
 
 
 async def talk(server: AgentServer, *, options: TalkOptions, models: ModelChoice, screen: Screen) -> None:
@@ -128,7 +131,7 @@ class _Conversation:
         record.on("turn", self._on_turn)
         record.on("tool", self._on_tool)
         record.on("reply", self._on_reply)
-        async with self._shown(), self._server.job(self._room, models=models) as job:
+        async with self._shown(), self._server.job(self._room, models=models, job=job_of(self._options.resume)) as job:
             job.on_session(record.listen)
             job.on_session(self._listen)
             self._session = await start_session(job)

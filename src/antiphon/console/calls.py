@@ -12,7 +12,7 @@ import logging
 import secrets
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, assert_never
 
 from antiphon.calls.record import CallRecord
 from antiphon.calls.report import Sound, delays
@@ -31,10 +31,9 @@ from antiphon.errors import AntiphonError, SessionClosed, StoreError
 from antiphon.protocols import ModelResolver, call_store
 from antiphon.server.admission import Admission, NotAdmitted, Reason
 from antiphon.server.entrypoint import AgentServer
-from antiphon.server.job import Job, JobContext
+from antiphon.server.job import Job, JobContext, job_of
 from antiphon.server.room import Room
 from antiphon.session import AgentSession
-from antiphon.store import RowState
 from antiphon.transports.recorder import Span, StereoRecorder
 
 if TYPE_CHECKING:
@@ -65,6 +64,13 @@ class Models:
 
 class _Over(Exception):
     """The call has ended, for this reason."""
+
+
+Earlier: TypeAlias = ChatContext | str | None
+"""What a call goes on from: what was said in another one; or its own id, if another process began it."""
+
+LEASE_PATIENCE, LEASE_LOOK = 2.5, 0.25
+"""Seconds for which a call is waited for that a process holds which may have ended, and between two looks."""
 
 
 class Calls:
@@ -128,7 +134,7 @@ class Calls:
         except NotAdmitted as refused:
             raise self._refusal(refused.reason) from None
 
-    async def _hold(self, line: Line, incoming: Incoming, start: Start, earlier: ChatContext | None) -> str:
+    async def _hold(self, line: Line, incoming: Incoming, start: Start, earlier: Earlier) -> str:
         if self.file.server is None:
             line.send(protocol.agent_file("broken", self.file.problem))
             raise Refused(CloseCode.AGENT_FILE, self.file.problem)
@@ -152,8 +158,11 @@ class Calls:
             case Reason.DRAINING:
                 return Refused(CloseCode.GOING_AWAY, "the server stops")
 
-    async def _earlier(self, call_id: str | None) -> ChatContext | None:
-        """What was said in the call that another one continues. If the old one still runs, it ends."""
+    async def _earlier(self, call_id: str | None) -> Earlier:
+        """What was said in the call that another one continues. If the old one still runs, it ends.
+
+        One that another process held, which has ended, goes on here itself.
+        """
         if call_id is None:
             return None
         running = self._running.get(call_id)
@@ -162,7 +171,7 @@ class Calls:
             return await running.said()
         filed = self.archive.get(call_id)
         if filed is None:
-            raise Refused(CloseCode.UNKNOWN_CALL, await _what_became_of(call_id))
+            return await _cut_off(call_id)
         return filed.chat_ctx
 
     def file_news(self) -> Message:
@@ -186,23 +195,30 @@ class Calls:
             logger.warning("%d calls did not end within %g s", len(self._running), timeout)
 
 
-async def _what_became_of(call_id: str) -> str:
-    """Why a call cannot be continued, for its page."""
+async def _cut_off(call_id: str) -> str:
+    """The id of a call whose process has ended, if it can go on here. Raises `Refused` for any other.
+
+    A process that was killed holds its calls for a moment yet.
+    """
     find = call_store.get()
     store = None if find is None else await find()
     stored = None
     if store is not None:
+        clock = asyncio.get_running_loop().time
+        until = clock() + LEASE_PATIENCE
         with contextlib.suppress(StoreError):
             stored = await store.load(call_id)
+            while stored is not None and stored.info.is_held and clock() < until:
+                await asyncio.sleep(LEASE_LOOK)
+                stored = await store.load(call_id)
     if stored is None:
-        return "the call that was to be continued is not known here"
+        raise Refused(CloseCode.UNKNOWN_CALL, "the call that was to be continued is not known here")
     see = f"See: antiphon calls show {call_id[:8]}"  # a reason has 123 bytes
     if stored.info.meta.ended is not None:
-        return f"the call has ended. {see}"
+        raise Refused(CloseCode.UNKNOWN_CALL, f"the call has ended. {see}")
     if stored.info.is_held:
-        return f"the call was cut off, or goes on elsewhere. {see}"
-    is_unknown = any(row.state in (RowState.STARTED, RowState.UNKNOWN) for row in stored.rows)
-    return f"the call was cut off. {see}{', antiphon calls --unknown' if is_unknown else ''}"
+        raise Refused(CloseCode.UNKNOWN_CALL, f"the call goes on elsewhere. {see}")
+    return call_id
 
 
 class PageCall:
@@ -215,9 +231,10 @@ class PageCall:
         line: Line,
         incoming: Incoming,
         start: Start,
-        earlier: ChatContext | None,
+        earlier: Earlier,
     ) -> None:
-        self.id = secrets.token_hex(16)
+        self._resumed = earlier if isinstance(earlier, str) else None
+        self.id = self._resumed or secrets.token_hex(16)
         self.line = line
         self._calls = calls
         self._server = server
@@ -246,6 +263,9 @@ class PageCall:
         self._silent = asyncio.Event()
         """Set when the session has ended and all that was said is in its history."""
         self._ends: set[asyncio.Task[str]] = set()
+
+    def _job(self) -> Job:
+        return Job(call_id=self.id) if self._resumed is None else job_of(self._resumed)
 
     def _loop_clock(self) -> Callable[[], float]:
         time = self._loop.time
@@ -318,8 +338,8 @@ class PageCall:
         try:
             await self._unless_over(self._media.connect())
             models = self._calls.models.text if self._media.kind == "text" else self._calls.models.voice
-            async with self._server.job(self._room, models=models, job=Job(call_id=self.id)) as job:
-                if self._earlier is not None:
+            async with self._server.job(self._room, models=models, job=self._job()) as job:
+                if isinstance(self._earlier, ChatContext):
                     job.continue_from(self._earlier)
                 job.on_session(self._attach)
                 try:

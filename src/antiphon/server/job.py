@@ -45,6 +45,13 @@ class Job:
     """LiveKit's `LiveKitAPI` for the server that the job came from; None in this process."""
     call_id: str = field(default_factory=lambda: secrets.token_hex(8))
     """What a store knows its call by, among all calls that there ever were."""
+    resumes: bool = False
+    """The call began in another process, which has ended: it goes on here, from its store."""
+
+
+def job_of(call: str | None) -> Job:
+    """A job for a new call, or for one that began in another process: `call` is its id."""
+    return Job() if call is None else Job(call_id=call, resumes=True)
 
 
 @dataclass(slots=True)
@@ -71,6 +78,8 @@ class JobContext:
         self.log_context_fields: dict[str, Any] = {"job": self.job.id, "room": room.name}
         """Fields that belong into every log line of this job."""
         self._call_id = self.job.call_id
+        self.resumes = self.job.resumes
+        """Its call began in another process, and goes on here: the agent that is started knows what was said."""
         self._room = room
         self._session: AgentSession[Any] | None = None
         self._observers: list[Callable[[AgentSession[Any]], object]] = []
