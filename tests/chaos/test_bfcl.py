@@ -12,7 +12,7 @@ from antiphon.testing.chaos import KINDS, Case, judge, make_call
 from antiphon.testing.chaos.many import Job, Summary, do, proof
 from tests.chaos.bfcl import SETS, effects, is_installed, tasks
 
-TASKS = int(os.environ.get("ANTIPHON_CHAOS_TASKS", "20"))
+TASKS = int(os.environ.get("ANTIPHON_CHAOS_TASKS", "30"))
 SEED = "suite"
 
 pytestmark = [
