@@ -17,9 +17,12 @@ _HEAD = """\
 An agent file that imports `livekit.agents` and `livekit.plugins` runs unchanged:
 
 ```shell
-antiphon console --livekit agent.py     # type to it
-antiphon call --livekit agent.py --say "Hello" "A table for two, please"
+antiphon console agent.py     # type to it
+antiphon call agent.py --say "Hello" "A table for two, please"
 ```
+
+A file that imports `livekit.agents` and nothing of `antiphon` is taken for one; a line says so. `--livekit` says it of
+a file that leaves the import to another.
 
 To go live, see below. LiveKit need not be installed; where it is, it is not touched. In a program of your own:
 
@@ -47,7 +50,7 @@ Names that are absent are an `ImportError` that says what to use instead.
 
 ## Going live: calls from a LiveKit server
 
-Any agent file, written for LiveKit (`--livekit`) or not, takes calls from a LiveKit server:
+Any agent file, written for LiveKit or not, takes calls from a LiveKit server:
 
 ```shell
 pip install 'antiphon[livekit]'

@@ -56,6 +56,8 @@ class Asked(CallContext):
 
     language = ENGLISH
 
+    idempotency_key = "0" * 32
+
     def __init__(self) -> None:
         self.questions: list[str] = []
         self.updates: list[str] = []
