@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import importlib
 import json
 import os
 import statistics
@@ -19,6 +20,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from antiphon.store import Lease, Row, RowState, Store, acknowledged
 from antiphon.stores.memory import MemoryStore
@@ -172,8 +174,7 @@ def main() -> None:
         folder = Path(name)
         costs = {"memory": asyncio.run(memory(options.starts)), "sqlite": asyncio.run(sqlite(folder, options.starts))}
         if options.postgres:
-            import pgserver  # type: ignore[import-untyped]
-
+            pgserver: Any = importlib.import_module("pgserver")  # typed for some versions of Python only
             server = pgserver.get_server(folder / "postgres")
             try:
                 costs["postgresql"] = asyncio.run(postgres(server.get_uri(), options.starts))
