@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 
 from tests.core.fuzz.fuzz import Failed, fuzz, tell
+from tests.core.fuzz.known import KNOWN
 
 FACTS = int(os.environ.get("ANTIPHON_FUZZ_FACTS", "50000"))
 
@@ -19,7 +20,7 @@ def counters() -> Counter[str]:
     """What occurred in a run of the fuzzer."""
     counters: Counter[str] = Counter()
     try:
-        fuzz(seed="consent", facts=FACTS, counters=counters)
+        fuzz(seed="consent", facts=FACTS, counters=counters, known=KNOWN)
     except Failed as failed:
         pytest.fail(f"{tell(failed.session)}\n{failed}", pytrace=False)
     return counters
