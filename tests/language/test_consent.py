@@ -74,3 +74,39 @@ def test_a_day_of_the_read_back_as_the_end_of_a_time_is_a_change() -> None:
     assert decided("yes, for March 9th", riding) is Reply.YES
     for other in ("yes, until March 9th", "yes, after March 9th", "yes, by March 9th"):
         assert decided(other, riding) not in CONSENT, other
+
+
+def test_who_is_called_behind_a_yes_changes_nothing_and_elsewhere_is_not_known() -> None:
+    assert decided("yes please love") is Reply.YES
+    assert decided("no thank you dear") is Reply.NO
+    for other in ("yes that's dear", "yes, very dear", "love", "darling yes", "yes love but later"):
+        assert decided(other) not in CONSENT, other
+
+
+def test_do_is_a_yes_only_at_the_end() -> None:
+    assert decided("oh yes do please") is Reply.YES
+    for other in ("yes do you have it right", "do", "yes do they", "yes do not"):
+        assert decided(other) not in CONSENT, other
+
+
+def test_the_closing_question_may_be_answered_with_its_own_words() -> None:
+    cleaning = Asked("A cleaner on Friday at nine. Is that what you meant?")
+    assert decided("that's what I meant", cleaning) is Reply.YES
+    assert decided("no that's not what I meant", cleaning) is Reply.NO
+    for other in ("that's what I meant to cancel", "that is what I meant for Saturday", "is that what I meant"):
+        assert decided(other, cleaning) not in CONSENT, other
+
+
+def test_what_will_be_done_may_be_asked_for_and_nothing_else() -> None:
+    freezing = Asked("Your membership will not be cancelled. It will be frozen from July. Is that right?")
+    assert decided("yes freeze it", freezing) is Reply.YES
+    assert decided("don't freeze it", freezing) is Reply.NO
+    for other in ("yes cancel it", "freeze it for three months", "freeze another one", "freeze them all"):
+        assert decided(other, freezing) not in CONSENT, other
+
+
+def test_only_the_kind_of_a_value_that_was_read_back_can_be_right() -> None:
+    reading = Asked("Your reading is four seven one nine six. Shall I submit it?")
+    assert decided("yes that's the right number", reading) is Reply.YES
+    for other in ("yes that's the right address", "yes that's the right number of people"):
+        assert decided(other, reading) not in CONSENT, other

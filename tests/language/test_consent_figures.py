@@ -10,7 +10,14 @@ import pytest
 from antiphon.language import ENGLISH, GERMAN
 from tests.language.replies import Figures, labelled, measured
 
-SETS = ("consent_decides_en", "consent_mends_en", "consent_builds_en", "consent_decides_de", "consent_builds_de")
+SETS = (
+    "consent_decides_en",
+    "consent_mends_en",
+    "consent_builds_en",
+    "consent_strangers_en",
+    "consent_decides_de",
+    "consent_builds_de",
+)
 PAGE = Path(__file__).parents[2] / "docs" / "consent.md"
 DECIDED = 0.95
 """Of the plain yes and no, over all sets of a language."""

@@ -114,7 +114,9 @@ def _piece(said: Sequence[str], at: int, read_back: ReadBack, tables: Tables, be
     if word == "?":
         return Piece(Tag.MARK, word, at + 1)
     known = tables.phrases.at(said, at, read_back.acts)
-    good = tables.statements.end(said, at, read_back.predicates)
+    if (beside := _beside(said, at, known, read_back, tables, before)) is not None:
+        return beside
+    good = max(tables.statements.end(said, at, read_back.predicates), read_back.answered(said, at))
     if not good and before and before[-1].tag is Tag.ECHO:
         good = tables.statements.after(said, at, read_back.predicates)
     if good and (known is None or known[1] <= good):
@@ -142,6 +144,46 @@ def _piece(said: Sequence[str], at: int, read_back: ReadBack, tables: Tables, be
         repeated = _stands(("word", word), before, read_back, tables)
         return Piece(Tag.ECHO if repeated else Tag.OTHER, word, at + 1, "word")
     return Piece(Tag.UNKNOWN, word, at + 1)
+
+
+def _beside(
+    said: Sequence[str],
+    at: int,
+    known: tuple[Tag, int] | None,
+    read_back: ReadBack,
+    tables: Tables,
+    before: Sequence[Piece],
+) -> Piece | None:
+    """What counts only right behind something: "love" and "do" in "yes love", "yes do"; or is said of a yes."""
+    right = tables.rights.at(said, at)
+    if right is not None and right[1] < len(said) and read_back.has_kind(said[right[1]], tables):
+        return Piece(Tag.FILLER, " ".join(said[at : right[1] + 1]), right[1] + 1)
+    last = before[-1] if before else None
+    if last is None or last.tag not in _CALLED or tables.statements.is_adverb(last.text):
+        return None
+    called = tables.vocatives.at(said, at)
+    if called is not None and not (known is not None and known[1] > called[1]):
+        return None if read_back.has_word(said[called[1] - 1]) else Piece(Tag.FILLER, said[at], called[1])
+    closes = tables.closing.at(said, at)
+    longer = closes is not None and known is not None and known[1] > closes[1]
+    if closes is not None and not longer and last.tag in _AGREES and _only_polite(said, closes[1], tables):
+        return Piece(Tag.YES, said[at], closes[1])
+    return None
+
+
+_CALLED = frozenset({Tag.YES, Tag.LISTENING, Tag.NO, Tag.ALONE, Tag.FILLER})
+
+
+def _only_polite(said: Sequence[str], at: int, tables: Tables) -> bool:
+    """Whether nothing but politeness, and who is spoken to, follows; or a no, which counts by itself."""
+    while at < len(said):
+        polite = tables.phrases.at(said, at) or tables.vocatives.at(said, at)
+        if polite is None or polite[0] not in (Tag.FILLER, Tag.NO):
+            return False
+        if polite[0] is Tag.NO:
+            return True
+        at = polite[1]
+    return True
 
 
 def _value(value: Value, before: Sequence[Piece], read_back: ReadBack, tables: Tables) -> Piece:

@@ -108,7 +108,15 @@ class ConsentPhrases:
         "|that's rite|thats write|thats rite|we do|we would|we would like that|we'd love that|we'd like that"
         "|i do want that|bang on|on the money|you heard right|you heard correctly|you heard me right|just as you said"
         "|too right|copy that|would be great|would be perfect|would be lovely|would be fine|lovely jubbly"
-        "|no worries go ahead|we're happy with that|we're good with that|we're fine with that"
+        "|no worries go ahead|we're happy with that|we're good with that|we're fine with that|that would suit me"
+        "|that'd suit me|that'll suit me|that will suit me|it would suit me|that would suit me fine"
+        "|that would suit me well|that would suit me nicely|that would suit me perfectly|suits me nicely"
+        "|that suits me nicely|that suits me down to the ground|exactly that|precisely that|that would be kind"
+        "|that would be very kind|that would be kind of you|that would be very kind of you|that'd be very kind"
+        "|that would be helpful|that would be a great help|crack on|crack on then|crack on with it|knock yourself out"
+        "|fill your boots|be my guest|get on with it|no bother at all|nae bother|nae problem|nae worries|damn right"
+        "|damn straight|happy days|* it round|* him round|* her round|* them round|* him over"
+        "|* her over|* them over|* him along|* them along|* me down|* me down for that|* me down for it"
     )
     """Agrees by itself. What follows it may agree again, repeat what was asked, or be polite, and nothing else."""
     subjects: str = (
@@ -150,9 +158,17 @@ class ConsentPhrases:
     """Agrees once the whole read-back was heard; before, it only says that the caller listens."""
     alone: str = (
         "please|if you would|if you please|would you please|if you could|as you said|i said yes|so be it|k"
-        "|if you would please|if you would be so kind|if you'd be so kind"
+        "|if you would please|if you would be so kind|if you'd be so kind|safe|champion|sweet as"
     )
     """Agrees if nothing else was said, but for words that agree, and polite ones."""
+    closing: str = "do"
+    """Agrees right behind what agrees, if nothing but politeness follows: "yes do". Elsewhere it may be anything."""
+    vocatives: str = (
+        "love|my love|dear|my dear|darling|my darling|hun|hon|bruv|blud|fam|matey|guv|squire|champ|lad|lass|lads"
+        "|my friend|my man|my good man|my lover"
+    )
+    """Calls who is spoken to, right behind what agrees, refuses or is polite: "yes love". Elsewhere it may be a value,
+    or the begin of what is said to somebody else."""
     elliptic: str = (
         "it is|it does|it would|i do|you do|i would|i am|that is|that it is|you may|you can|you should|you could"
         "|it works|this works|you have|we do|we would|would be fine|would be great"
@@ -213,6 +229,13 @@ class ConsentPhrases:
         "|you should not *|you shouldn't *|i don't agree|i do not agree|i can't agree|i can't make it|can't make it"
         "|thanks but no thanks|thanks but no|just stop|decline|reject|denied|disagree|fat chance|maybe not"
         "|perhaps not|probably not|i suppose not|no more|another time|some other time|some other day|no chance"
+        "|nae|nae chance|nae thanks|nae way|naw thanks|not a chance|not in a million years|not on your life"
+        "|not on your nelly|not happening|nothing doing|no fear|no dice|over my dead body|under no circumstances"
+        "|on second thoughts|scratch that|scratch it|i'd rather you didn't|i'd rather you did not|i shan't"
+        "|don't go ahead|do not go ahead|don't go ahead with it|don't go ahead with that|don't proceed"
+        "|don't * it all|don't * them all|don't * him round|don't * it yet|don't * them yet|don't * that yet"
+        "|that's not what i meant|that is not what i meant|that isn't what i meant|not what i meant|not what i want"
+        "|not what i wanted|not what i said|not what i asked for|that isn't what i want|that's not what i wanted"
     )
     """Refuses."""
     wait: str = (
@@ -245,7 +268,8 @@ class ConsentPhrases:
         "|understood|i hear you|i heard you|i can hear you|i'm listening|i am listening|i'm here|i'm still here"
         "|speaking|not bad|can't complain|right then|okay now|ok now|now then|excuse me|we'll see about that"
         "|i'm thinking|i'm considering it|not necessarily|seems like it|looks like it|likely|very likely|most likely"
-        "|i'm inclined to|tentatively|leaning yes|let's hope so|i trust you|i trust so|might be|i may|i might|mm mm"
+        "|i'm inclined to|tentatively|aye right|aye sure|leaning yes"
+        "|let's hope so|i trust you|i trust so|might be|i may|i might|mm mm"
         "|mmm mmm|mm mmm|mmm mm"
     )
     """Neither a yes nor a no: to be asked again."""
@@ -448,6 +472,34 @@ class ConsentPhrases:
         "happy|ready|complete|clear|acceptable|satisfied|willing|prepared|certain|content|pleased|confident"
     )
     """What may be asked of a read-back, and then be answered with: "Is that complete?"."""
+    closings: str = "is|are|was|does|do|did|would|will|has|have"
+    """Begins the question that ends a read-back. It may be answered with its own words, turned round: "is that what
+    you meant?", "that is what I meant"."""
+    turned: str = "you=i me|i=you|me=you|my=your|your=my|we=you we|us=you us|our=your our"
+    """What such a word may be in the answer."""
+    contracted: str = "that is=that's|it is=it's|this is=this's|i are=i am i'm|i would=i'd|i have=i've|you have=you've"
+    """How the answer may begin, and in short. "are you" is answered with "i am"."""
+    rights: str = (
+        "that's the right|that is the right|that's the correct|that is the correct|it's the right|it is the right"
+        "|it's the correct|this is the right|this is the correct|you have the right|you've got the right"
+    )
+    """Before the kind of a value that was read back: "yes, that's the right number"."""
+    kinds: str = (
+        "number=number|amount=number|price=number|total=number|figure=number|time=number|date=ordinal"
+        "|day=day|month=month"
+    )
+    """What a kind of value is called."""
+    passives: str = (
+        "will be|is going to be|are going to be|it'll be|that'll be|they'll be|shall be|is being|are being|to be"
+    )
+    """Before the participle of what is done: "will be frozen"."""
+    participles: str = (
+        "frozen=freeze|sent=send|made=make|put=put|paid=pay|bought=buy|sold=sell|told=tell|taken=take|held=hold"
+        "|kept=keep|cut=cut|drawn=draw|withdrawn=withdraw|given=give|shut=shut|set=set|brought=bring|lent=lend"
+        "|begun=begin|rung=ring|reset=reset|split=split|hidden=hide|driven=drive|written=write|rebuilt=rebuild"
+    )
+    """Those that do not end in `participle`."""
+    participle: str = "ed"
     particles: str = "off|on|up|down|out|in|through|over|away|back|along|forward"
     """Go with a verb, and are those of the read-back: "turn it off"."""
     selves: str = "i'm|i am|we're|we are|i feel|we feel"

@@ -25,6 +25,7 @@ class ReadBack:
         "_prepositions",
         "_words",
         "acts",
+        "answers",
         "is_offer",
         "particles",
         "predicates",
@@ -50,6 +51,7 @@ class ReadBack:
         self.acts, self.particles = _acts(text, tables)
         asks = tokens(re.split(r"[.!;:]\s+", text)[-1])
         self.predicates = tables.predicates.intersection(tokens(text)[-6:])
+        self.answers = _answers(tokens(re.split(r"[.!;:,]\s+", text)[-1]), tables)
         self.is_offer = any(tables.offers.at(asks, at) for at in range(len(asks)))
 
     def _learn(self, atoms: list[tuple[str, str]], tables: Tables) -> None:
@@ -92,6 +94,15 @@ class ReadBack:
         """Whether the two words or values at `at` stand side by side in it."""
         return tables.values.pair(words, at) in self._pairs
 
+    def answered(self, words: Sequence[str], at: int) -> int:
+        """What is behind the answer that begins at `at` and has its closing question's own words; 0 if none does."""
+        return max((at + len(one) for one in self.answers if tuple(words[at : at + len(one)]) == one), default=0)
+
+    def has_kind(self, word: str, tables: Tables) -> bool:
+        """Whether what `word` is called, as "number", was read back."""
+        kind = tables.kinds.get(word)
+        return self.has_word(word) or (kind is not None and self.has_any(kind))
+
     def fits(self, preposition: str, atom: tuple[str, str], tables: Tables) -> bool:
         """Whether what is repeated stood behind this preposition: "for seven" is another thing than "at seven"."""
         there = self._prepositions.get(atom)
@@ -133,7 +144,8 @@ def _acts(text: str, tables: Tables) -> tuple[frozenset[str], frozenset[str]]:
         named, particles = _named_acts(words, tables)
         if named := named - tables.confirming:
             return named.union(confirming, *(tables.acts.get(act, ()) for act in named)), particles
-        known = known or frozenset().union(*(tables.acts[act] for act in found - tables.confirming))
+        passive = _passive_acts(words, tables) - tables.confirming
+        known = known or passive.union(*(tables.acts.get(act, ()) for act in (found - tables.confirming) | passive))
     return confirming | (known or next(iter(tables.acts.values()), frozenset())), frozenset()
 
 
@@ -165,6 +177,51 @@ def _named_acts(words: Sequence[str], tables: Tables) -> tuple[frozenset[str], f
     return frozenset(acts), frozenset(particles)
 
 
+def _passive_acts(words: Sequence[str], tables: Tables) -> frozenset[str]:
+    """Verbs in "will be frozen", if nothing is denied or a condition there."""
+    acts: set[str] = set()
+    for at, word in enumerate(words):
+        known = tables.phrases.at(words, at)
+        if word in tables.negating or (known is not None and known[0] is Tag.CONDITION):
+            return frozenset()
+        passive = tables.passives.at(words, at)
+        if passive is None or passive[1] >= len(words):
+            continue
+        done = words[passive[1]]
+        if done in tables.participles:
+            acts.add(tables.participles[done])
+        elif tables.participle and done.endswith(tables.participle) and len(done) > len(tables.participle) + 2:
+            stem = done.removesuffix(tables.participle)
+            acts |= {stem, f"{stem}e"} | ({stem[:-1]} if stem[-1:] == stem[-2:-1] else set())
+    return frozenset(acts)
+
+
+_LONGEST_QUESTION = 12
+
+
+def _answers(asks: Sequence[str], tables: Tables) -> frozenset[tuple[str, ...]]:
+    """The question that ends the read-back, turned round: "is that what you meant", "that is what I meant"."""
+    words = [word for word in asks if word != "?"]
+    if not 3 <= len(words) <= _LONGEST_QUESTION or words[0] not in tables.closings:
+        return frozenset()
+    tags = {known[0] for at in range(len(words)) if (known := tables.phrases.at(words, at)) is not None}
+    if tags & {Tag.NEGATION, Tag.NO, Tag.HEDGE, Tag.CONDITION, Tag.REPORTED} or "or" in words:
+        return frozenset()
+    turned: list[tuple[str, ...]] = [(tables.turned.get(words[1], words[1:2])[0], words[0])]
+    for word in words[2:]:
+        options = tables.turned.get(word, [word])
+        turned = [(*answer, option) for answer in turned for option in options][:8]
+    found: set[tuple[str, ...]] = set()
+    for answer in turned:
+        if any(known[0] is Tag.HEDGE for at in range(len(answer)) if (known := tables.phrases.at(answer, at))):
+            continue
+        begin, rest = " ".join(answer[:2]), answer[2:]
+        short = tables.contracted.get(begin, "")
+        forms = [begin, short] if not short.startswith("i am") else ["i am", "i'm"]
+        found |= {(*form.split(), *rest) for form in forms if form}
+    return frozenset(found)
+
+
 def _is_gerund(word: str, tables: Tables) -> bool:
     return tables.gerund != "" and word.endswith(tables.gerund) and len(word) > len(tables.gerund) + 2
 
@@ -172,6 +229,8 @@ def _is_gerund(word: str, tables: Tables) -> bool:
 def _verb(word: str, tables: Tables) -> tuple[str, ...]:
     """The word itself, if it can be a verb: what has another meaning in a reply, or is as short as "do", is none."""
     known = tables.phrases.at((word,), 0)
+    if tables.statements.is_subject(word):
+        return ()
     meant = known is None or known[0] is Tag.CHANGE or (known[0] is Tag.YES and len(word) > 3)
     return (word,) if meant else ()
 

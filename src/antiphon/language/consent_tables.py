@@ -98,6 +98,14 @@ class Statements:
                 # "that's", and "thats" as recognisers write it
                 self._subjects.add(f"{subject}{verb}|{subject}{verb[1:]}", Tag.NEUTRAL)
 
+    def is_subject(self, word: str) -> bool:
+        """Whether it is "this" or "everything", which is found good, and is no verb."""
+        return self._subjects.at((word,), 0) is not None
+
+    def is_adverb(self, word: str) -> bool:
+        """Whether it goes with what comes: "really", "very"."""
+        return self._adverbs.at((word,), 0) is not None
+
     def end(self, words: Sequence[str], at: int, predicates: frozenset[str]) -> int:
         """What is behind the one that begins at `at`; 0 if there is none. `predicates` are good as well."""
         if (myself := self._selves.at(words, at)) is not None:
@@ -143,7 +151,10 @@ class Tables:
         "asking",
         "at_once",
         "checking",
+        "closing",
+        "closings",
         "confirming",
+        "contracted",
         "copulas",
         "correction",
         "counted",
@@ -154,21 +165,28 @@ class Tables:
         "gerund",
         "infinitive",
         "joining",
+        "kinds",
         "leads",
         "loose",
         "negating",
         "negation",
         "offers",
         "open_end",
+        "participle",
+        "participles",
         "particles",
+        "passives",
         "phrases",
         "predicates",
         "prepositions",
         "ranges",
         "requests",
+        "rights",
         "statements",
         "suffixes",
+        "turned",
         "values",
+        "vocatives",
     )
 
     def __init__(self, phrases: ConsentPhrases) -> None:
@@ -200,6 +218,16 @@ class Tables:
         self.copulas = frozenset(row(phrases.copulas))
         self.loose = frozenset(row(phrases.loose)) | frozenset(pairs(phrases.ranges))
         self.leads = PhraseTable(phrases.leads, Tag.QUESTION)
+        self.closing = PhraseTable(phrases.closing, Tag.YES)
+        self.vocatives = PhraseTable(phrases.vocatives, Tag.FILLER)
+        self.closings = frozenset(row(phrases.closings))
+        self.turned = {word: meant.split() for word, meant in pairs(phrases.turned).items()}
+        self.contracted = pairs(phrases.contracted)
+        self.rights = PhraseTable(phrases.rights, Tag.FILLER)
+        self.kinds = pairs(phrases.kinds)
+        self.passives = PhraseTable(phrases.passives, Tag.NEUTRAL)
+        self.participles = pairs(phrases.participles)
+        self.participle = phrases.participle
         self.gerund = phrases.gerund
         self.infinitive = phrases.infinitive
         self.predicates = frozenset(row(phrases.predicates))
