@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from antiphon import Agent, AgentSession, RunContext, function_tool
-from antiphon.errors import UsageError
-from antiphon.store import RowState
+from antiphon.errors import StoreError, UsageError
+from antiphon.store import HISTORY, RowState
 from antiphon.stores.memory import MemoryStore
 from antiphon.testing import FakeLLM, Reply, check_pairs, run_virtual, transcript
 
@@ -216,5 +216,18 @@ def test_what_cannot_be_resumed_is_said_with_the_remedy() -> None:
             await resumed(store, "other", FakeLLM([]))
         with pytest.raises(UsageError, match=r"AgentSession\(store=\)"):
             await AgentSession[Any](llm=FakeLLM([])).resume(call, agents=[Shop()])
+
+    run_virtual(check())
+
+
+def test_a_call_that_cannot_be_read_is_held_by_nobody() -> None:
+    async def check() -> None:
+        store, call = await cut_off(Shop(), FakeLLM(["Hello Ann."]), "I am Ann")
+        lease = await store.lease(call, "another")
+        store.append(lease, len(await store.entries(call, HISTORY)), [b"no item"], HISTORY)
+        store.release(lease)
+        with pytest.raises(StoreError, match="cannot be read"):
+            await resumed(store, call, FakeLLM([]))
+        assert (await store.lease(call, "another")).held
 
     run_virtual(check())

@@ -23,7 +23,7 @@ from antiphon.core.facts import Call, CallResumed, KeptWrite, WriteOutcome
 from antiphon.errors import JournalError, LeaseHeld, StoreError, UsageError
 from antiphon.options import ToolPolicy
 from antiphon.runtime.keeping import WORKER
-from antiphon.store import HISTORY, LEASE, Row, RowState, Store, StoredCall
+from antiphon.store import HISTORY, LEASE, Lease, Row, RowState, Store, StoredCall
 from antiphon.tools.function import Tool
 from antiphon.tools.policy import policy_of
 from antiphon.tools.proxy import find_tool
@@ -94,15 +94,20 @@ async def taken_up(call: str, store: CallStore, agents: Sequence[Agent]) -> tupl
             raise UsageError("session.resume: expected a store. Give AgentSession(store=) the one that the call is in.")
         if not agents:
             raise UsageError("session.resume: expected an agent or more, got none. Give agents=[...].")
-        kept = await kept_call(opened, call)
-        return kept, await kept.taken_up_by(agents)
+        lease = await _held(opened, call)
+        try:
+            kept = await _read(opened, lease.call)
+            return kept, await kept.taken_up_by(agents)
+        except BaseException:
+            opened.release(lease)  # else nobody could try again as long as this process lives
+            raise
     except BaseException:
         await store.aclose()
         raise
 
 
-async def kept_call(store: Store, call: str) -> KeptCall:
-    """Hold a call, and read it from its store. `call`: its id, or what only its id begins with.
+async def _held(store: Store, call: str) -> Lease:
+    """Hold a call, so that what is read from here on is all that there will be. `call`: its id, or its beginning.
 
     Raises `UsageError` if it is not there, or has ended; `LeaseHeld` if another process holds it; `StoreError`.
     """
@@ -114,28 +119,30 @@ async def kept_call(store: Store, call: str) -> KeptCall:
         raise UsageError(f"session.resume: {store} has no call {call!r}. See those it has with: antiphon calls")
     if stored.info.meta.ended is not None:
         raise UsageError(f"session.resume: the call {call!r} has come to its end. Begin another one.")
-    call = stored.info.id
-    await _hold(store, call)  # what is read from here on is all that there will be
-    stored = await store.load(call) or stored
+    return await _leased(store, stored.info.id)
+
+
+async def _read(store: Store, call: str) -> KeptCall:
+    stored = await store.load(call)
+    if stored is None:
+        raise StoreError(f"{store}: the call {call!r} is not there any more. Was it erased?")
     items: list[ChatItem] = []
     while entries := await store.entries(call, HISTORY, len(items), _AT_ONCE):
         items += map(_item, entries)
     return KeptCall(stored, tuple(items))
 
 
-async def _hold(store: Store, call: str) -> None:
+async def _leased(store: Store, call: str) -> Lease:
     """A process that was killed holds its calls for a moment yet."""
     clock = asyncio.get_running_loop().time
     until = clock() + LEASE + LOOK
     while True:
         try:
-            await store.lease(call, WORKER)
+            return await store.lease(call, WORKER)
         except LeaseHeld:
             if clock() >= until:
                 raise
             await asyncio.sleep(LOOK)
-        else:
-            return
 
 
 def _item(entry: bytes) -> ChatItem:
