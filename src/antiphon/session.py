@@ -215,14 +215,12 @@ class AgentSession(Session[Userdata], Closable):
         agent_id = self._host.cast.admit(agent)
         if job is not None:
             await job.prepare([agent.llm, agent.stt, agent.tts, agent.vad, self._host.models.get("turn_detector")])
-        self._keeping = keeping = await self._kept(agent)
-        driver = self._driver = await self._host.begin(self._options, agent_id, input, output, keeping)
+        driver = self._driver = await self._begun(agent, agent_id, input, output)
         self._closer = asyncio.create_task(self._close_when_told(driver), name="session close")
         result = self._host.rest.run() if capture_run else None
         self._host.tables.setup_shared()
         driver.start(agent_id)
-        if self._resumed is not None and keeping is not None:
-            self._take_over(self._resumed, keeping, driver)
+        self._take_over(driver)
         await self._host.tables.toolsets.wait_ready()
         await asyncio.sleep(0)  # `on_enter` has begun: what it says is said before what the application says next
         if result is not None:
@@ -258,26 +256,28 @@ class AgentSession(Session[Userdata], Closable):
         self._call_id = self._resumed.stored.info.id
         return agent
 
-    def _take_over(self, kept: KeptCall, keeping: Keeping, driver: Driver) -> None:
+    async def _begun(self, agent: Agent, agent_id: str, audio_in: Any, audio_out: Any) -> Driver:
+        """The driver, and the call held in its store, if there is one. Where that fails, nothing stays held."""
+        if self._resumes:
+            await self._take_up(self._call_id, [agent])
+        stored = self._resumed.stored if self._resumed else None
+        self._keeping = keeping = await self._host.keep(self._store, self.call_id, stored)
+        try:
+            return await self._host.begin(self._options, agent_id, audio_in, audio_out, keeping)
+        except BaseException:
+            await self._host.give_back(self._store, keeping)
+            raise
+
+    def _take_over(self, driver: Driver) -> None:
         """The first that is said, before anybody is told what was done: that the line was cut."""
+        kept, keeping = self._resumed, self._keeping
+        if kept is None or keeping is None:
+            return
         if self.language.resumed_line:
             self.say(self.language.resumed_line)
         self._host.take_over(kept, keeping, driver)
         if kept.owes_turn:
             self.generate_reply()
-
-    async def _kept(self, agent: Agent) -> Keeping | None:
-        """Hold the call in its store, if there is one."""
-        if self._resumes:
-            await self._take_up(self._call_id, [agent])
-        store = await self._store.open()
-        if store is None:
-            return None
-        try:
-            return await self._host.keep(store, self.call_id, self._resumed.stored if self._resumed else None)
-        except BaseException:
-            await self._store.aclose()
-            raise
 
     # -- what it is
 

@@ -13,9 +13,10 @@ from antiphon import Agent, AgentSession, ErrorEvent, RunContext, ToolError, fun
 from antiphon.errors import LeaseHeld, StoreUnavailable
 from antiphon.replay import replay
 from antiphon.replay.journal import parse
+from antiphon.runtime.keeping import WORKER
 from antiphon.store import HISTORY, JOURNAL, Lease, Pending, Row, RowState, Store
 from antiphon.stores.memory import MemoryStore
-from antiphon.testing import FakeLLM, Reply, run_virtual
+from antiphon.testing import FakeLLM, FakeSpeaker, FakeTTS, Reply, run_virtual
 from antiphon.testing.chaos import Fault
 from antiphon.testing.chaos.faults import Faults
 from antiphon.testing.chaos.keeping import FaultyStore
@@ -288,6 +289,25 @@ def test_a_call_that_another_process_holds_is_an_error_at_its_start() -> None:
         await store.lease(session.call_id, "another worker")
         with pytest.raises(LeaseHeld):
             await session.start(Shop(store))
+
+    run_virtual(test())
+
+
+@pytest.mark.parametrize("resumes", [False, True])
+def test_a_call_that_could_not_begin_is_given_back_as_it_was(resumes: bool) -> None:
+    async def test() -> None:
+        store = MemoryStore()
+        if resumes:
+            store.release(await store.lease("call", WORKER))
+        session = AgentSession[Any](llm=FakeLLM(["Hello."]), tts=FakeTTS(), store=store)
+        speaker = FakeSpeaker(sample_rate=0)  # what resamples for it is made when the call is held already
+        begins = session.resume("call", agents=[Shop(store)], output=speaker) if resumes else None
+        with pytest.raises(ValueError, match="rate"):
+            await (begins or session.start(Shop(store), output=speaker))
+        [info] = await store.calls()
+        assert not info.is_held
+        assert info.meta.ended is None
+        assert (await store.lease(info.id, "another worker")).held
 
     run_virtual(test())
 

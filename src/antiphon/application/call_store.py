@@ -33,6 +33,7 @@ class CallStore:
         return self.store
 
     async def aclose(self) -> None:
-        """Close it if it was opened here."""
-        if self._own is not None:
-            await self._own.aclose()
+        """Close it if it was opened here. Behind that, `open` opens it anew."""
+        own, self._own = self._own, None
+        if own is not None:
+            await own.aclose()

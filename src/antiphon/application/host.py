@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.agent import Agent
 from antiphon.application.announcer import Announcer
+from antiphon.application.call_store import CallStore
 from antiphon.application.cast import Cast
 from antiphon.application.handles import Handles
 from antiphon.application.models import Models
@@ -32,7 +33,7 @@ from antiphon.runtime.tool_log import log_tools
 from antiphon.secret import key_of_fingerprints
 from antiphon.session_api import Session
 from antiphon.session_options import judged, options_for
-from antiphon.store import Durability, Store, StoredCall
+from antiphon.store import Durability, StoredCall
 from antiphon.tools.toolset import ToolLike
 from antiphon.transport import AudioInput, AudioOutput
 
@@ -71,14 +72,27 @@ class SessionHost:
         self.speeches = Speeches(here, self.cast, self.handles, self.transcript)
         self.announcer = Announcer(here, self.cast, self.handles, self.rest)
 
-    async def keep(self, store: Store, call_id: str, stored: StoredCall | None = None) -> Keeping:
-        """Hold the call in a store. Raises `LeaseHeld` if another process holds it."""
-        if store.durability is not Durability.MEMORY:
+    async def keep(self, store: CallStore, call_id: str, stored: StoredCall | None = None) -> Keeping | None:
+        """Hold the call in its store; None: there is none. Raises `LeaseHeld` if another process holds it."""
+        opened = await store.open()
+        if opened is None:
+            return None
+        if opened.durability is not Durability.MEMORY:
             key_of_fingerprints.store_opened()
         near = weakref.proxy(self._here)
-        keeping = Keeping(store, call_id, lambda error: near.failed(error, store), stored)
-        await keeping.open()
+        keeping = Keeping(opened, call_id, lambda error: near.failed(error, opened), stored)
+        try:
+            await keeping.open()
+        except BaseException:
+            await self.give_back(store, keeping)
+            raise
         return keeping
+
+    async def give_back(self, store: CallStore, keeping: Keeping | None) -> None:
+        """The call does not begin here."""
+        if keeping is not None:
+            await keeping.give_back()
+        await store.aclose()
 
     async def begin(
         self,

@@ -122,6 +122,10 @@ class Keeping(Observer):
         self._meta = replace(self._meta, ended=self.now(), reason=self._reason)
         self._meta_is_written = False
         self._hand_over()
+        await self.give_back()
+
+    async def give_back(self) -> None:
+        """Give the call back as it is: nothing more is written of it here. Takes a second at most; raises nothing."""
         self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
