@@ -25,7 +25,7 @@ from tests.console.test_page_calls import LOADED, dev_server, microphone
 
 PERIOD: Final = 9.0
 """Seconds from one interruption to the next: a turn, and enough of the agent's answer to talk over."""
-CALLERS: Final = ("demo-1", "demo-2", "demo-5", "demo-4")
+CALLERS: Final = ("demo-1", "demo-2", "demo-6", "demo-5")
 MIN_SPEECH: Final = 0.1
 """Seconds of voice that the local voice detection takes for speech, not for a cough."""
 LIMIT: Final = MIN_SPEECH + 0.2

@@ -1,4 +1,4 @@
-"""A dental receptionist: looks up free slots, and books one.
+"""A dental receptionist: looks up free slots, and books one that was read back and agreed to.
 
     antiphon console examples/receptionist.py
     antiphon call examples/receptionist.py --say "Do you have anything next Tuesday?"
@@ -19,7 +19,7 @@ from antiphon.plugins import cartesia, deepgram, openai
 server = AgentServer()
 
 
-@function_tool
+@function_tool(effect="reads")
 async def check_availability(context: RunContext, date: str) -> str:
     """Check available appointment slots for a given date.
 
@@ -30,7 +30,7 @@ async def check_availability(context: RunContext, date: str) -> str:
     return f"Available slots for {date}: {', '.join(available_slots)}"
 
 
-@function_tool
+@function_tool(effect="writes", confirm="An appointment for {patient_name}, {date} at {time}. Shall I book it?")
 async def book_appointment(
     context: RunContext,
     patient_name: str,

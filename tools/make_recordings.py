@@ -72,6 +72,7 @@ DEMO: Final = (
     "Hi, I need to schedule an appointment.",
     "Do you have anything next Tuesday?",
     "The 2 PM slot, please. My name is Jordan Park.",
+    "Yes, please.",
     "Actually, do you have anything on Wednesday too?",
     "No, that's everything. Thanks.",
 )
@@ -134,6 +135,7 @@ CALLERS: Final = (
         (
             "Hello, do you have any openings next Thursday?",
             "I'll take the one at nine in the morning. My name is David Miller.",
+            "Yes, please.",
             "No, that's all. Thank you, bye.",
         ),
         ["David Miller"],
@@ -146,6 +148,7 @@ CALLERS: Final = (
         (
             "Hi, what times are available on Friday?",
             "Half past four sounds good. Please book it for Emily Carter.",
+            "Yes, go ahead.",
             "That's everything, thanks.",
         ),
         ["Emily Carter"],
@@ -157,6 +160,7 @@ CALLERS: Final = (
         "bm_george",
         (
             "Good morning. I'd like to book an appointment for Monday at two PM. My name is Robert King.",
+            "Yes, that's right.",
             "No, nothing else. Goodbye.",
         ),
         ["Robert King"],
@@ -171,6 +175,7 @@ CALLERS: Final = (
             "Hello, I want to make an appointment, please.",
             "It's for Laura Bennett.",
             "Tomorrow, please, at eleven thirty in the morning.",
+            "Yeah, please do.",
             "No, thank you. Bye.",
         ),
         ["Laura Bennett"],
@@ -184,6 +189,7 @@ CALLERS: Final = (
         (
             "Is there anything available on March the fifteenth?",
             "OK, nine AM then. The name's Thomas Green.",
+            "Yes, book it, please.",
             "That's it, thanks a lot.",
         ),
         ["Thomas Green", "Thomas Greene"],
@@ -195,6 +201,7 @@ CALLERS: Final = (
         "af_sarah",
         (
             "Hi there, my name is Emma Cooper, and I would like to see the dentist on Thursday at half past eleven.",
+            "That's right, yes.",
             "No, that's it. Thank you so much.",
         ),
         ["Emma Cooper"],
@@ -209,6 +216,7 @@ CALLERS: Final = (
             "Hey, could you check what's available tomorrow?",
             "Great, I'll take two o'clock in the afternoon.",
             "Jack Turner.",
+            "Yep.",
             "Nope, I'm all set. Bye.",
         ),
         ["Jack Turner"],
@@ -221,6 +229,7 @@ CALLERS: Final = (
         (
             "Good afternoon. Do you have any availability on Tuesday? No, sorry, on Wednesday.",
             "Could you book me in for half past four, please? It's Henry Foster.",
+            "Yes, thank you.",
             "That will be all. Goodbye.",
         ),
         ["Henry Foster"],
@@ -233,6 +242,7 @@ CALLERS: Final = (
         (
             "Do you have any appointments available next Monday?",
             "I would like the slot at two P M. My name is Sarah Johnson.",
+            "Yes, please.",
             "No, thanks. Goodbye.",
         ),
         ["Sarah Johnson", "Sara Johnson"],
@@ -245,6 +255,7 @@ CALLERS: Final = (
         (
             "Do you have anything available on Wednesday?",
             "Eleven thirty, please. My name is Michael Brown.",
+            "Sure, go ahead.",
             "That's all, thank you.",
         ),
         ["Michael Brown"],
@@ -257,6 +268,7 @@ CALLERS: Final = (
         (
             "Hello. What is available next Friday?",
             "Please book the slot at four thirty. My name is Peter Walker.",
+            "Yes, that is right.",
             "No, that is all. Thank you.",
         ),
         ["Peter Walker"],

@@ -200,6 +200,7 @@ def book(page: Page) -> None:
     entry(page, "anything next Tuesday")
     entry(page, "check_availability")
     entry(page, "Available slots for next Tuesday are 9:00 AM")
+    entry(page, "An appointment for Jordan Park, next Tuesday at 2:00 PM. Shall I book it?")
     tool = entry(page, "book_appointment")
     assert "Jordan Park" in tool.inner_text()
     entry(page, "I have booked an appointment for Jordan Park on next Tuesday at 2:00 PM")
@@ -207,7 +208,8 @@ def book(page: Page) -> None:
 
 @pytest.fixture(scope="module")
 def microphone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return recording(tmp_path_factory.mktemp("sound") / "microphone.wav", (4.0, "demo-2.wav"), (11.0, "demo-3.wav"))
+    turns = (4.0, "demo-2.wav"), (11.0, "demo-3.wav"), (24.0, "demo-4.wav")
+    return recording(tmp_path_factory.mktemp("sound") / "microphone.wav", *turns)
 
 
 def test_a_caller_books_by_voice_over_webrtc(microphone: Path) -> None:

@@ -35,7 +35,10 @@ def test_a_caller_books_by_typing() -> None:
         async with serving(RECEPTIONIST, models=STAND_IN) as server, Page(server.url, audio=False) as page:
             await page.wait_for("ready", agent="Receptionist", transport="websocket")
             assert "9:00 AM" in await page.asks("Do you have anything next Tuesday?")
-            await page.asks("Book nine o'clock for Anna Smith please")
+            asked = await page.asks("Book nine o'clock for Anna Smith please")
+            assert asked == "An appointment for Anna Smith, next Tuesday at 9:00 AM. Shall I book it?"
+            assert page.of("tool", name="book_appointment", status="started") == []
+            await page.asks("Yes, please.")
             booked = await page.wait_for("tool", name="book_appointment", status="done")
             assert booked["arguments"] == {"patient_name": "Anna Smith", "date": "next Tuesday", "time": "9:00 AM"}
             assert booked["seconds"] is not None

@@ -68,8 +68,8 @@ def wait_text(page: Page, selector: str, text: str, seconds: float = 30) -> None
 
 
 def test_a_caller_books_interrupts_and_sees_it_happen(tmp_path: Path) -> None:
-    turns = [("demo-1", 0.0), ("demo-2", 6.5), ("demo-3", 14.5), ("demo-5", 29.5)]
-    caller = microphone(tmp_path / "caller.wav", [(name, LOADED + at) for name, at in turns], LOADED + 40)
+    turns = [("demo-1", 0.0), ("demo-2", 6.5), ("demo-3", 14.5), ("demo-4", 27.0), ("demo-6", 39.0)]
+    caller = microphone(tmp_path / "caller.wav", [(name, LOADED + at) for name, at in turns], LOADED + 50)
     with dev_server(RECEPTIONIST) as address, chromium(caller) as browser:
         page = watched(browser.new_page())
         page.add_init_script(CAPTIONS)
@@ -81,6 +81,9 @@ def test_a_caller_books_interrupts_and_sees_it_happen(tmp_path: Path) -> None:
         wait_text(page, ".work", "check_availability")
         # The caller picks a time while the agent still lists them.
         wait_text(page, ".assistant", "cut by you")
+        # What is booked was read back before, and agreed to.
+        wait_text(page, ".assistant", "An appointment for Jordan Park, next Tuesday at 2:00 PM. Shall I book it?")
+        wait_text(page, ".user .heard", "Yes, please")
         wait_text(page, ".work", "Appointment confirmed: Jordan Park, next Tuesday at 2:00 PM")
         wait_text(page, ".user .heard", "everything")
         page.locator(".assistant:last-child .timing").wait_for(timeout=20_000)

@@ -39,7 +39,7 @@ from tests.transports.acoustics import Acoustics, RoomDevice, Samples, blocks_of
 
 RATE = 16_000
 AGENT = ("pause-01", "pause-04", "demo-3")
-CALLER = ("demo-4",)
+CALLER = ("demo-5",)
 
 
 class Line(AudioInput):
