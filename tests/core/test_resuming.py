@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from antiphon.core.commands import Generate, RunTool
-from antiphon.core.facts import Call, CallResumed, KeptWrite, ToolReturned, WriteOutcome
+from antiphon.core.facts import Call, CallResumed, KeptWrite, OutcomeFound, ToolReturned, WriteOutcome
 from antiphon.core.notices import WriteTold
 from tests.core.dialogue import Dialogue
 from tests.core.test_ledger import WRITES, calls, output
@@ -92,3 +92,23 @@ def test_a_call_that_is_over_takes_no_more() -> None:
     assert d.all(Generate) == []
     d.tell(ToolReturned(1001, "late"))
     assert d.lines == []
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_what_somebody_finds_out_of_it_later_is_told_and_then_it_may_be_done_with_the_same_key(told: bool) -> None:
+    d = resumed(kept("unknown", "It is unknown whether it happened.", told=told, recorded=told))
+    d.tell(OutcomeFound(1001, False, ""))
+    assert d.lines[-2] == "call book old/late"
+    assert "it did not happen" in d.lines[-1]
+    d.model("It was not booked.")
+    d.played()
+    assert d.all(WriteTold)[-1].run == 1001
+    assert calls(d.types("then book it"), "1") == ["1"]
+    assert d.last(RunTool).number == 3
+
+
+def test_what_is_found_out_twice_is_told_once() -> None:
+    d = resumed(kept("unknown", "It is unknown whether it happened.", told=True, recorded=True))
+    d.tell(OutcomeFound(1001, True, "number 4711")).tell(OutcomeFound(1001, False, ""))
+    assert [line for line in d.lines if "late" in line] == ["call book old/late"]
+    assert "it happened. number 4711" in d.lines[-1]

@@ -186,6 +186,8 @@ class RunTool:
     wish: int = 0
     """Of a tool that writes: which wish it is for, among those with equal calls. A start after one that failed is for
     the same."""
+    turn: int = 0
+    """How many turns the caller had taken when it was asked for: which of them wished for it."""
 
 
 @record

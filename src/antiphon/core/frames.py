@@ -49,7 +49,10 @@ class Frames:
 
     def home(self, run: Run) -> Frame:
         """The frame whose agent learns what a tool reports: while a call waits for it, the one that has the call."""
-        frame = run.speech.frame if run.bond is Bond.ATTACHED else run.frame
+        return self.still_there(run.speech.frame if run.bond is Bond.ATTACHED else run.frame)
+
+    def still_there(self, frame: Frame) -> Frame:
+        """The frame, or the lowest one if it is gone."""
         return frame if frame in self._stack else self._stack[0]
 
     def is_held_up_by(self, run: Run, frame: Frame) -> bool:

@@ -95,13 +95,9 @@ class Rounds:
             if call.note is not None:
                 self._history.let_know(call.note, agent)
 
-    def result(self, run: Run, done: OpenCall, agent: str) -> None:
-        """Write what a background tool reported as a pair of its own, for `agent` to know."""
-        self._record_pair(done, f"run_{run.id}", agent)
-
-    def resumed(self, number: int, done: OpenCall, agent: str) -> None:
-        """Write what came of a start from before this process as a pair of its own, for `agent` to know."""
-        self._record_pair(done, f"run_{number}", agent)
+    def result(self, run: int, done: OpenCall, agent: str) -> None:
+        """Write what a tool reported from the background, or before this process, as a pair, for `agent` to know."""
+        self._record_pair(done, f"run_{run}", agent)
 
     def take_up(self, run: Run, agent: str) -> None:
         """A dropped call turns out to be one that must not be undone.

@@ -14,6 +14,7 @@ nothing runs twice.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from antiphon.core import texts
 from antiphon.core.commands import CancelTool, RebindRun, ReleaseRun, RunTool
@@ -21,12 +22,29 @@ from antiphon.core.facts import Call, ToolReturned
 from antiphon.core.ledger import FRESH, Ledger, same_arguments, tool_of
 from antiphon.core.notices import ToolAdopted, ToolDropped, ToolEnded, ToolStarted
 from antiphon.core.promises import Outbox
+from antiphon.core.row import Row
 from antiphon.core.stages import Bond
 from antiphon.core.state import Frame, OpenCall, Run, Speech, Step
 from antiphon.options import ToolPolicy
 
 KEPT_ORPHANS = 1_000
 """How many orphans that ended are kept for adoption; the oldest goes first. `FRESH` seconds let go of most."""
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class Doubt:
+    """A start that is over, here or in another process, and of which nobody knows what it did."""
+
+    run: int
+    call: Call
+    policy: ToolPolicy
+    frame: Frame
+    row: Row
+
+    def settled(self) -> OpenCall:
+        """The pair in the history that says what it did after all."""
+        call = Call(f"{self.call.call_id}/late", self.call.name, self.call.arguments, self.call.canonical)
+        return OpenCall(call, self.policy, shows=(self.row,))
 
 
 class Runs:
@@ -38,8 +56,8 @@ class Runs:
         self._out = out
         self._ledger = ledger
         self._runs: dict[int, Run] = {}
-        self._in_doubt: dict[int, Run] = {}
-        """Those that are over, and of which nobody knows what they did, as long as they may still say so."""
+        self._in_doubt: dict[int, Doubt] = {}
+        """By run: those of which nobody knows what they did."""
 
     def __iter__(self) -> Iterator[Run]:
         return iter(list(self._runs.values()))
@@ -59,7 +77,7 @@ class Runs:
         open_call.runs_as(run)
         key, wish = (row.key, row.wish) if row is not None and row.writes else (0, 0)
         undoes = None if row is None else row.undoes
-        self._out.send(RunTool(run.id, call, policy, speech.id, step.gen, agent, key, undoes, wish))
+        self._out.send(RunTool(run.id, call, policy, speech.id, step.gen, agent, key, undoes, wish, step.asked.turn))
         self._out.send(ToolStarted(run.id, speech.id, call))
 
     def _promise(self, run: Run, timeout: float) -> None:
@@ -94,11 +112,15 @@ class Runs:
     def doubt(self, run: Run, *, ended: bool = False) -> None:
         """Nobody knows what it did, if it writes. One that was stopped says so where it ends all the same."""
         if run.keeps and run.row is not None:
-            self._in_doubt[run.id] = run
+            self._in_doubt[run.id] = Doubt(run.id, run.call, run.policy, run.frame, run.row)
             if not ended:
                 self._out.promise(run.id, ToolReturned(run.id, "", unknown=True), None)
 
-    def known(self, run_id: int) -> Run | None:
+    def doubt_kept(self, run_id: int, call: Call, policy: ToolPolicy, frame: Frame, row: Row) -> None:
+        """The same of a start from before this process."""
+        self._in_doubt[run_id] = Doubt(run_id, call, policy, frame, row)
+
+    def known(self, run_id: int) -> Doubt | None:
         """The run of which nobody knew what it did, if it was one: now somebody does."""
         self._out.withdraw(run_id)
         return self._in_doubt.pop(run_id, None)

@@ -28,6 +28,8 @@ def _take_over(floor: Floor, kept: KeptWrite) -> None:
         made = FunctionCall(call_id=call.call_id, name=call.name, arguments=call.arguments)
         done.written_down(Note((made,), (frame.agent,)))
     else:
-        floor.rounds.resumed(kept.run, done, frame.agent)
+        floor.rounds.result(kept.run, done, frame.agent)
+    if kept.outcome == "unknown":
+        floor.runs.doubt_kept(kept.run, kept.call, kept.policy, frame, row)
     if not kept.told:
         floor.debts.result(done, frame, final=True, row=row)

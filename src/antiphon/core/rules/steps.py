@@ -134,7 +134,7 @@ def updated(floor: Floor, fact: ToolUpdated) -> None:
         return
     done = run.update()
     done.close(fact.message, reply=not fact.silent)
-    floor.rounds.result(run, done, floor.frames.home(run).agent)
+    floor.rounds.result(run.id, done, floor.frames.home(run).agent)
     if not fact.silent:
         floor.debts.result(done, floor.frames.home(run), final=False)
 
@@ -175,22 +175,22 @@ def found(floor: Floor, fact: OutcomeFound) -> None:
 
 def _known_late(floor: Floor, fact: ToolReturned, *, found: bool = False) -> None:
     """What nobody knew is known, and the caller is told."""
-    run = floor.runs.known(fact.run)
-    if run is None or run.row is None or run.row.outcome is not Outcome.UNKNOWN:
+    doubt = floor.runs.known(fact.run)
+    if doubt is None or doubt.row.outcome is not Outcome.UNKNOWN:
         return
-    floor.debts.corrected(run.row)
-    floor.ledger.corrected(run.row, fact, found=found)
-    done, frame = run.report("late"), floor.frames.home(run)
-    told = texts.known_late(run.call.name, fact.output, is_error=fact.is_error, found=found)
+    floor.debts.corrected(doubt.row)
+    floor.ledger.corrected(doubt.row, fact, found=found)
+    done, frame = doubt.settled(), floor.frames.still_there(doubt.frame)
+    told = texts.known_late(doubt.call.name, fact.output, is_error=fact.is_error, found=found)
     done.close_with(replace(fact, output=told, reply=True, handoff=None))
-    floor.rounds.result(run, done, frame.agent)
-    floor.debts.result(done, frame, final=True)
+    floor.rounds.result(doubt.run, done, frame.agent)
+    floor.debts.result(done, frame, final=True, row=doubt.row)
 
 
 def _deliver(floor: Floor, run: Run, fact: ToolReturned) -> None:
     done, frame = run.report("finished"), floor.frames.home(run)
     done.close_with(fact)
-    floor.rounds.result(run, done, frame.agent)
+    floor.rounds.result(run.id, done, frame.agent)
     if fact.reply:
         floor.debts.result(done, frame, final=True, handoff=fact.handoff)
     elif fact.handoff is not None:
@@ -377,7 +377,7 @@ def cancel(floor: Floor, run: Run) -> None:
     elif run.bond is Bond.BACKGROUND:
         done = run.report("finished")
         done.close(output, reply=False)
-        floor.rounds.result(run, done, floor.frames.home(run).agent)
+        floor.rounds.result(run.id, done, floor.frames.home(run).agent)
     floor.runs.cancel(run)
 
 
