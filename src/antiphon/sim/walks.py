@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import count, islice
 from typing import Any, Literal, TypeAlias
 
 from antiphon.adapters.fallback import FallbackLLM, FallbackSTT, FallbackTTS
@@ -109,9 +110,14 @@ async def walking(seed: str) -> Walk:
     return await _Call(seed).run()
 
 
-def seeds(seed: str, calls: int) -> Sequence[str]:
-    """The seeds of so many calls."""
-    return [f"{seed}/{number}" for number in range(calls)]
+def seeds(seed: str, calls: int, kinds: Collection[Kind] = tuple(KINDS)) -> Sequence[str]:
+    """The seeds of so many calls, all of these kinds."""
+    numbered = (f"{seed}/{number}" for number in count())
+    return list(islice((one for one in numbered if _kind(random.Random(one)) in kinds), calls))
+
+
+def _kind(rng: random.Random) -> Kind:
+    return rng.choices(list(KINDS), list(KINDS.values()))[0]
 
 
 def story(walk: Walk) -> str:
@@ -139,7 +145,7 @@ class _Call:
     def __init__(self, seed: str) -> None:
         rng = self._rng = random.Random(seed)
         self._seed = seed
-        self._kind: Kind = rng.choices(list(KINDS), list(KINDS.values()))[0]
+        self._kind = _kind(rng)  # the first that is drawn: `seeds` knows it
         self._world = World(random.Random(rng.random()))
         self._caller = Caller(words_per_second=rng.uniform(2.5, 4.0))
         self._has_voice = True

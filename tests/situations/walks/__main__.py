@@ -14,7 +14,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from antiphon.sim import Findings, Stride, examine, seeds, story, stroll, walk
+from antiphon.sim.walks import KINDS, Kind
 from tests.proofs import closing
+
+GROUPS: dict[str, tuple[Kind, ...]] = {
+    "all": tuple(KINDS),
+    "pipeline": ("three models",),
+    "realtime": ("realtime, its turns", "realtime, our turns"),
+}
 
 
 def main() -> int:
@@ -23,10 +30,11 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=2000, help="how many calls (default: 2000)")
     parser.add_argument("--seed", default=str(time.time_ns() % 1_000_000), help="of all of them (default: the clock)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
+    parser.add_argument("--kinds", choices=GROUPS, default="all", help="who hears, thinks and speaks (default: all)")
     parser.add_argument("--only", metavar="SEED/N", help="one call, told from beginning to end")
     arguments = parser.parse_args()
     logging.getLogger("antiphon").setLevel(logging.CRITICAL)
-    return tell(arguments.only) if arguments.only else many(arguments.seed, arguments.calls, arguments.jobs)
+    return tell(arguments.only) if arguments.only else many(arguments)
 
 
 def tell(seed: str) -> int:
@@ -38,8 +46,9 @@ def tell(seed: str) -> int:
     return bool(problems)
 
 
-def many(seed: str, calls: int, jobs: int) -> int:
+def many(arguments: argparse.Namespace) -> int:
     """Many calls, with a bar to look at."""
+    seed, calls, group = arguments.seed, arguments.calls, arguments.kinds
     console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(f"seed {seed}")
     total = Stride(Findings(), 0.0)
@@ -47,14 +56,15 @@ def many(seed: str, calls: int, jobs: int) -> int:
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("", total=calls)
-        for stride in stroll(seeds(seed, calls), jobs):
+        for stride in stroll(seeds(seed, calls, GROUPS[group]), arguments.jobs):
             total.merge(stride)
             wrong = len(total.found.problems)
             progress.update(task, advance=stride.calls, description=f"{wrong} problems" if wrong else "nothing wrong")
             for problem in stride.found.problems:
                 progress.console.print(problem, style="red", markup=False, highlight=False)
     console.print(table(total, time.perf_counter() - began))
-    print(closing("walks", f"{calls:,} calls", seed, len(total.found.problems), began))
+    what = f"{calls:,} calls" if group == "all" else f"{calls:,} calls, {group}"
+    print(closing("walks", what, seed, len(total.found.problems), began))
     return bool(total.found.problems)
 
 
