@@ -309,6 +309,19 @@ def test_a_result_that_a_reply_may_have_told_is_offered_once_more_and_silence_is
     assert d.core.idle
 
 
+def test_a_request_may_not_leave_out_what_is_told_in_part_only() -> None:
+    d = Dialogue()
+    d.types("book")
+    d.model("", ("write", ToolPolicy("writes")))
+    d.returns("booked")
+    call = d.last(RunTool).call.call_id
+    assert call in d.last(Generate).owed
+    d.model("It is booked for eight.")
+    d.tell(UserSpeechStarted(), Transcribed("and parking", True), UserSpeechEnded()).wait(0.3)
+    d.tell(PlayoutFinished(d.last(StopPlayout).segment, "It is")).wait(0.5)
+    assert call in d.last(Generate).owed and call not in d.last(Generate).unheard
+
+
 def test_two_results_are_told_in_one_speech() -> None:
     d = Dialogue()
     d.types("go")

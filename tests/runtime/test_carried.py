@@ -34,14 +34,13 @@ def pair(call_id: str, output: str) -> list[ChatItem]:
     return [call, FunctionCallOutput(call_id=call_id, name="find", output=output)]
 
 
-def carried(context: list[ChatItem], *later: ChatItem, unheard: Sequence[str] = (), over: bool = False) -> list[str]:
+def carried(context: list[ChatItem], *later: ChatItem, owed: Sequence[str] = (), over: bool = False) -> list[str]:
     """What is carried of the context that a speech began with, and of what came later. `over`: the speech is."""
     one = Carried()
-    one.asked(1, context, unheard)
+    one.asked(1, context, owed)
     if over:
         one.forget(1)
     context = [*context, *later]
-    one.unheard = unheard
     assert one.cut(context, ROOM, 2, effect)
     return [
         item.output if isinstance(item, FunctionCallOutput) else getattr(item, "text_content", None) or ""
@@ -61,15 +60,32 @@ def test_it_may_leave_when_the_speech_is_over() -> None:
 
 def test_where_the_talk_in_between_alone_is_too_long_results_not_heard_yet_are_carried_without_it() -> None:
     before = [user("Book me a table."), *pair("c1", "a table at eight")]
-    kept = carried(before, *talk(60), unheard=["c1"])
-    assert "Book me a table." not in kept and "a table at eight" in kept
+    kept = carried(before, *talk(60), owed=["c1"])
+    assert "a table at eight" in kept and "It is 0 and then some more." not in kept
+
+
+def test_an_answer_that_was_cut_stays_before_what_it_was_cut_for() -> None:
+    cut = ChatMessage(role="assistant", content="There is a table at", interrupted=True)
+    long = "No, wait, I have to tell you something first. " * 30
+    assert "There is a table at" in carried([*talk(20), user("And?"), cut, user(long)])
+
+
+def test_what_left_and_is_owed_again_is_carried_again() -> None:
+    one, context = Carried(), [user("Book."), *pair("c1", "a table at eight"), *talk(60), user("And?")]
+    one.asked(1, context, ())
+    assert one.cut(context, ROOM, 2, effect)
+    one.forget(1)
+    assert not any(getattr(item, "output", "") == "a table at eight" for item in one.items(context))
+    one.asked(2, context, ["c1"])
+    one.take_back(context, (), ROOM, effect)
+    assert any(getattr(item, "output", "") == "a table at eight" for item in one.items(context))
 
 
 def test_a_result_that_is_still_to_be_told_is_as_long_as_there_is_room_for() -> None:
     before = [user("What is there?"), *pair("c1", "a table at eight. " * 15), *pair("c2", "and one at nine. " * 400)]
     short, long = (
-        next(text for text in carried([*before], *talk(60), unheard=unheard) if text.startswith(("a t", "and")))
-        for unheard in (["c1"], ["c2"])
+        next(text for text in carried([*before], *talk(60), owed=owed) if text.startswith(("a t", "and")))
+        for owed in (["c1"], ["c2"])
     )
     assert len(short) == len("a table at eight. " * 15)
     assert 200 < len(long) <= 800

@@ -153,16 +153,19 @@ class _Account:
     """Anything was heard of it that may have told results: not only a line of the session's own."""
     unasked: bool = False
     """A model began its latest response by itself: it was not asked to tell anything."""
-    shown: list[tuple[int, Row]] = field(default_factory=list)
-    """What its rounds came to, by their number, where it is not told later if this speech does not tell it."""
+    shown: list[tuple[int, str, Row | None]] = field(default_factory=list)
+    """What its rounds came to, by their number and call, where it is not told later if this speech does not tell it.
+    The row: what is then told for good."""
 
-    def shows(self, closed_in: int, row: Row) -> None:
+    def shows(self, closed_in: int, call_id: str, row: Row | None) -> None:
         """A round of the speech came to this, and it is not told later if the speech does not tell it."""
-        self.shown.append((closed_in, row))
+        self.shown.append((closed_in, call_id, row))
 
     def told_by(self, segment: Segment) -> list[Row]:
         """What was told, now that a segment was heard whole."""
-        return [row for closed_in, row in self.shown if closed_in <= segment.rounds]
+        told = [one for one in self.shown if one[0] <= segment.rounds]
+        self.shown = [one for one in self.shown if one[0] > segment.rounds]
+        return [row for _, _, row in told if row is not None]
 
     def is_made_for(self, results: list[PendingResult]) -> None:
         """It is to tell these."""
@@ -222,6 +225,7 @@ class Debts:
         """
         for done in calls:
             if not done.reply or done.update or done.answered:
+                self._account(speech).shows(speech.rounds, done.call.call_id, None)
                 continue
             row = None if done.run is None else done.run.row
             must_be_told = done.policy.interrupted == "keep" or done.was_protected
@@ -232,8 +236,8 @@ class Debts:
                 self.results.append(
                     PendingResult(done.call.call_id, speech.frame, _BORNE, notes, speech, speech.rounds, row=row)
                 )
-            elif row is not None:
-                self._account(speech).shows(speech.rounds, row)
+            else:
+                self._account(speech).shows(speech.rounds, done.call.call_id, row)
 
     def corrected(self, row: Row) -> None:
         """There is news of a start whose outcome is still to be told: that takes its place."""
@@ -291,6 +295,15 @@ class Debts:
         segment = 0 if speech.step is None else speech.step.segment.id
         self._account(speech).knows(shown, segment, unasked=unasked)
         return tuple(result.call_id for result in owed)
+
+    def carried_in_any_case(self, speech: Speech) -> tuple[str, ...]:
+        """Ids of what no request of the speech may leave out: messages to answer, and calls that may be untold."""
+        ids = self.turns.items_for(speech)
+        ids += [one.call_id for one in self.results if one.frame is speech.frame or one.speech is speech]
+        account = self._accounts.get(speech)
+        if account is not None:
+            ids += [call_id for _, call_id, _ in account.shown]
+        return tuple(ids)
 
     def answered_by(self, speech: Speech, *, unasked: bool = False, below: bool = False) -> None:
         """The speech answers every turn that is owed, and tells what belongs to them.

@@ -139,6 +139,7 @@ class Speeches:
                 choice,
                 speech.instructions,
                 unheard,
+                self._debts.carried_in_any_case(speech),
                 delivery=speech.kind is Kind.DELIVERY and speech.rounds == 0,
                 retry=retry,
                 on_enter=speech.on_enter,
@@ -180,7 +181,9 @@ class Speeches:
         step = self._hold(speech, tools=tools)
         self._out.promise(step.gen, GenerationFailed(step.gen, texts.NO_ANSWER), self._options.generation_timeout)
         items = (*self._history.open_items(speech.agent), message)
-        self._out.send(Generate(step.gen, speech.id, step.segment.id, speech.agent, items, tools, ahead=True))
+        owed = self._debts.carried_in_any_case(speech)
+        gen, segment = step.gen, step.segment.id
+        self._out.send(Generate(gen, speech.id, segment, speech.agent, items, tools, owed=owed, ahead=True))
 
     def _hold(self, speech: Speech, *, tools: bool) -> Step:
         step = self._open_step(speech, tools=tools, ahead=True)

@@ -10,11 +10,11 @@ none. A result keeps its role, which is what tells a model that it is data, so a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from antiphon.chat import SUMMARY_ID, ChatItem, ChatMessage, FunctionCall, FunctionCallOutput, new_id
+from antiphon.chat import GOES_ON_ID, SUMMARY_ID, ChatItem, ChatMessage, FunctionCall, FunctionCallOutput, new_id
 from antiphon.options import WRITING, Effect
 from antiphon.text.tokens import tokens_of
 from antiphon.visible import shortened
@@ -57,18 +57,22 @@ class Carried:
     def __init__(self) -> None:
         self._since: dict[int, ChatItem] = {}
         """By speech that is not over: the first item that it was to answer."""
+        self._owed: dict[int, Collection[str]] = {}
+        """By speech that is not over: ids of the messages that it answers, and of calls that may still be untold."""
+        self._asked: dict[int, Collection[str]] = {}
+        """By speech that is not over: ids of what the caller had said when it was asked for first."""
         self._carry_all()
 
     def _carry_all(self) -> None:
         self.summary: Summary | None = None
-        self.unheard: Collection[str] = ()
-        """Ids of calls whose results the caller has not heard, as far as is known."""
         self._start: ChatItem | None = None
         """The first item that is carried as it is. None: all are."""
         self._at = 0
         """Where it was last seen."""
         self._before: list[ChatItem] = []
         """What stands in the place of those before it."""
+        self._told = 0
+        """How many of these say what was. Behind them stands what is still to be answered or told."""
         self._longest: int | None = None
         """Characters of each result; None: as long as they are."""
         self._counted = 0
@@ -115,18 +119,39 @@ class Carried:
 
     # -- what must not leave
 
-    def asked(self, speech: int, context: Sequence[ChatItem], unheard: Collection[str]) -> None:
+    def asked(self, speech: int, context: Sequence[ChatItem], owed: Collection[str]) -> None:
         """A speech is asked for. Until it is over, what its first request was to answer is carried in each one.
 
-        Much may stand between that and what its tools came to: the talk of an `AgentTask`.
+        Much may stand between that and what its tools came to: the talk of an `AgentTask`. `owed`: ids of what the
+        speech answers, and of calls of which anything may still have to be told.
         """
-        self.unheard = unheard
+        self._owed[speech] = owed
         if context and speech not in self._since:
-            self._since[speech] = context[_latest(context, unheard)]
+            at = _unanswered(context, len(context))
+            self._since[speech] = context[at]
+            self._asked[speech] = [item.id for item in context[at:] if _is_said_by_user(item)]
 
     def forget(self, speech: int) -> None:
         """It is over."""
         self._since.pop(speech, None)
+        self._owed.pop(speech, None)
+        self._asked.pop(speech, None)
+
+    @property
+    def owed(self) -> set[str]:
+        """Ids of all that is still to be answered or told, as far as is known."""
+        return set().union(*self._owed.values(), *self._asked.values())
+
+    def take_back(
+        self, context: Sequence[ChatItem], open: Sequence[ChatItem], room: int, effect: Callable[[str], Effect]
+    ) -> None:
+        """What was told when it left may be owed again. `open`: what the request shows beside the context."""
+        if self._start is None or not (owed := self.owed):
+            return
+        at = self.begins_at(context)
+        missing = owed.difference(map(_id_of, self._before[self._told :]), map(_id_of, context[at:]), map(_id_of, open))
+        if missing and any(_id_of(item) in missing for item in context[:at]):
+            self._begin(context, at, room, effect)
 
     def boundary(self, context: Sequence[ChatItem], room: int, keep_turns: int, most: int | None = None) -> int:
         """The place from which on less than half of what there is room for is carried (`_KEPT`).
@@ -135,9 +160,15 @@ class Carried:
         (`_MOST_KEPT`). What is still to be answered or told is carried in any case, unless the talk behind it alone is
         longer than `most`, which is the room if it is not given.
         """
-        since = {id(item) for item in self._since.values()}
-        latest = _latest(context, self.unheard)
-        latest = next((at for at in range(latest) if id(context[at]) in since), latest)
+        since, owed = {id(item) for item in self._since.values()}, self.owed
+        latest = _unanswered(context, len(context))
+        for at, item in enumerate(context[:latest]):
+            if id(item) in since:
+                latest = at
+                break
+            if _id_of(item) in owed:
+                latest = _unanswered(context, at + 1)
+                break
         if sum(item_tokens(item) for item in context[latest:] if isinstance(item, ChatMessage)) > (most or room):
             latest = _unanswered(context, len(context))
         return _boundary(context, latest, room, keep_turns)
@@ -174,7 +205,9 @@ class Carried:
     def _begin(self, context: Sequence[ChatItem], at: int, room: int, effect: Callable[[str], Effect]) -> None:
         if 0 < at < len(context):
             self._start, self._at, self._counted = context[at], at, 0
-            self._before = _kept(context[:at], self.summary, self.unheard, room, effect)
+            owed = self.owed
+            before, untold = _kept(context[:at], self.summary, owed, room, effect), _untold(context[:at], owed, room)
+            self._before, self._told = [*before, *untold], len(before)
 
     # -- what a summary is to be made of
 
@@ -199,53 +232,36 @@ def _boundary(context: Sequence[ChatItem], latest: int, room: int, keep_turns: i
     return chosen
 
 
-def _latest(context: Sequence[ChatItem], unheard: Collection[str]) -> int:
-    """The place from which on something is still to be answered or told."""
-    at = _unanswered(context, len(context))
-    if not unheard:
-        return at  # looking for their calls takes as long as the talk is
-    for place, item in enumerate(context[:at]):
-        if isinstance(item, FunctionCall) and item.call_id in unheard:
-            return _unanswered(context, place + 1)
-    return at
-
-
 def _unanswered(context: Sequence[ChatItem], end: int) -> int:
-    """The place behind the last answer of the agent, a message without calls, that something stands behind."""
+    """The place behind the last answer of the agent, a message without calls, that something stands behind.
+
+    Of an answer that was cut this is its own place: what of it was not heard is still to be said.
+    """
     for at in range(end - 2, -1, -1):
         item, behind = context[at], context[at + 1]
         if isinstance(item, ChatMessage) and item.role == "assistant" and not isinstance(behind, FunctionCall):
-            return at + 1
+            return at if item.interrupted else at + 1
     return 0
 
 
 def _kept(
     left_out: Sequence[ChatItem],
     summary: Summary | None,
-    unheard: Collection[str],
+    owed: Collection[str],
     room: int,
     effect: Callable[[str], Effect],
 ) -> list[ChatItem]:
-    """What is carried of items that are not."""
+    """What is carried of items that are not: of those that were told."""
     calls: dict[str, tuple[FunctionCall, FunctionCallOutput]] = {}
-    untold: list[ChatItem] = []
-    """What is still to be told, and what of it may have been."""
-    is_untold = False
-    """The agent has said nothing since the last of them."""
-    for before, item in pairwise(left_out):
-        if isinstance(before, FunctionCall) and isinstance(item, FunctionCallOutput) and before.call_id == item.call_id:
-            # Of one that ran in the background, the last that came of it.
-            wish = item.call_id.partition("/")[0]
-            calls.pop(wish, None)
-            if item.call_id in unheard:
-                untold += before, item
-                is_untold = True
-            else:
-                calls[wish] = before, item
-        elif is_untold and isinstance(item, ChatMessage) and item.role == "assistant":
-            untold.append(item)  # perhaps it told that, and what is left to say of it depends on this
-            is_untold = False
-    untold = _within(untold, _KEPT * room)
+    is_all = True
+    for call, output in _pairs(left_out):
+        # Of one that ran in the background, the last that came of it.
+        wish = call.call_id.partition("/")[0]
+        calls.pop(wish, None)
+        if call.call_id in owed:
+            is_all = False
+        else:
+            calls[wish] = call, output
     effects = {call.name: effect(call.name) for call, _ in calls.values()}
     for characters in _OUTPUTS_KEPT:
         writes = {wish: _brief(*pair, characters) for wish, pair in calls.items() if effects[pair[0].name] in WRITING}
@@ -265,9 +281,32 @@ def _kept(
     if summary is not None:
         text = f"{text} Notes of it:\n{summary.text}"
     note = ChatMessage(role="user", content=text, id=new_id(SUMMARY_ID), created_at=left_out[0].created_at)
-    if pairs or untold:
-        pairs.append(ChatMessage(role="user", content=_GOES_ON, created_at=left_out[-1].created_at))
-    return [*filter(_is_system, left_out), note, *pairs, *untold]
+    if pairs or not is_all:
+        pairs.append(
+            ChatMessage(role="user", content=_GOES_ON, id=new_id(GOES_ON_ID), created_at=left_out[-1].created_at)
+        )
+    return [*filter(_is_system, left_out), note, *pairs]
+
+
+def _pairs(items: Sequence[ChatItem]) -> Iterator[tuple[FunctionCall, FunctionCallOutput]]:
+    for before, item in pairwise(items):
+        if isinstance(before, FunctionCall) and isinstance(item, FunctionCallOutput) and before.call_id == item.call_id:
+            yield before, item
+
+
+def _untold(left_out: Sequence[ChatItem], owed: Collection[str], room: int) -> list[ChatItem]:
+    """What of items that are not carried is still to be answered or told, and what of it may have been told."""
+    untold: list[ChatItem] = []
+    is_untold = False
+    """The agent has said nothing since the last of them."""
+    for item in left_out:
+        if _id_of(item) in owed:
+            untold.append(item)
+            is_untold = True
+        elif is_untold and isinstance(item, ChatMessage) and item.role == "assistant":
+            untold.append(item)  # perhaps it told that, and what is left to say of it depends on this
+            is_untold = False
+    return _within(untold, _KEPT * room)
 
 
 def _within(untold: Sequence[ChatItem], tokens: float) -> list[ChatItem]:
@@ -312,6 +351,11 @@ def _tokens(item: ChatItem) -> int:
             return 2 * _FRAME + tokens_of(item.output, is_data=True) + _IMAGE * len(item.images)
         case _:
             return _FRAME
+
+
+def _id_of(item: ChatItem) -> str:
+    """What the core calls it by: both halves of a pair by their call."""
+    return item.call_id if isinstance(item, (FunctionCall, FunctionCallOutput)) else item.id
 
 
 def _is_system(item: ChatItem) -> bool:

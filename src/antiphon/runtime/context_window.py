@@ -96,8 +96,9 @@ class ContextWindow:
         if self._summary is not None and self._writer is model.llm:
             self._summary.cancel()  # a reply is asked for: nothing else is asked of the same model
             self._summary = None
-        carried.asked(command.speech, context, command.unheard)
         room = model.estimated_room - sum(map(item_tokens, command.open))
+        carried.asked(command.speech, context, command.owed)
+        carried.take_back(context, command.open, room, partial(self._effect, command.agent))
         if carried.tokens(context) > room:
             self._cut(command, carried, room, model.budget.keep_turns, "budget")
         if not carried.is_whole:

@@ -10,9 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 from antiphon.chat import (
+    GOES_ON_ID,
     INSTRUCTIONS_ID,
     NOTE_ID,
     REPLY_INSTRUCTIONS_ID,
+    SUMMARY_ID,
     AgentHandoff,
     ChatContext,
     ChatItem,
@@ -110,8 +112,9 @@ class Requests:
         Behind these it would read as not done yet, and the model would make its calls again.
         """
         last = self._instructed.setdefault(command.speech, items[-1].id if items else "")
-        at = next((n for n in range(len(items), 0, -1) if items[n - 1].id == last), len(items) if last else 0)
-        items.insert(at, _instructions(command))
+        behind = (last, SUMMARY_ID, GOES_ON_ID)  # what it stood behind may have left, and what its tools came to not
+        at = next((n for n in range(len(items), 0, -1) if items[n - 1].id.startswith(behind)), len(items))
+        items.insert(at if last else 0, _instructions(command))
 
     def _cut_farewell(self, items: list[ChatItem]) -> ChatMessage | None:
         """What the agent before was saying when the caller spoke over it, if nobody has answered them."""
