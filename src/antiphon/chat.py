@@ -333,8 +333,6 @@ INSTRUCTIONS_ID = "instructions"
 """The id of the system message that carries an agent's instructions in a request."""
 SUMMARY_ID = "summary"
 """How the id of the message begins that stands in a request for what was said before the turns that it carries."""
-GOES_ON_ID = "goes_on"
-"""The same for the message behind which all is shown that is still to be answered or told."""
 NOTE_ID = "note"
 """How the ids of the system messages begin that tell a model what it should know for one response: to be known, not
 said."""

@@ -14,10 +14,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from antiphon.chat import GOES_ON_ID, SUMMARY_ID, ChatItem, ChatMessage, FunctionCall, FunctionCallOutput, new_id
+from antiphon.chat import SUMMARY_ID, ChatItem, ChatMessage, FunctionCall, FunctionCallOutput, new_id
 from antiphon.options import WRITING, Effect
 from antiphon.text.tokens import tokens_of
 from antiphon.visible import shortened
+
+GOES_ON_ID = "goes_on"
+"""How the id of the message begins behind which all is shown that is still to be answered or told."""
 
 _KEPT = 0.4
 """Of the room for talk, what a step leaves. The rest is what the prefix of the requests stays the same for."""

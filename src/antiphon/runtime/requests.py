@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from antiphon.chat import (
-    GOES_ON_ID,
     INSTRUCTIONS_ID,
     NOTE_ID,
     REPLY_INSTRUCTIONS_ID,
@@ -25,6 +24,7 @@ from antiphon.core.commands import Generate
 from antiphon.errors import ToolRefused
 from antiphon.options import ModelSettings
 from antiphon.overflow import overflow_of
+from antiphon.runtime.carried import GOES_ON_ID
 from antiphon.runtime.context_window import ContextWindow
 from antiphon.runtime.host import Agents, Events, Tools
 from antiphon.runtime.instructions import instructions_told
