@@ -141,6 +141,8 @@ class PendingResult:
 class _Account:
     """What one speech has to do with results."""
 
+    answers: list[Turn] = field(default_factory=list)
+    """The turns that it answers."""
     carried: list[PendingResult] = field(default_factory=list)
     """Owed when its requests were made: these knew them."""
     told_in: dict[int, list[PendingResult]] = field(default_factory=dict)
@@ -156,6 +158,10 @@ class _Account:
     shown: list[tuple[int, str, Row | None]] = field(default_factory=list)
     """What its rounds came to, by their number and call, where it is not told later if this speech does not tell it.
     The row: what is then told for good."""
+
+    def takes_up(self, turns: list[Turn]) -> None:
+        """It answers these, too."""
+        self.answers += turns
 
     def shows(self, closed_in: int, call_id: str, row: Row | None) -> None:
         """A round of the speech came to this, and it is not told later if the speech does not tell it."""
@@ -298,11 +304,10 @@ class Debts:
 
     def carried_in_any_case(self, speech: Speech) -> tuple[str, ...]:
         """Ids of what no request of the speech may leave out: messages to answer, and calls that may be untold."""
-        ids = self.turns.items_for(speech)
+        account = self._account(speech)
+        ids = [turn.item for turn in account.answers if turn.item]
         ids += [one.call_id for one in self.results if one.frame is speech.frame or one.speech is speech]
-        account = self._accounts.get(speech)
-        if account is not None:
-            ids += [call_id for _, call_id, _ in account.shown]
+        ids += [call_id for _, call_id, _ in account.shown]
         return tuple(ids)
 
     def answered_by(self, speech: Speech, *, unasked: bool = False, below: bool = False) -> None:
@@ -312,6 +317,7 @@ class Debts:
         not in charge any more.
         """
         turns = self.turns.answered_by(speech, below=below)
+        self._account(speech).takes_up(turns)
         if self.results and not unasked:
             belonging = [one for one in self.owed_in(speech.frame) if any(turn in turns for turn in one.turns)]
             self._account(speech).is_made_for(belonging)

@@ -202,10 +202,6 @@ class Turns:
         self._moved()
         return answered
 
-    def items_for(self, speech: Speech) -> list[str]:
-        """The ids of the messages that the speech answers."""
-        return [turn.item for turn in self._all if turn.is_answered_by(speech) and turn.item]
-
     def silenced(self, speech: Speech) -> None:
         """Whoever interrupts it wants silence, not the same answer once more."""
         self._all = [turn for turn in self._all if not turn.is_answered_by(speech)]
