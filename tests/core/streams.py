@@ -231,6 +231,8 @@ def _placed(data: dict[str, Any], ids: Ids) -> dict[str, Any]:
     for name, value in data.items():
         if name in IDS:
             data[name] = ids.place(IDS[name], value)
+        elif name == "owed":
+            data[name] = [ids.place("id", one) for one in value]
         elif name == "item":
             _place_item(value, ids)
         elif name == "open":
