@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from antiphon.metrics import ResponseMetrics, TurnMetrics
 from antiphon.sim import Walk, examine, seeds, story, stroll, walk
 from antiphon.sim.world import ToolRun
 from antiphon.testing import Timeline
@@ -46,6 +47,14 @@ def test_a_silence_while_work_is_pending_is_found(good: Walk) -> None:
     kept = [sound for sound in line.agent if sound is not max(line.agent, key=lambda one: one.duration)]
     silent = replace(good, line=Timeline(line.caller, kept, line.begin, line.end))
     assert examine(silent).silences
+
+
+@pytest.mark.parametrize(("taken", "stubs"), [(1.0, 1), (2.0, 0)])
+def test_a_filler_is_a_stub_where_the_text_was_in_and_the_turn_taken(good: Walk, taken: float, stubs: int) -> None:
+    filler = ResponseMetrics(False, 0.5, first_text=0.5, first_byte=0.7, first_audio=1.5, filler=True)
+    answer = ResponseMetrics(True, 0.9, first_text=1.2, first_byte=1.4, first_audio=2.1)
+    reply = TurnMetrics(1, "caller", "speech_1", 0.5, 3.0, decided=taken, responses=(filler, answer))
+    assert len(examine(replace(good, replies=[reply])).other) == stubs
 
 
 def test_an_agent_that_speaks_on_is_found(good: Walk) -> None:

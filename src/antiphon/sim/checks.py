@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 
 from antiphon.chat import AgentHandoff, ChatMessage, FunctionCall
+from antiphon.metrics import ResponseMetrics, TurnMetrics
 from antiphon.sim.caller_log import Said
 from antiphon.sim.walks import AWAY, MAX_SILENCE, VOICE_PATIENCE, Walk
-from antiphon.sim.world import ANSWERS, FAILURE, FALLBACK, results_in, turns_in
+from antiphon.sim.world import ANSWERS, FAILURE, FALLBACK, SPEAKING, results_in, turns_in
 from antiphon.testing import Sound, check_pairs, transcript
 
 TOLERANCE = 0.1
@@ -227,7 +228,7 @@ def _stubs(walk: Walk) -> Iterator[str]:
         for filler in fillers:
             begun = filler.first_audio or 0.0
             for answer in answers:
-                in_since = answer.first_text or 0.0
+                in_since = _sayable(reply, answer)
                 was_ready = (filler.first_byte or 0.0) <= in_since  # else it may have been begun before
                 if was_ready and in_since + A_MOMENT < begun < min(in_since + VOICE, answer.first_audio or 0.0):
                     yield f"a filler was begun at {begun:.2f}, and the text of the reply came at {in_since:.2f}"
@@ -276,9 +277,15 @@ def _dead_ends(walk: Walk) -> Iterator[str]:
 
 
 def _texts_in(walk: Walk) -> list[float]:
-    """When the text of each reply could begin to be said: it is in, and the turn that it answers is taken."""
+    """When the text of each reply, and what tools said, could begin to be said."""
     responses = ((reply, one) for reply in walk.replies for one in reply.responses if not one.filler)
-    return sorted(max(one.first_text, reply.decided or 0.0) for reply, one in responses if one.first_text is not None)
+    said_by_tools = [run.began for run in walk.world.runs if run.kind in SPEAKING]
+    return sorted([*said_by_tools, *(_sayable(reply, one) for reply, one in responses if one.first_text is not None)])
+
+
+def _sayable(reply: TurnMetrics, response: ResponseMetrics) -> float:
+    """When the text of a response could begin to be said: it is in, and the turn that it answers is taken."""
+    return max(response.first_text or 0.0, reply.decided or 0.0)
 
 
 def _noticed(walk: Walk) -> Iterator[Said]:

@@ -296,6 +296,8 @@ _OFTEN = {
 }
 ANSWERS = ("give", "update_code", "confirm_code", "decline_code")
 """Calls with which a turn is an answer to what a task asked."""
+SPEAKING = ("announce", "ask")
+"""Tools that begin by saying something."""
 
 
 class _View:
