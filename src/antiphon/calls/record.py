@@ -15,6 +15,7 @@ from datetime import date, datetime, time
 from functools import partial
 from typing import Any, Literal, TypeAlias, cast
 
+from antiphon.calls.where import at_users_line
 from antiphon.chat import ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.events import (
     AgentStateChangedEvent,
@@ -129,8 +130,8 @@ class CallReport:
     errors: list[str] = field(default_factory=list)
     replies: list[TurnMetrics] = field(default_factory=list)
     """What each reply took, in the order in which they ended."""
-    unlogged: list[str] = field(default_factory=list)
-    """Of `errors`, all but those of tools: these have their line in the log when they happen."""
+    failed_tools: list[str] = field(default_factory=list)
+    """Names of the tools that raised what is no `ToolError`, or could not be used."""
 
     @property
     def metrics(self) -> CallMetrics:
@@ -178,7 +179,7 @@ class CallRecord:
         self.turns: list[Turn] = []
         self.replies: list[TurnMetrics] = []
         self.errors: list[str] = []
-        self.unlogged: list[str] = []
+        self.failed_tools: list[str] = []
         self.progress: dict[str, str] = {}
         """By call id: what a tool that goes on in the background reported last, in its own words."""
         self.now = now
@@ -250,7 +251,7 @@ class CallRecord:
             duration=duration,
             errors=self.errors,
             replies=list(self.replies),
-            unlogged=self.unlogged,
+            failed_tools=self.failed_tools,
         )
 
     # -- what was said
@@ -380,14 +381,14 @@ class CallRecord:
     def _failed(self, event: ErrorEvent) -> None:
         told = told_error(event)
         self.errors.append(told)
-        if not isinstance(event.source, (FunctionTool, RawFunctionTool)):
-            self.unlogged.append(told)
+        if isinstance(event.source, (FunctionTool, RawFunctionTool)):
+            self.failed_tools.append(event.source.name)
         self._events.emit("error", told)
 
 
 def told_error(event: ErrorEvent) -> str:
-    """An error in one line, with the name of the tool if it is one's."""
-    told = shortened(f"{type(event.error).__name__}: {event.error}", LONGEST_SHOWN)
+    """An error in one line, with the name of the tool if it is one's, and the line of the user's code."""
+    told = shortened(f"{type(event.error).__name__}: {event.error}", LONGEST_SHOWN) + at_users_line(event.error)
     is_tools = isinstance(event.source, (FunctionTool, RawFunctionTool))
     return f"tool {event.source.name!r}: {told}" if is_tools else told
 

@@ -6,9 +6,9 @@ Above: every shell that holds a call. Below: the job, of which no more is asked 
 from __future__ import annotations
 
 import asyncio
-import traceback
 from typing import Any, Protocol
 
+from antiphon.calls.where import users_line
 from antiphon.errors import AgentFileError, AntiphonError
 from antiphon.protocols import ModelKind
 from antiphon.session import AgentSession
@@ -16,8 +16,6 @@ from antiphon.store import Store
 from antiphon.tools.guarantees import guarantee_of
 from antiphon.tools.toolset import ToolContext
 
-AGENT_MODULE = "_agent_file_"
-"""How the names of the modules begin that agent files become."""
 START_LIMIT = 60.0
 """Seconds in which an entrypoint must have started its session."""
 
@@ -71,20 +69,11 @@ def raise_error(job: StartedJob) -> None:
     if isinstance(error, AntiphonError):
         raise error
     if error is not None:
-        raise AgentFileError(f"{line_in_agent_file(error)}the entrypoint raised {describe(error)}") from error
+        line = users_line(error)
+        raise AgentFileError(f"{line and f'{line}: '}the entrypoint raised {describe(error)}") from error
 
 
 def describe(error: BaseException) -> str:
     """What an exception says, in one line."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def line_in_agent_file(error: BaseException) -> str:
-    """The last line of an agent file on the way to an error, as "/path/to/agent.py:12: "; "" if there is none."""
-    here = [
-        f"{frame.f_code.co_filename}:{line}: "
-        for frame, line in traceback.walk_tb(error.__traceback__)
-        if str(frame.f_globals.get("__name__")).startswith(AGENT_MODULE)
-    ]
-    return here[-1] if here else ""

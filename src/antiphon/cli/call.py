@@ -13,14 +13,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from antiphon.audio import AudioFrame
+from antiphon.audio import AudioFrame, Resampler
 from antiphon.calls.ends import DEFAULT_WAIT, BackgroundWork, first_end
-from antiphon.calls.models import ModelChoice
+from antiphon.calls.models import ModelChoice, local_model
 from antiphon.calls.record import CallRecord, CallReport, Turn
 from antiphon.calls.report import Answer, Sound, answers, delays, write_report
 from antiphon.calls.start import describe_models, raise_error, start_session
+from antiphon.calls.verdict import shortcomings
 from antiphon.cli.screen import Screen
-from antiphon.errors import AgentFileError, AntiphonError
+from antiphon.errors import AgentFileError, AntiphonError, UsageError
 from antiphon.protocols import ModelKind
 from antiphon.replay import JournalWriter
 from antiphon.server.entrypoint import AgentServer
@@ -32,6 +33,8 @@ from antiphon.transports.wav import RecordedCaller
 
 CALL_LIMIT = 1800.0
 """Seconds after which a call from the command line ends, whatever happens."""
+CALLER_RATE = 16_000
+"""Hz of a caller whose words are spoken here."""
 TURN_LIMIT = 120.0
 """Seconds in which a typed turn must be answered."""
 
@@ -47,8 +50,19 @@ class Call:
     caller: RecordedCaller | None = None
     output: RecordingOutput | None = None
     journal: JournalWriter | None = None
+    has_spoken: bool = True
+    """The caller said something."""
     interrupted: bool = False
     """It ended because the task that made it was cancelled: keep what there is, and then end that task."""
+
+    @property
+    def shortcomings(self) -> list[str]:
+        """What went wrong in it, each in a few words."""
+        return [] if self.interrupted else shortcomings(self.report, has_spoken=self.has_spoken)
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that `--json` prints."""
+        return {**self.report.to_json(), "failed": self.shortcomings}
 
     def save(self, *, title: str, recording: Path | None, page: Path | None) -> None:
         """Write the stereo recording, the page, the end of the journal, each whatever becomes of the others.
@@ -79,6 +93,20 @@ class Call:
         if self.recorder is None or self.caller is None or self.output is None:
             return None
         return Sound(self.recorder, self.caller.spoken, self.output.cuts, recording)
+
+
+async def spoken_turns(texts: Sequence[str]) -> list[AudioFrame]:
+    """What a caller says, as sound by this machine's voice, in English. Raises `UsageError` for what is no speech."""
+    voice = local_model("tts")
+    turns: list[AudioFrame] = []
+    for text in texts:
+        frames = [said.frame async for said in voice.synthesize(text)]
+        if not frames:
+            raise UsageError(f"--say {text!r}: there is nothing in it that a voice could say. Give words.")
+        resampler = Resampler(CALLER_RATE)
+        parts = [*(resampler.push(frame).data for frame in frames), resampler.flush().data]
+        turns.append(AudioFrame(b"".join(parts), CALLER_RATE))
+    return turns
 
 
 async def voice_call(
@@ -140,7 +168,7 @@ async def voice_call(
         duration = recorder.now()
     report = record.report(duration, delays(recorder, caller.spoken))
     screen.summary(report)
-    return Call(report, ran_with, recorder, caller, output, journal, interrupted)
+    return Call(report, ran_with, recorder, caller, output, journal, bool(caller.spoken), interrupted)
 
 
 async def text_call(
@@ -160,7 +188,7 @@ async def text_call(
     """
     loop = asyncio.get_running_loop()
     began = loop.time()
-    interrupted = False
+    interrupted = has_spoken = False
     record = CallRecord(lambda: loop.time() - began)
     screen.follow(record, screen.turn)
     record.on("reply", screen.reply)
@@ -174,6 +202,7 @@ async def text_call(
             for text in texts:
                 if job.reason or not session.is_running:
                     break
+                has_spoken = True
                 await say(session, text)
             await first_end(job.wait_for_shutdown(), work.told(session))
         except asyncio.CancelledError:
@@ -183,7 +212,7 @@ async def text_call(
         raise_error(job)
     report = record.report(loop.time() - began)
     screen.summary(report)
-    return Call(report, ran_with, journal=journal, interrupted=interrupted)
+    return Call(report, ran_with, journal=journal, has_spoken=has_spoken, interrupted=interrupted)
 
 
 def _ran_with(session: AgentSession[Any], screen: Screen, *kinds: ModelKind) -> str:

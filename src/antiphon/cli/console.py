@@ -13,6 +13,7 @@ from typing import Any
 from antiphon.calls.models import ModelChoice
 from antiphon.calls.record import CallRecord, Turn
 from antiphon.calls.start import describe_models, raise_error, start_session
+from antiphon.calls.verdict import shortcomings
 from antiphon.cli.call import say
 from antiphon.cli.keys import can_read_keys
 from antiphon.cli.prompt import TypedChat
@@ -25,11 +26,13 @@ LONGEST_LINE = 8_000
 """Characters of one turn from a pipe or a file; what is longer is several turns."""
 
 
-async def chat(server: AgentServer, *, models: ModelChoice, screen: Screen, resume: str | None = None) -> None:
+async def chat(server: AgentServer, *, models: ModelChoice, screen: Screen, resume: str | None = None) -> list[str]:
     """Talk to the agent until the input ends, Ctrl-D is pressed, or the agent ends the call.
 
-    `resume`: the id of a call whose process has ended, which goes on here.
+    `resume`: the id of a call whose process has ended, which goes on here. Returns what went wrong, each in a few
+    words, where nobody sat there to see it.
     """
+    has_spoken = False
     loop = asyncio.get_running_loop()
     began = loop.time()
     interactive = sys.stdin is not None and sys.stdin.isatty()
@@ -57,10 +60,12 @@ async def chat(server: AgentServer, *, models: ModelChoice, screen: Screen, resu
             async for line in lines:
                 if not session.is_running:  # it has just ended, and its job is about to
                     break
+                has_spoken = True
                 await say(session, line)
             raise_error(job)
         finally:
             ended.cancel()
+    return [] if interactive else shortcomings(record.report(loop.time() - began), has_spoken=has_spoken)
 
 
 async def typed_lines(prompt: str, ended: asyncio.Future[Any]) -> AsyncIterator[str]:

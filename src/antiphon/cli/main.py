@@ -1,7 +1,8 @@
 """The command `antiphon`, and `python agent.py` for a file that ends with `server.run()`.
 
-Arguments come in, an exit code goes out: 0 for a call that went through, 130 for one that Ctrl-C ended (143: SIGTERM,
-129: SIGHUP), 2 for what the person who typed the command can mend, told in one line that ends with the remedy.
+Arguments come in, an exit code goes out: 0 for a call that went through, 1 for one in which something went wrong
+(`calls.verdict`), 130 for one that Ctrl-C ended (143: SIGTERM, 129: SIGHUP), 2 for what the person who typed the
+command can mend, told in one line that ends with the remedy.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import logging
 import os
 import signal
 import sys
@@ -17,35 +17,26 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 from antiphon.calls.ends import DEFAULT_WAIT
 from antiphon.cli import surroundings
-from antiphon.cli.arguments import (
-    TOKEN,
-    add_beginning,
-    add_calls,
-    add_chaos,
-    add_production,
-    add_store,
-    barge_in,
-    number,
-    port,
-    seconds,
-)
+from antiphon.cli.arguments import barge_in
+from antiphon.cli.logs import set_up_logging, tell
+from antiphon.cli.parser import KINDS, command_line
 from antiphon.discovery import extra_with
 from antiphon.errors import AgentFileError, AntiphonError, UsageError
 from antiphon.protocols import ModelKind
 from antiphon.server.entrypoint import AgentServer
 from antiphon.server.process import CommandFailed, run_to_its_end, told_by_signals
 from antiphon.server.supervisor.supervised import VARIABLE as SUPERVISOR
-from antiphon.visible import VisibleRecords, one_line, to_json
+from antiphon.visible import to_json
 
 if TYPE_CHECKING:
     from antiphon.cli.call import Call
+    from antiphon.cli.screen import Screen
 
 _Command: TypeAlias = Callable[[argparse.Namespace, "AgentServer | None"], Awaitable[None]]
-_KINDS: tuple[ModelKind, ...] = ("llm", "stt", "tts")
 
 
 def main(arguments: Sequence[str] | None = None, *, server: AgentServer | None = None) -> Awaitable[int]:
@@ -55,7 +46,7 @@ def main(arguments: Sequence[str] | None = None, *, server: AgentServer | None =
     """
     with _open_streams():
         if server is None:
-            raise SystemExit(_guarded(_parser("antiphon", with_file=True).parse_args(arguments), None))
+            raise SystemExit(_guarded(command_line("antiphon", with_file=True).parse_args(arguments), None))
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -77,158 +68,11 @@ async def _run_inside(server: AgentServer) -> int:
     try:
         return await _run(_server_options(), server)
     except AntiphonError as error:
-        return _tell(error, debug=False)
+        return tell(error, debug=False)
 
 
 def _server_options() -> argparse.Namespace:
-    return _parser(Path(sys.argv[0]).name, with_file=False).parse_args(sys.argv[1:] or ["console"])
-
-
-# -- arguments
-
-
-class _Parser(argparse.ArgumentParser):
-    """Errors are one line long."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}. See {self.prog} --help.\n")
-
-
-def _parser(program: str, *, with_file: bool) -> argparse.ArgumentParser:
-    parser = _Parser(prog=program, description="Voice agents that do things.")
-    parser.add_argument(
-        "--version", action="version", version=surroundings.version(), help="show which Antiphon this is"
-    )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-
-    console = commands.add_parser("console", help="talk to an agent in the terminal: in text, or by voice with --audio")
-    dev = commands.add_parser("dev", help="a page to talk to an agent from, while you work on it")
-    call = commands.add_parser("call", help="call an agent with recorded or typed turns")
-    start = commands.add_parser("start", help="take calls, from pages and from a LiveKit server, in production")
-    connect = commands.add_parser("connect", help="join one LiveKit room, and stay until the call is over")
-    files = commands.add_parser("download-files", help="fetch and prepare the models ahead of the first call")
-    _add_sound(console)
-    chaos = commands.add_parser("chaos", help="try an agent's tools in calls where everything goes wrong")
-    for command in (console, dev, call, start, connect, files, chaos):
-        if with_file:
-            command.add_argument(
-                "file", type=Path, nargs="?", help="the agent file; agent.py of this folder, if left out"
-            )
-            command.add_argument("--livekit", action="store_true", help="the file is written for LiveKit Agents")
-        add_chaos(command) if command is chaos else _add_models(command)
-    for command in (console, dev, call, start, connect):
-        add_store(command)
-    for command in (console, call):
-        command.add_argument(
-            "--resume", metavar="CALL", help="go on with a call whose process has ended: antiphon calls"
-        )
-    _add_place(dev)
-    add_production(start)
-    connect.add_argument("--room", required=True, metavar="NAME", help="the room; it is made where there is none")
-    _add_turns(call)
-    if with_file:
-        demo = commands.add_parser("demo", help="a call to the example receptionist, from recordings")
-        _add_models(demo)
-        add_store(demo)
-        _add_files(demo)
-        demo.set_defaults(out=Path("out/demo.wav"), report=Path("out/demo.html"))
-        add_calls(commands.add_parser("calls", help="what became of calls, and of what their tools did"))
-        add_beginning(commands)
-    return parser
-
-
-def _add_turns(call: argparse.ArgumentParser) -> None:
-    """What is said to the agent, and what is kept of that."""
-    turns = call.add_mutually_exclusive_group(required=True)
-    turns.add_argument("--caller", nargs="+", type=Path, metavar="WAV", help="recorded turns, one file each")
-    turns.add_argument("--say", nargs="+", metavar="TEXT", help="typed turns: text in, text out")
-    call.add_argument(
-        "--barge-in",
-        action="append",
-        default=[],
-        type=barge_in,
-        metavar="N@SECONDS",
-        help="turn N begins SECONDS after the first agent audio that follows turn N-1",
-    )
-    call.add_argument(
-        "--wait",
-        type=seconds,
-        default=DEFAULT_WAIT,
-        metavar="SECONDS",
-        help="stay on the line so long for what tools in the background will tell (default: %(default)g)",
-    )
-    call.add_argument(
-        "--json", action="store_true", help="print the call as JSON on standard output, all else elsewhere"
-    )
-    call.add_argument(
-        "--journal", type=Path, metavar="FILE", help="write all that happens, to be replayed: for a report of a defect"
-    )
-    _add_files(call)
-
-
-def _add_models(parser: argparse.ArgumentParser) -> None:
-    for kind in _KINDS:
-        parser.add_argument(f"--{kind}", metavar="NAME", help=f'{kind.upper()}: "local", a vendor, or vendor/model')
-    parser.add_argument(
-        "--strict-models",
-        action="store_true",
-        help="fail where a model of the file cannot be used, instead of a local one",
-    )
-    parser.add_argument("--debug", action="store_true", help="show tracebacks and logs")
-
-
-class _ListDevices(argparse.Action):
-    """Print the sound devices and leave, whatever else is on the command line."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> None:
-        from antiphon.transports.devices import list_devices
-
-        try:
-            devices = list_devices()
-        except AntiphonError as error:
-            raise SystemExit(_tell(error, debug=False)) from None
-        for device in devices:
-            print(f"{device.number:3}  {device.kind:<12}  {device.name}")
-        parser.exit(0 if devices else 1, "" if devices else "No sound devices.\n")
-
-
-def _add_sound(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--audio", action="store_true", help="by voice, on this machine's microphone and loudspeaker")
-    parser.add_argument(
-        "--device",
-        action="append",
-        default=[],
-        metavar="WHICH",
-        help="a sound device by number or part of its name; give it twice for two",
-    )
-    parser.add_argument(
-        "--transport", metavar="NAME", help="by voice, over the line of an installed package: a name, or name/address"
-    )
-    parser.add_argument("--list-devices", action=_ListDevices, nargs=0, help="print the sound devices and leave")
-    parser.add_argument("--null-audio", action="store_true", help="by voice without sound, for a machine without any")
-    parser.add_argument("--push-to-talk", action="store_true", help="the microphone is off until Space is pressed")
-    parser.add_argument(
-        "--processing",
-        action=argparse.BooleanOptionalAction,
-        help="keep the agent's voice and noise out of the microphone; on where the package for it is installed",
-    )
-
-
-def _add_place(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--host", default="127.0.0.1", help="address to serve at; 0.0.0.0 is all of this machine's")
-    parser.add_argument("--port", type=port, default=8080, help="0 is any that is free")
-    parser.add_argument("--token", metavar="TEXT", help=TOKEN)
-    parser.add_argument("--tls", action="store_true", help="serve https, with a certificate of its own making")
-    parser.add_argument("--tls-cert", type=Path, metavar="PEM", help="serve https with this certificate")
-    parser.add_argument("--tls-key", type=Path, metavar="PEM", help="the key of --tls-cert")
-    parser.add_argument("--no-reload", action="store_true", help="do not load the agent file anew when it is saved")
-    parser.add_argument("--max-calls", type=number, default=20, metavar="N", help="calls at the same time")
-    parser.add_argument("--calls", type=Path, metavar="FOLDER", help="keep recordings and reports here")
-
-
-def _add_files(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, metavar="WAV", help="write a stereo recording, caller left, agent right")
-    parser.add_argument("--report", type=Path, metavar="HTML", help="write a page with the whole call")
+    return command_line(Path(sys.argv[0]).name, with_file=False).parse_args(sys.argv[1:] or ["console"])
 
 
 # -- commands
@@ -239,24 +83,17 @@ def _guarded(options: argparse.Namespace, server: AgentServer | None) -> int:
     try:
         return run_to_its_end(_run(options, server))
     except AntiphonError as error:
-        return _tell(error, debug=options.debug)
+        return tell(error, debug=options.debug)
     except ModuleNotFoundError as error:
         extra = extra_with(error.name or "") or "cli,dev,local"
         missing = f"the package {error.name} is not installed. Install it with: pip install 'antiphon[{extra}]'"
-        return _tell(AntiphonError(missing), debug=options.debug)
+        return tell(AntiphonError(missing), debug=options.debug)
     except KeyboardInterrupt:  # before the command had begun, or after its end
         return 130
 
 
-def _tell(error: AntiphonError, *, debug: bool) -> int:
-    if debug:
-        logging.getLogger("antiphon").error("the command failed", exc_info=error)
-    print("antiphon: " + one_line(" ".join(str(error).split())), file=sys.stderr)
-    return 2
-
-
 async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
-    _set_up_logging(debug=options.debug)
+    set_up_logging(debug=options.debug)
     commands: Mapping[str, _Command] = {
         "console": _console,
         "dev": _dev,
@@ -328,31 +165,6 @@ async def _kept(options: argparse.Namespace, server: AgentServer | None) -> Asyn
         yield
 
 
-def _set_up_logging(*, debug: bool) -> None:
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
-    # A tool that fails is spoken about in the call; its traceback is for --debug.
-    if not debug:
-        handler.addFilter(_without_traceback)
-    handler.addFilter(VisibleRecords())
-    logger = logging.getLogger("antiphon")
-    logger.handlers[:] = [handler]
-    logger.setLevel(logging.DEBUG if debug else logging.WARNING)
-    logger.propagate = False
-    # LiveKit's package warns of what is its own affair.
-    logging.getLogger("livekit").setLevel(logging.DEBUG if debug else logging.ERROR)
-
-
-def _without_traceback(record: logging.LogRecord) -> bool:
-    if record.exc_info and record.exc_info[1] is not None:
-        error, text = record.exc_info[1], record.getMessage()
-        if not str(error) or str(error) not in text:
-            text = f"{text}: {type(error).__name__}: {error}"
-        record.msg, record.args = text, ()
-    record.exc_info = record.exc_text = None
-    return True
-
-
 async def _console(options: argparse.Namespace, server: AgentServer | None) -> None:
     from antiphon.calls.models import ModelChoice
     from antiphon.cli.console import chat
@@ -367,7 +179,7 @@ async def _console(options: argparse.Namespace, server: AgentServer | None) -> N
     server = server or _load(options.file, livekit=options.livekit)
     models = ModelChoice(named=_named(options), strict=options.strict_models, voice=voice, notice=screen.notice)
     if not voice:
-        await chat(server, models=models, screen=screen, resume=options.resume)
+        _judge(await chat(server, models=models, screen=screen, resume=options.resume), screen)
         return
     from antiphon.cli.talk import TalkOptions, talk
 
@@ -437,7 +249,7 @@ async def _call(options: argparse.Namespace, server: AgentServer | None) -> None
 
     def tell() -> None:
         if options.json:
-            out.write(to_json(call.report.to_json(), indent=2) + "\n")
+            out.write(to_json(call.to_json(), indent=2) + "\n")
 
     _keep(call, options, title=title, tell=tell)
 
@@ -518,7 +330,12 @@ async def _doctor(options: argparse.Namespace, _: AgentServer | None = None) -> 
 
 
 def _keep(call: Call, options: argparse.Namespace, *, title: str, tell: Callable[[], None]) -> None:
-    """Print what is asked for, then write the files: what fails does not keep the rest from being there."""
+    """Print what is asked for, then write the files: what fails does not keep the rest from being there.
+
+    A call in which something went wrong ends the command with 1, after all else.
+    """
+    from antiphon.cli.screen import Screen
+
     broken: OSError | None = None
     try:
         tell()
@@ -537,29 +354,37 @@ def _keep(call: Call, options: argparse.Namespace, *, title: str, tell: Callable
     if call.interrupted:
         # What there is of the call is kept: now the interruption takes its course.
         raise asyncio.CancelledError
+    _judge(call.shortcomings, None if options.json else Screen())
+
+
+def _judge(shortcomings: Sequence[str], screen: Screen | None) -> None:
+    """End the command with 1 for a call in which something went wrong."""
+    if shortcomings:
+        if screen is not None:
+            screen.failed(shortcomings)
+        raise CommandFailed(1)
 
 
 async def _make_call(options: argparse.Namespace, server: AgentServer, title: str) -> Call:
     from antiphon.calls.models import ModelChoice
-    from antiphon.cli.call import text_call, voice_call
+    from antiphon.cli.call import spoken_turns, text_call, voice_call
     from antiphon.cli.screen import Screen
     from antiphon.replay.writer import JournalWriter
     from antiphon.transports.wav import read_recording
 
-    if options.say and (options.barge_in or options.out):
-        raise UsageError("--barge-in and --out need a call by voice. Give recorded turns with --caller.")
     screen = Screen(to_stderr=options.json)
+    # Typed turns are a call in text, unless something is asked for that only a call by voice has.
+    typed = options.say if not (options.barge_in or options.out) else None
     turns = [read_recording(path) for path in options.caller or ()]
-    models = ModelChoice(
-        named=_named(options), strict=options.strict_models, voice=not options.say, notice=screen.notice
-    )
+    models = ModelChoice(named=_named(options), strict=options.strict_models, voice=not typed, notice=screen.notice)
     barge_in = dict(options.barge_in)
     journal = None if options.journal is None else JournalWriter(options.journal, about=title)
     kept: dict[str, Any] = {"models": models, "screen": screen, "journal": journal, "wait": options.wait}
     kept["resume"] = getattr(options, "resume", None)
     try:
-        if options.say:
-            return await text_call(server, options.say, **kept)
+        if typed:
+            return await text_call(server, typed, **kept)
+        turns += await spoken_turns(options.say or ())
         return await voice_call(server, turns, barge_in=barge_in, **kept)
     except BaseException:
         if journal is not None:
@@ -575,7 +400,7 @@ def _load(path: Path, *, livekit: bool = False) -> AgentServer:
 
 
 def _named(options: argparse.Namespace) -> Mapping[ModelKind, str]:
-    return {kind: name for kind in _KINDS if (name := getattr(options, kind)) is not None}
+    return {kind: name for kind in KINDS if (name := getattr(options, kind)) is not None}
 
 
 def _tell_files(recording: Path | None, page: Path | None, journal: Path | None = None) -> None:

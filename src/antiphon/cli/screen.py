@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from rich.console import Console
@@ -16,6 +16,7 @@ from rich.text import Text
 
 from antiphon.calls.record import CallRecord, CallReport, ToolCallRecord, ToolStep, Turn
 from antiphon.calls.start import describe_guarantees
+from antiphon.cli.logs import was_told
 from antiphon.metrics import TurnMetrics
 from antiphon.session import AgentSession
 from antiphon.visible import LONGEST_NAME, one_line, shortened, to_json, visible
@@ -56,6 +57,7 @@ class Screen:
         """Show the tools of a call. Its turns are for `on_turn`, which shows them if they shall be."""
         record.on("turn", on_turn)
         record.on("tool", self.tool)
+        record.on("error", self.error)
 
     def notice(self, line: str) -> None:
         """Something worth knowing."""
@@ -117,6 +119,16 @@ class Screen:
             )
             self._print(Text.assemble(_MARGIN, ("-> ", style)), output)
 
+    def error(self, told: str) -> None:
+        """What failed, where the log has not said it."""
+        if not was_told(told):
+            self.settle()
+            self._print(Text("error  ", style="red"), Text(one_line(told), style="red"))
+
+    def failed(self, shortcomings: Sequence[str]) -> None:
+        """The call did not go well. The exit code says so, too."""
+        self._print(Text("The call did not go well: ", style="red"), Text(f"{'; '.join(shortcomings)}.", style="red"))
+
     def summary(self, report: CallReport) -> None:
         """The figures of a finished call."""
         self.settle()
@@ -133,8 +145,6 @@ class Screen:
             )
         if metrics.completion_tokens:
             self.notice(f"Tokens: {metrics.prompt_tokens:,} read, {metrics.completion_tokens:,} written")
-        for error in report.unlogged:
-            self._print(Text("error  ", style="red"), Text(one_line(error), style="red"))
 
     def interrupted(self) -> None:
         """Ctrl-C was pressed, or a signal came, and the call is brought to its end."""

@@ -19,7 +19,8 @@ from types import ModuleType
 from typing import Any
 
 from antiphon.agent import Agent
-from antiphon.calls.start import AGENT_MODULE, describe
+from antiphon.calls.start import describe
+from antiphon.calls.where import AGENT_MODULE
 from antiphon.discovery import load
 from antiphon.errors import AgentFileError, pass_on
 from antiphon.server.entrypoint import AgentServer, loading
