@@ -18,7 +18,7 @@ from tests.core.fuzz.watch import Watch
 
 FACTS = int(os.environ.get("ANTIPHON_FUZZ_FACTS", "50000"))
 
-pytestmark = pytest.mark.timeout(max(120, FACTS // 4000))  # whichever test comes first waits for all facts
+pytestmark = pytest.mark.timeout(max(120, FACTS // 1500))  # whichever test comes first waits for all facts
 
 REGRESSIONS = sorted((Path(__file__).parent / "regressions").glob("*.jsonl"))
 

@@ -12,7 +12,7 @@ from tests.core.fuzz.known import KNOWN
 
 FACTS = int(os.environ.get("ANTIPHON_FUZZ_FACTS", "50000"))
 
-pytestmark = pytest.mark.timeout(max(120, FACTS // 4000))
+pytestmark = pytest.mark.timeout(max(120, FACTS // 1500))
 
 
 @pytest.fixture(scope="module")
