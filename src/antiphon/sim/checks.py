@@ -263,7 +263,8 @@ def _silences(walk: Walk) -> Iterator[tuple[Sound, float]]:
 def _dead_ends(walk: Walk) -> Iterator[str]:
     """Words of the caller, whatever they were taken for, behind which the agent was not heard any more.
 
-    Where the model hears by itself, words without a turn of their own are its own business.
+    A tool may wish for that: it goes to the background, and no word is to be said of it. Where the model hears by
+    itself, words without a turn of their own are its own business.
     """
     if walk.kind != "three models":
         return
@@ -271,6 +272,8 @@ def _dead_ends(walk: Walk) -> Iterator[str]:
     for number, said in enumerate(heard):
         until = heard[number + 1].start if number + 1 < len(heard) else walk.line.end
         if not said.words or until < said.end + REPLY or any(d.start <= said.end <= d.end for d in walk.deaf):
+            continue
+        if any(run.silent and said.end <= run.began < said.end + REPLY for run in walk.world.runs):
             continue
         if not any(sound.end > said.end and sound.start < said.end + REPLY for sound in walk.line.agent):
             yield f"nothing was heard behind {said.text!r} at {said.end:.2f} s"

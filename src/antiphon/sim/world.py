@@ -75,6 +75,8 @@ class ToolRun:
     status: Literal["running", "asking", "asking for keys", "done", "failed", "cancelled"] = "running"
     kept: bool = False
     """Whatever the caller says, its result must be told."""
+    silent: bool = False
+    """It runs in the background, and wished for no word about that."""
     told: float | None = None
     """When the speech was over that made its call, if that must not be interrupted."""
 
@@ -94,9 +96,9 @@ class ToolRun:
         """The caller has answered."""
         self.status = "running"
 
-    def went_to_background(self, *, unheard: bool) -> None:
-        """It reported, and runs on. `unheard`: the caller had spoken over its call before."""
-        self.kept = not unheard
+    def went_to_background(self, *, unheard: bool, silent: bool) -> None:
+        """It reported, and runs on. `unheard`: the caller had spoken over its call before. `silent`: see there."""
+        self.kept, self.silent = not unheard, silent
 
 
 @dataclass(slots=True)
@@ -385,8 +387,9 @@ class _Walker(Agent):
         """Do something in the background."""
         run = self._begin("work", n)
         await asyncio.sleep(0.05)
-        await ctx.update("It is under way.", silent=self.world.rng.random() < 0.5)
-        run.went_to_background(unheard=ctx.speech_handle.interrupted)
+        silent = self.world.rng.random() < 0.5
+        await ctx.update("It is under way.", silent=silent)
+        run.went_to_background(unheard=ctx.speech_handle.interrupted, silent=silent)
         return await self.world.work(run, 1.0 + self.world.latency())
 
     @function_tool
