@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
-from antiphon import Agent, AgentSession, AgentTask, ToolError, function_tool
+from antiphon import Agent, AgentSession, AgentTask, ContextBudget, RunContext, ToolError, function_tool
 from antiphon.chat import FunctionCallOutput
 from antiphon.llm import ChatRequest
 from antiphon.testing import FakeLLM, Reply, check_pairs, run_virtual, transcript
 from antiphon.testing.fakes import Turn
 
-ROOM = 500
-"""Tokens of talk that a request carries."""
+TIGHT = ContextBudget(max_tokens=500, keep_turns=1, summarise=False)
 QUESTIONS = 40
 RAMBLING = "and then there is one more thing that came to my mind while we were talking about all of this"
 ASKED = "Book me a table, and is there parking?"
@@ -77,9 +77,7 @@ def model(request: ChatRequest) -> Turn:
 
 async def talked(asked_for: str = "") -> tuple[FakeLLM, AgentSession[Any]]:
     llm = FakeLLM(model)
-    session: AgentSession[Any] = AgentSession(
-        llm=llm, max_tool_steps=9, context_budget={"max_tokens": ROOM, "keep_turns": 1, "summarise": False}
-    )
+    session: AgentSession[Any] = AgentSession(llm=llm, max_tool_steps=9, context_budget=TIGHT)
     async with session:
         await session.start(Desk())
         await session.say("Hello.")
@@ -114,6 +112,37 @@ def test_no_tool_is_called_again_because_its_call_has_left_the_request() -> None
 def test_the_turn_that_a_reply_is_to_answer_stands_in_its_last_request_however_long_the_talk_in_between() -> None:
     llm, _ = run_virtual(talked())
     assert f"user: {ASKED}" in transcript(llm.requests[-1].chat_ctx)
+
+
+class Searching(Agent):
+    """Its tool works in the background for longer than there is room for."""
+
+    @function_tool(effect="reads", background_timeout=36_000.0)
+    async def search(self, ctx: RunContext[Any]) -> str:
+        """Search everywhere."""
+        await ctx.update("Searching.")
+        await asyncio.sleep(3_000.0)
+        return "found at last"
+
+
+def test_a_call_that_still_works_stands_in_each_request_however_long_the_talk() -> None:
+    def searching(request: ChatRequest) -> Turn:
+        asked = transcript(request.chat_ctx)[-1] == f"user: {ASKED}"
+        return Reply("", [("search", {})]) if asked else f"Go on. {RAMBLING}"
+
+    async def call() -> FakeLLM:
+        llm = FakeLLM(searching)
+        session: AgentSession[Any] = AgentSession(llm=llm, context_budget=TIGHT)
+        async with session:
+            await session.start(Searching(instructions="You search."))
+            await session.run(user_input=ASKED)
+            for number in range(QUESTIONS):
+                await session.run(user_input=f"Answer {number}. {RAMBLING}")
+        return llm
+
+    llm = run_virtual(call())
+    assert f"user: {ASKED}" not in transcript(llm.requests[-1].chat_ctx)
+    assert [request for request in llm.requests[1:] if "call search({})" not in transcript(request.chat_ctx)] == []
 
 
 def test_what_a_reply_was_asked_for_with_stands_before_what_its_tools_came_to() -> None:

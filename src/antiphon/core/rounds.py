@@ -12,8 +12,8 @@ from antiphon.core.history import History
 from antiphon.core.notices import RoundClosed
 from antiphon.core.promises import Outbox
 from antiphon.core.runs import Runs
-from antiphon.core.stages import Gate
-from antiphon.core.state import OpenCall, Run, Speech, Step
+from antiphon.core.stages import Bond, Gate
+from antiphon.core.state import Frame, OpenCall, Run, Speech, Step
 
 
 class Rounds:
@@ -88,6 +88,10 @@ class Rounds:
         )
         done.written_down(self._history.pair(made, output, agent))
         return made, output
+
+    def at_work(self, frame: Frame) -> tuple[str, ...]:
+        """Ids of calls of the frame that have their output, while the tool goes on."""
+        return tuple(run.call.call_id for run in self._runs if run.frame is frame and run.bond is Bond.BACKGROUND)
 
     def let_know(self, agent: str, calls: list[OpenCall]) -> None:
         """An agent is to speak of calls that another made: it took over while they ran."""

@@ -139,7 +139,7 @@ class Speeches:
                 choice,
                 speech.instructions,
                 unheard,
-                self._debts.carried_in_any_case(speech),
+                self._owed(speech),
                 delivery=speech.kind is Kind.DELIVERY and speech.rounds == 0,
                 retry=retry,
                 on_enter=speech.on_enter,
@@ -147,6 +147,10 @@ class Speeches:
                 not_made=tuple(before.not_made) if retry and before is not None else (),
             )
         )
+
+    def _owed(self, speech: Speech) -> tuple[str, ...]:
+        """What no request of the speech may leave out."""
+        return (*self._debts.carried_in_any_case(speech), *self._rounds.at_work(speech.frame))
 
     def used_up_steps(self, speech: Speech) -> bool:
         """It has had all the rounds that it may have, and more might have followed."""
@@ -181,7 +185,7 @@ class Speeches:
         step = self._hold(speech, tools=tools)
         self._out.promise(step.gen, GenerationFailed(step.gen, texts.NO_ANSWER), self._options.generation_timeout)
         items = (*self._history.open_items(speech.agent), message)
-        owed = self._debts.carried_in_any_case(speech)
+        owed = self._owed(speech)
         gen, segment = step.gen, step.segment.id
         self._out.send(Generate(gen, speech.id, segment, speech.agent, items, tools, owed=owed, ahead=True))
 
