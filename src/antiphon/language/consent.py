@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from antiphon.language.consent_phrases import ConsentPhrases
 from antiphon.language.consent_reading import ReadBack, read_back_of
-from antiphon.language.consent_tables import Tables, Tag, tables_of
-from antiphon.language.consent_values import Value, tokens
+from antiphon.language.consent_tables import CLAUSES, Tables, Tag, tables_of
+from antiphon.language.consent_values import Value
 from antiphon.record import record
 
 __all__ = ["MAX_LENGTH", "Asked", "ConsentPhrases", "Reply", "decide"]
@@ -54,12 +54,12 @@ class Asked:
 def decide(words: str, asked: Asked, phrases: ConsentPhrases) -> Reply:
     """What `words`, as the recogniser wrote them, mean in reply to `asked`. Never raises; linear in `words`."""
     tables = tables_of(phrases)
-    said = tokens(words[:MAX_LENGTH])
+    said = tables.tokens(words[:MAX_LENGTH])
     read_back = read_back_of(asked.text, asked.values, tables)
     pieces = _settled(_read(said, read_back, tables), tables)
     if read_back.is_offer:
         pieces = [_neutral(piece) if piece.text in tables.declining else piece for piece in pieces]
-    reply = _consent(pieces, tables) if len(words) <= MAX_LENGTH else None
+    reply = _consent(pieces, read_back, tables) if len(words) <= MAX_LENGTH else None
     return reply or _otherwise(pieces, said, tables)
 
 
@@ -83,13 +83,32 @@ class Piece:
 def _read(said: Sequence[str], read_back: ReadBack, tables: Tables) -> list[Piece]:
     """Phrase by phrase, from left to right."""
     pieces: list[Piece] = []
+    clauses = read_back.clauses(said, tables)
     at = 0
     while at < len(said):
         agreed = any(piece.tag in _AGREES for piece in pieces)
-        found = (agreed and _besides(said, at, read_back, tables)) or [_piece(said, at, read_back, tables, pieces)]
+        found = agreed and _besides(said, at, read_back, tables)
+        if not found:
+            piece = _piece(said, at, read_back, tables, pieces)
+            clause = _clause(said, at, clauses[at], piece)
+            found = [piece if clause is None else clause]
         pieces += found
         at = found[-1].end
     return pieces
+
+
+_SURE = frozenset({Tag.NO, Tag.WAIT, Tag.HEDGE, Tag.FILLER, Tag.HESITATION, Tag.SPEAKING, Tag.OTHER, Tag.MARK})
+
+
+def _clause(said: Sequence[str], at: int, clause: tuple[str, int] | None, piece: Piece) -> Piece | None:
+    """The clause that begins here, if it says more than the phrase does."""
+    if clause is None or clause[1] < piece.end:
+        return None
+    name, end = clause
+    tag = CLAUSES[name]
+    if end == piece.end and (piece.tag in _SURE or (piece.tag in _AGREES and tag is Tag.YES)):
+        return None
+    return Piece(tag, " ".join(said[at:end]), end, name)
 
 
 def _besides(said: Sequence[str], at: int, read_back: ReadBack, tables: Tables) -> list[Piece] | None:
@@ -113,6 +132,9 @@ def _piece(said: Sequence[str], at: int, read_back: ReadBack, tables: Tables, be
     word = said[at]
     if word == "?":
         return Piece(Tag.MARK, word, at + 1)
+    if word in tables.persons and at + 1 < len(said):
+        if tables.values.value(said, at + 1) is not None or read_back.has_word(said[at + 1]):
+            return Piece(Tag.NEUTRAL, word, at + 1)
     known = tables.phrases.at(said, at, read_back.acts)
     if (beside := _beside(said, at, known, read_back, tables, before)) is not None:
         return beside
@@ -136,11 +158,11 @@ def _piece(said: Sequence[str], at: int, read_back: ReadBack, tables: Tables, be
         while following < len(said) and (small := tables.phrases.at(said, following)) and small[0] is Tag.NEUTRAL:
             following = small[1]
         named = following < len(said) and tables.values.value(said, following) is not None
-        if named or (following < len(said) and read_back.has_word(said[following])):
+        if named or (following < len(said) and _repeats(said[following], read_back, tables)):
             return Piece(Tag.NEUTRAL, word, at + 1, "preposition")
     if known is not None:
         return Piece(known[0], " ".join(said[at : known[1]]), known[1])
-    if read_back.has_word(word):
+    if _repeats(word, read_back, tables):
         repeated = _stands(("word", word), before, read_back, tables)
         return Piece(Tag.ECHO if repeated else Tag.OTHER, word, at + 1, "word")
     return Piece(Tag.UNKNOWN, word, at + 1)
@@ -159,11 +181,17 @@ def _beside(
     if right is not None and right[1] < len(said) and read_back.has_kind(said[right[1]], tables):
         return Piece(Tag.FILLER, " ".join(said[at : right[1] + 1]), right[1] + 1)
     last = before[-1] if before else None
+    if last is not None and last.tag in (Tag.NO, Tag.WAIT) and (later := tables.afterwards.at(said, at)) is not None:
+        return Piece(Tag.FILLER, " ".join(said[at : later[1]]), later[1])
     if last is None or last.tag not in _CALLED or tables.statements.is_adverb(last.text):
         return None
     called = tables.vocatives.at(said, at)
     if called is not None and not (known is not None and known[1] > called[1]):
-        return None if read_back.has_word(said[called[1] - 1]) else Piece(Tag.FILLER, said[at], called[1])
+        return (
+            None
+            if read_back.has_word(said[called[1] - 1])
+            else Piece(Tag.FILLER, " ".join(said[at : called[1]]), called[1])
+        )
     closes = tables.closing.at(said, at)
     longer = closes is not None and known is not None and known[1] > closes[1]
     if closes is not None and not longer and last.tag in _AGREES and _only_polite(said, closes[1], tables):
@@ -178,12 +206,17 @@ def _only_polite(said: Sequence[str], at: int, tables: Tables) -> bool:
     """Whether nothing but politeness, and who is spoken to, follows; or a no, which counts by itself."""
     while at < len(said):
         polite = tables.phrases.at(said, at) or tables.vocatives.at(said, at)
-        if polite is None or polite[0] not in (Tag.FILLER, Tag.NO):
+        short = polite is not None and polite[0] in _AGREES and polite[1] == at + 1  # "lovely"
+        if polite is None or (polite[0] not in (Tag.FILLER, Tag.NO) and not short):
             return False
         if polite[0] is Tag.NO:
             return True
         at = polite[1]
     return True
+
+
+def _repeats(word: str, read_back: ReadBack, tables: Tables) -> bool:
+    return read_back.has_word(word) and word not in tables.pronouns and word not in tables.persons
 
 
 def _value(value: Value, before: Sequence[Piece], read_back: ReadBack, tables: Tables) -> Piece:
@@ -231,7 +264,7 @@ def _stands(atom: tuple[str, str], before: Sequence[Piece], read_back: ReadBack,
             if not read_back.fits(tables.prepositions[piece.text], atom, tables):
                 return False
         elif piece.tag is not Tag.NEUTRAL:
-            return piece.tag is not Tag.ECHO or read_back.agrees((piece.kind, piece.text), atom)
+            return piece.tag is not Tag.ECHO or read_back.agrees((piece.kind, piece.text), atom, piece is before[-1])
     return True
 
 
@@ -244,7 +277,7 @@ def _settled(pieces: list[Piece], tables: Tables) -> list[Piece]:
     for number, piece in enumerate(pieces):
         following = next((later for later in pieces[number + 1 :] if not _passes(later, piece)), None)
         after = following.tag if following is not None else None
-        if piece.text in tables.elliptic and after in (Tag.ECHO, Tag.NEUTRAL):
+        if (piece.text in tables.elliptic or piece.kind == "short") and after in (Tag.ECHO, Tag.NEUTRAL):
             settled.append(_neutral(piece))
             continue
         if piece.text in tables.correction and after in (Tag.YES, Tag.NO):
@@ -255,7 +288,8 @@ def _settled(pieces: list[Piece], tables: Tables) -> list[Piece]:
             settled.append(_idle(piece))  # "it's not all right"
         elif piece.tag is Tag.NO and following is not None and following.tag is Tag.YES:
             last = next((one.tag for one in reversed(settled) if one.tag is not Tag.FILLER), None)
-            idle = following.text in tables.affirming or (last in _AGREES and following.text in tables.excusing)
+            affirms = any(f"{following.text} ".startswith(f"{phrase} ") for phrase in tables.affirming)
+            idle = affirms or (last in _AGREES and following.text in tables.excusing)
             declines = not idle and following.text in tables.excusing
             settled.append(_idle(piece) if idle and " " not in piece.text else piece)
             if declines:
@@ -302,10 +336,13 @@ _ALLOWED = frozenset(
 )
 
 
-def _consent(pieces: Sequence[Piece], tables: Tables) -> Reply | None:
+def _consent(pieces: Sequence[Piece], read_back: ReadBack, tables: Tables) -> Reply | None:
     """A yes, if all that was said belongs to one."""
     if any(piece.tag not in _ALLOWED for piece in pieces):
         return None
+    agreeing = [piece.text for piece in pieces if piece.tag in _AGREES]
+    if agreeing and all(text in read_back.acts and text not in read_back.acts_asked for text in agreeing):
+        return None  # "freeze": one word that the question has not is as soon one that was not understood
     tags = [piece.tag for piece in pieces]
     if Tag.ALONE in tags or all(tag is Tag.FILLER for tag in tags):
         return _alone(pieces, tables)
@@ -313,12 +350,14 @@ def _consent(pieces: Sequence[Piece], tables: Tables) -> Reply | None:
         return None
     if _is_asked(pieces, tables) or _is_left_open(pieces, tables):
         return None
+    if any(piece.text in tables.greetings for piece in pieces) and not any(" " in text for text in agreeing):
+        return None
     if Tag.EXTRA in tags:
         return Reply.YES_AND
     if Tag.YES in tags:
         return Reply.YES
-    if Tag.HESITATION in tags:
-        return None
+    if Tag.HESITATION in tags or (Tag.ECHO in tags and tags.index(Tag.LISTENING) > tags.index(Tag.ECHO)):
+        return None  # "Friday at seven, right" may ask
     return Reply.YES if Tag.ECHO in tags else Reply.BACKCHANNEL
 
 
@@ -345,9 +384,14 @@ def _is_left_open(pieces: Sequence[Piece], tables: Tables) -> bool:
     """Whether more was to come: it ends in the middle, or goes on with "and" behind a yes, and then only repeats."""
     if pieces[-1].tag is not Tag.EXTRA and pieces[-1].text in tables.open_end:
         return True
+    told = [piece for piece in pieces if piece.tag is not Tag.FILLER]
+    if len(told) > 1 and told[-1].text in tables.pronouns and told[-2].tag is Tag.YES and " " not in told[-2].text:
+        return True  # "correct it"
     for number, piece in enumerate(pieces):
         following = pieces[number + 1] if number + 1 < len(pieces) else None
         if piece.kind == "preposition" and following is None:
+            return True
+        if piece.tag is Tag.YES and piece.text.split()[-1] in tables.open_end and not _ends(pieces, number):
             return True
         if piece.text in tables.articles and following is not None and following.tag in _AGREES:
             return True
@@ -361,6 +405,12 @@ def _is_left_open(pieces: Sequence[Piece], tables: Tables) -> bool:
             if after is None or (before in _AGREES and after not in _AGREES):
                 return True
     return False
+
+
+def _ends(pieces: Sequence[Piece], number: int) -> bool:
+    """Whether nothing that names something follows: "I'd like to, please", but not "I'd like to go"."""
+    after = next((piece.tag for piece in pieces[number + 1 :] if piece.tag is not Tag.FILLER), None)
+    return after in (None, *_AGREES, Tag.MARK, Tag.HESITATION, Tag.EXTRA)
 
 
 _CHANGES = frozenset({Tag.OTHER, Tag.CONDITION, Tag.CONTRAST, Tag.CHANGE})

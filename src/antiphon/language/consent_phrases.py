@@ -7,6 +7,7 @@ that "cancel it" is a yes where cancelling was asked for.
 
 from __future__ import annotations
 
+from antiphon.language.consent_clauses import ENGLISH_CLAUSES
 from antiphon.record import record
 
 
@@ -17,10 +18,40 @@ class ConsentPhrases:
     code: str = "en"
     """ISO 639-1."""
 
+    clauses: str = ENGLISH_CLAUSES
+    """Rules of `consent_grammar` for what the rows below say in many ways."""
+    long_forms: str = (
+        "can't=can not|cannot=can not|won't=will not|shan't=shall not|ain't=is not|thats=that is|its=it is|im=i am"
+        "|dont=do not|let's=let us|lets=let us|n't=not|'s=is|'re=are|'ve=have|'ll=will|'d=would|'m=am|youve=you have"
+        "|youre=you are|ive=i have|doesnt=does not|isnt=is not|wont=will not|didnt=did not|gonna=going to"
+        "|wanna=want to|cant=can not|theyre=they are|i'd've=i would have"
+    )
+    """Words, and ends of words, as `clauses` have them."""
+    whole: str = "all|both|everything|lot"
+    """Of a read-back that has them: "delete them all"."""
+    abandons: str = (
+        "cancel|scrap|bin|drop|ditch|ignore|skip|disregard|abandon|forget|scratch|stop|abort|leave|undo|revoke|reject"
+        "|decline|call|kill|halt|nix|withdraw|keep"
+    )
+    """Give up what is to be done, unless it is they that were read back."""
+    said_at_once: str = (
+        "book|reserve|place|confirm|save|submit|log|register|schedule|authorise|authorize|approve|record|note|accept"
+    )
+    """Done when it is said, so that "book it now" changes no day."""
+
+    states: str = (
+        "want|wish|like|need|mean|have|know|understand|think|see|hear|care|mind|happen|prefer|agree|be|remember"
+    )
+    """Verbs of what is not done, in "do you want"."""
+    unfinished: str = "is|are|have|will|would|am"
+    """Of `long_forms`: no clause ends with them in short. "It's" is no "it is"."""
+    allowing: str = "can|may|could|able|might"
+    """What they allow is not what is to be done: "you can cancel until Friday"."""
+
     # -- what decides
     yes: str = (
         "yes|yess|yesss|yas|yus|yis|aye|yeah s|yea s|ye s|yes s|i do|it is|it does|it would|you do|you may|you can"
-        "|you should|you could|you can do that|you may do that|i would|i'd like that|i would like that|i'd love that"
+        "|you should|you can do that|you may do that|i would|i'd like that|i would like that|i'd love that"
         "|i would love that|i'd love to|i'd appreciate that|i'd be happy to|happy to|i want that|i want to|i want it"
         "|i agree|agreed|agree|i confirm|i confirm it|i confirm that|confirmed|confirm|confirm it|confirm that"
         "|i can confirm|i can confirm that|i accept|accepted|approved|i approve|affirmative|absolutely"
@@ -88,7 +119,7 @@ class ConsentPhrases:
         "|makes sense|it makes sense|please make the *|make the booking|make the reservation|make the payment"
         "|make the transfer|make the purchase|make the appointment|make the order|make the call"
         "|please make the booking|please make the reservation|please make the payment|please make the transfer"
-        "|please make the purchase|please make the appointment|please place the order|* now|go ahead and * now"
+        "|please make the purchase|please make the appointment|please place the order"
         "|that suits me well|that suits me perfectly|i like it|i like that|i love it|love it|i'm good with it"
         "|i'm fine with it|i'm okay with it|i'm happy with it|i am happy with that|i am fine with that"
         "|i am okay with that|i am okay with this|i'm okay with this|i'm happy with this|i'm fine with this"
@@ -163,8 +194,35 @@ class ConsentPhrases:
     """Agrees if nothing else was said, but for words that agree, and polite ones."""
     closing: str = "do"
     """Agrees right behind what agrees, if nothing but politeness follows: "yes do". Elsewhere it may be anything."""
+    afterwards: str = (
+        "after all|any more|anymore|at the moment|for the moment|right now|just now|today|at this time|for now"
+        "|this time|either|just yet|yet|now|actually|ever|in any case|full stop|period|thanks anyway|anyway|again"
+    )
+    """Right behind a no: no more than that."""
+    greetings: str = (
+        "go on|carry on|keep going|hi|hello|hey|hiya|howdy|hi there|hello there|hey there|hallo|hullo|hello hello"
+    )
+    """Beside a bare "yes" they make it a sign that somebody is there."""
+    pronouns: str = "i|we|you|he|she|they|it|that|this|them"
+    """No values: "after I pay" repeats nothing, and "correct it" asks for something."""
+    persons: str = "she's|he's|they're|we're|i'm|you're"
+    """Before words of the read-back they repeat what it says of somebody: "she's absent today"."""
+    same: str = (
+        "every month=monthly|each month=monthly|per month=monthly|every week=weekly|each week=weekly|per week=weekly"
+        "|every day=daily|each day=daily|every year=yearly|each year=yearly|per year=yearly|annually=yearly"
+        "|per annum=yearly|annual=yearly|every fortnight=fortnightly|both ways=return"
+    )
+    """Words that say the same."""
+    halves: str = "and a half"
+    """Behind a number and before "thousand": half of that more."""
+    nearby: str = "to|on|onto|in|into"
+    """Of `prepositions`: before a word that is no value they say the same: "to the list", "on the list"."""
     vocatives: str = (
-        "love|my love|dear|my dear|darling|my darling|hun|hon|bruv|blud|fam|matey|guv|squire|champ|lad|lass|lads"
+        "hen|pet|duck|ducks|ducky|chuck|petal|flower|treacle|sweetie|sweetheart|babes|boss|chief|captain|cap|friend"
+        "|sunshine|mister|doc|nurse|bab|marra|our kid|chum|old chap|old boy|old bean|kiddo|sister|sis|bruh|brah"
+        "|brother|cuz|amigo|habibi|sahib|uncle|aunty|auntie|oga|ma|young man|young lady|dear sir|dear lady|mon|cobber"
+        "|digger|sugar|honey|doll|doll face|hinny|hinnie|bonny lad|bonnie lad|my lovely|lovey|my luvver|my babber"
+        "|love|my love|dear|my dear|darling|my darling|hun|hon|bruv|blud|fam|matey|guv|squire|champ|lad|lass|lads"
         "|my friend|my man|my good man|my lover"
     )
     """Calls who is spoken to, right behind what agrees, refuses or is polite: "yes love". Elsewhere it may be a value,
@@ -181,7 +239,8 @@ class ConsentPhrases:
     )
     """Of `yes`: may as well decline what was offered, so that they decide only beside another: "no, it's fine"."""
     offers: str = (
-        "would you like|do you want|shall i|should i|can i|may i|do you need|want me to|like me to|should we|shall we"
+        "would you like|do you want|do i|do we|could i|could we|are you wanting|shall i|should i|can i|may i"
+        "|do you need|want me to|like me to|should we|shall we"
     )
     """Begins an offer."""
     affirming: str = (
@@ -322,20 +381,26 @@ class ConsentPhrases:
 
     # -- what may stand beside a yes
     filler: str = (
-        "eh|oh|ooh|ah|aha|oh my|please|pleas|peas|thanks|thank you|thankyou|thanks a lot|thank you very much"
-        "|thank you so much|thanks very much|thanks so much|many thanks|cheers|ta|much appreciated|appreciate it"
-        "|i appreciate it|that's very kind|very kind|very kind of you|how kind|you're very kind|sir|ma'am|madam|miss"
-        "|mate|man|dude|buddy|pal|bro|so|then|you know|to be honest|honestly|that's all|that's everything|that is all"
-        "|that'll be all|that's all thanks|nothing else|i'll be there|i'll be here|i'm looking forward to it"
-        "|looking forward to it|can't wait|sorry|sorry about that|as i said|like i said|really|very|quite|much|gosh"
-        "|wow|jess|chess|for me|to me|to us|by us|with pleasure|in fact|right away|straight away|i'm happy|i'm glad"
-        "|good good|thank god|finally|at last|might as well|quickly|quick|go go|it's me|this is correct|ha|haha"
-        "|amazing thanks|um|uh|uhm|umm|er|erm|with me|by me|for all of us|with us|please and thank you|and thank you"
-        "|and thanks|thanks for your help|thank you for your help|thanks for the help|thanks for everything"
-        "|thanks for all your help|you've been very helpful|you have been very helpful|you have been so helpful"
-        "|you've been so helpful|you're the best|you are the best|great job|good job|well done|that's so kind"
-        "|so kind of you|i can't wait|i cannot wait|thanks a bunch|thanks a million|thanks again|thank you again"
-        "|to that|to it|with it|with that|at once|as soon as possible|asap|at all"
+        "och|ach|abeg|oya|o|ooo|sha|ji|lah|leh|lor|aiyo|haan|haan ji|ha ji|ji haan|arre|accha|achha|acha|yaar|sah|ehn"
+        "|jare|joor|wallah|mashallah|si|oui|hai|claro|vale|bueno|sim|ja|jah|irie|innit|yessum|fo sho|kindly|blimey"
+        "|crikey|goodness|heavens|jeez|lordy|yay|hooray|hurrah|woohoo|whoop|yest|eye|as it happens"
+        "|as a matter of fact|there we go|there you go|there you are|here we go|right so|no harm|no bother|nae bother"
+        "|no trouble|no sweat|no drama|no dramas|too easy|no probs|no prob|course|obvs|defo|deffo|totes|ace|mint|lush"
+        "|sweet|sorted|job done|eh|oh|ooh|ah|aha|oh my|please|pleas|peas|thanks|thank you|thankyou|thanks a lot"
+        "|thank you very much|thank you so much|thanks very much|thanks so much|many thanks|cheers|ta"
+        "|much appreciated|appreciate it|i appreciate it|that's very kind|very kind|very kind of you|how kind"
+        "|you're very kind|sir|ma'am|madam|miss|mate|man|dude|buddy|pal|bro|so|then|you know|to be honest|honestly"
+        "|that's all|that's everything|that is all|that'll be all|that's all thanks|nothing else|i'll be there"
+        "|i'll be here|i'm looking forward to it|looking forward to it|can't wait|sorry|sorry about that|as i said"
+        "|like i said|really|very|quite|much|gosh|wow|jess|chess|for me|to me|to us|by us|with pleasure|in fact"
+        "|right away|straight away|i'm happy|i'm glad|good good|thank god|finally|at last|might as well|quickly|quick"
+        "|go go|it's me|this is correct|ha|haha|amazing thanks|um|uh|uhm|umm|er|erm|with me|by me|for all of us"
+        "|with us|please and thank you|and thank you|and thanks|thanks for your help|thank you for your help"
+        "|thanks for the help|thanks for everything|thanks for all your help|you've been very helpful"
+        "|you have been very helpful|you have been so helpful|you've been so helpful|you're the best|you are the best"
+        "|great job|good job|well done|that's so kind|so kind of you|i can't wait|i cannot wait|thanks a bunch"
+        "|thanks a million|thanks again|thank you again|to that|to it|with it|with that|at once|as soon as possible"
+        "|asap|at all"
     )
     """Polite, hesitating or thankful: changes nothing."""
     hesitation: str = (
@@ -413,8 +478,8 @@ class ConsentPhrases:
         "|switch|donate=send|deliver|ship|message=send|text=send|email=send|print|upload|download|share|invite"
         "|accept=confirm|approve=confirm|upgrade|downgrade|subscribe|unsubscribe|resume|extend|assign|forward=send"
         "|post|publish|report|request|exchange|swap|fix|finish|complete|process|erase=delete|wipe=delete|clear=delete"
-        "|enter=book|record=confirm|log=confirm|note=confirm|store=confirm|create|play|watch|proceed|continue|rent"
-        "|hire=rent"
+        "|enter=book|record=confirm|log=confirm|note=confirm|store=confirm|create|play|watch=play|hear=play|proceed"
+        "|continue|rent|hire=rent"
     )
     """Verbs of what is done. A read-back that has one may be answered with it, or with its like: "reserve=book". One
     that has none, or only those like "confirm", asks for the first."""
@@ -423,7 +488,7 @@ class ConsentPhrases:
     numbers: str = (
         "zero=0|nought=0|one=1|won=1|two=2|three=3|four=4|five=5|six=6|seven=7|eight=8|ate=8|nine=9|ten=10|eleven=11"
         "|twelve=12|noon=12|midday=12|thirteen=13|fourteen=14|fifteen=15|sixteen=16|seventeen=17|eighteen=18"
-        "|nineteen=19|dozen=12|couple=2|twice=2|fifth teen=15"
+        "|nineteen=19|dozen=12|couple=2|fifth teen=15"
     )
     tens: str = "twenty=2|thirty=3|forty=4|fourty=4|fifty=5|sixty=6|seventy=7|eighty=8|ninety=9"
     hundred: str = "hundred"
@@ -455,12 +520,17 @@ class ConsentPhrases:
     )
     at_once: str = "now|immediately"
     """Of `days`: no time of its own where the read-back names none."""
-    confirming: str = "confirm|approve|accept|submit|proceed|start|begin|continue"
+    confirming: str = (
+        "confirm|approve|accept|submit|proceed|start|begin|continue|save|log|record|store|authorise|authorize|process"
+    )
     """Of `acts`: done to any other."""
+    doing: str = "i'm|i am|we're|we are|so i'm|so we're|i'll be|we'll be|you're|you are"
+    """Before a verb with `gerund`, the same: "I'm turning off the alarm"."""
     leads: str = (
-        "shall i|should i|do i|can i|may i|could i|must i|shall we|should we|can we|may we|want me to|like me to"
-        "|need me to|wish me to|ready to|okay to|ok to|fine to|happy to|right to|good to|going to|about to|i'll"
-        "|i will|we'll|we will|let me|i can|i could|i would|i'd|you want to|you wish to|you'd like to"
+        "do you|would you|shall i|should i|do i|can i|may i|could i|must i|shall we|should we|can we|may we"
+        "|want me to|like me to|need me to|wish me to|ready to|okay to|ok to|okay for me to|ok for me to"
+        "|happy for me to|all right to|alright to|all right for me to|fine to|happy to|right to|good to|going to"
+        "|about to|i'll|i will|we'll|we will|let me|i can|i could|i would|i'd|you want to|you wish to|you'd like to"
         "|you would like to|you like to|please confirm to|is it okay to"
     )
     """Before the verb of what is done, whether or not `acts` has it."""

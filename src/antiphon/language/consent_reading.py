@@ -6,12 +6,12 @@ Above: `language.consent`, which decides. Below: the tables of the language. It 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
 from antiphon.language.consent_tables import Tables, Tag
-from antiphon.language.consent_values import Value, tokens
+from antiphon.language.consent_values import Value
 
 
 class ReadBack:
@@ -25,7 +25,9 @@ class ReadBack:
         "_prepositions",
         "_words",
         "acts",
+        "acts_asked",
         "answers",
+        "asked",
         "is_offer",
         "particles",
         "predicates",
@@ -39,19 +41,21 @@ class ReadBack:
         self._after: dict[tuple[str, str], set[tuple[str, str]]] = {}
         self._before: dict[tuple[str, str], set[tuple[str, str]]] = {}
         for part in (text, *values):
-            words = tokens(part)
+            words = tables.tokens(part)
             # What it denies cannot be repeated without the "no".
             self._words.update(
                 word for at, word in enumerate(words) if tables.negating.isdisjoint(words[max(at - 2, 0) : at])
             )
             self._learn(list(tables.values.atoms(words)), tables)
-        if days := {atom for part in values for atom in tables.values.atoms(tokens(part)) if atom[0] == "day"}:
+        if days := {atom for part in values for atom in tables.values.atoms(tables.tokens(part)) if atom[0] == "day"}:
             # A read-back may name what is not to be: "from Thursday to Friday".
             self._atoms = {atom for atom in self._atoms if atom[0] != "day"} | days
         self.acts, self.particles = _acts(text, tables)
-        asks = tokens(re.split(r"[.!;:]\s+", text)[-1])
-        self.predicates = tables.predicates.intersection(tokens(text)[-6:])
-        self.answers = _answers(tokens(re.split(r"[.!;:,]\s+", text)[-1]), tables)
+        asks = tables.tokens(re.split(r"[.!;:]\s+", text)[-1])
+        self.acts_asked = self.acts.intersection(asks) | tables.confirming
+        self.asked = tables.statements.agreeing.intersection(asks)
+        self.predicates = tables.predicates.intersection(tables.tokens(text)[-6:])
+        self.answers = _answers(tables.tokens(re.split(r"[.!;:,]\s+", text)[-1]), tables)
         self.is_offer = any(tables.offers.at(asks, at) for at in range(len(asks)))
 
     def _learn(self, atoms: list[tuple[str, str]], tables: Tables) -> None:
@@ -103,15 +107,73 @@ class ReadBack:
         kind = tables.kinds.get(word)
         return self.has_word(word) or (kind is not None and self.has_any(kind))
 
+    def clauses(self, said: Sequence[str], tables: Tables) -> list[tuple[str, int] | None]:
+        """For each word the longest clause that begins there: its rule, and what is behind it."""
+        full: list[str] = []
+        begins: list[int] = []
+        for word in said:
+            begins.append(len(full))
+            full += tables.in_full(word)
+        behind = {len(full): len(said)}
+        for number, at in enumerate(begins):
+            short = number and begins[number] - begins[number - 1] > 1 and full[at - 1] in tables.unfinished
+            if not short:
+                behind[at] = number
+        flags = [self._flags(word, tables) for word in full]
+        found = (tables.clauses.longest(full, flags, at, behind) for at in begins)
+        return [None if clause is None else (clause[0], behind[clause[1]]) for clause in found]
+
+    def _flags(self, word: str, tables: Tables) -> frozenset[str]:
+        """What a word is to the rules of clauses, because the read-back has it."""
+        is_known = word in self._words
+        return frozenset(
+            flag
+            for flag, holds in (
+                ("act", word in self.acts),
+                ("any", word in tables.acts),
+                ("acted", _undone(word, tables.participle, tables.participles, self.acts)),
+                ("acting", _undone(word, tables.gerund, {}, self.acts)),
+                ("thing", is_known and self._is_thing(word, tables)),
+                ("kind", word in tables.kinds and self.has_kind(word, tables)),
+                ("whole", is_known and word in tables.whole),
+                ("along", word in self.particles),
+                ("ready", word in self.predicates),
+                ("asked", word in self.asked),
+                ("soon", word in tables.at_once and self._is_soon(tables)),
+                ("off", word in tables.abandons and word not in self.acts),
+            )
+            if holds
+        )
+
+    def _is_thing(self, word: str, tables: Tables) -> bool:
+        """Whether it names what is spoken of: "card" in "your debit card"."""
+        known = tables.phrases.at((word,), 0)
+        if tables.values.value((word,), 0) is not None or word in tables.prepositions:
+            return False
+        return word not in tables.particles and (known is None or known[0] is Tag.CHANGE) and len(word) > 2
+
+    def _is_soon(self, tables: Tables) -> bool:
+        """Whether "now" changes no time."""
+        return not self.acts.isdisjoint(tables.said_at_once) or not any(
+            self.has_any(kind) for kind in ("day", "month", "ordinal", "part")
+        )
+
     def fits(self, preposition: str, atom: tuple[str, str], tables: Tables) -> bool:
         """Whether what is repeated stood behind this preposition: "for seven" is another thing than "at seven"."""
         there = self._prepositions.get(atom)
         if not there or preposition in there:
             return True
+        if atom[0] == "word" and preposition in tables.nearby and there <= tables.nearby:
+            return True
         return preposition in tables.loose and (there == {""} or atom[0] in ("day", "month"))
 
-    def agrees(self, first: tuple[str, str], then: tuple[str, str]) -> bool:
-        """False where it has another value of that kind there: "nine people" where it has "six people at nine"."""
+    def agrees(self, first: tuple[str, str], then: tuple[str, str], beside_it: bool) -> bool:
+        """False where it has another value of that kind there: "nine people" where it has "six people at nine".
+
+        So has a name with another surname: words side by side must be so there.
+        """
+        if beside_it and first[0] == then[0] == "word" and first in self._after and then in self._before:
+            return then in self._after[first]
         for atom, beside, there in (
             (then, first, self._after.get(first, set())),
             (first, then, self._before.get(then, set())),
@@ -134,16 +196,18 @@ def _acts(text: str, tables: Tables) -> tuple[frozenset[str], frozenset[str]]:
 
     "You may cancel until Friday. Shall I book it?" asks to book.
     """
-    sentences = [words for sentence in re.split(r"[.!?;:]\s+", text) if (words := tokens(sentence))]
+    sentences = [words for sentence in re.split(r"[.!?;:]\s+", text) if (words := tables.tokens(sentence))]
     confirming: frozenset[str] = frozenset()
     known: frozenset[str] = frozenset()
     for words in reversed(sentences):
         found = _known_acts(words, tables)
-        if found & tables.confirming:
+        named, particles = _named_acts(words, tables, asks=words is sentences[-1])
+        if (found | named) & tables.confirming:
             confirming = tables.confirming
-        named, particles = _named_acts(words, tables)
         if named := named - tables.confirming:
             return named.union(confirming, *(tables.acts.get(act, ()) for act in named)), particles
+        if words is not sentences[-1] and not tables.allowing.isdisjoint(words):
+            continue
         passive = _passive_acts(words, tables) - tables.confirming
         known = known or passive.union(*(tables.acts.get(act, ()) for act in (found - tables.confirming) | passive))
     return confirming | (known or next(iter(tables.acts.values()), frozenset())), frozenset()
@@ -153,28 +217,35 @@ def _known_acts(words: Sequence[str], tables: Tables) -> set[str]:
     return {act for word in words for act in tables.acts_by_start.get(word[:2], ()) if _is_form(word, act)}
 
 
-def _named_acts(words: Sequence[str], tables: Tables) -> tuple[frozenset[str], frozenset[str]]:
+def _named_acts(words: Sequence[str], tables: Tables, *, asks: bool) -> tuple[frozenset[str], frozenset[str]]:
     """Verbs that stand where the verb of what is done stands: "Shall I grant it?", "Turning off the alarm"."""
     acts: set[str] = set()
     particles: set[str] = set()
     for at, word in enumerate(words):
-        lead = tables.leads.at(words, at)
-        # "Delete it?", "Turning off the alarm."
-        begins = at == 0 and (len(words) <= 4 or _is_gerund(word, tables))
-        if lead is None and not begins:
-            continue
-        behind = at + 1 if lead is None else lead[1]
-        if lead is not None and behind < len(words):
+        lead, doing = tables.leads.at(words, at), tables.doing.at(words, at)
+        if lead is not None and lead[1] < len(words):
+            behind = lead[1]
             verb = words[-1] if tables.infinitive else words[behind]
             acts.update(_verb(verb, tables) if verb.endswith(tables.infinitive) else ())
-        elif begins:
-            stem = word.removesuffix(tables.gerund)
-            if not _is_gerund(word, tables):
-                acts.update(() if word in tables.statements.agreeing else _verb(word, tables))
-            else:
-                acts |= {stem, f"{stem}e"} | ({stem[:-1]} if stem[-1:] == stem[-2:-1] else set())
+        elif at == 0 and _is_gerund(word, tables):  # "Turning off the alarm."
+            behind = 1
+            acts |= _stems(word, tables.gerund)
+        elif doing is not None and doing[1] < len(words) and _is_gerund(words[doing[1]], tables):
+            behind = doing[1] + 1
+            acts |= _stems(words[doing[1]], tables.gerund)
+        elif at == 0 and asks and lead is None and len(words) <= 4:  # "Delete it?"
+            behind = 1
+            acts.update(() if word in tables.statements.agreeing else _verb(word, tables))
+        else:
+            continue
         particles.update(other for other in words[behind : behind + 3] if other in tables.particles)
     return frozenset(acts), frozenset(particles)
+
+
+def _stems(word: str, ending: str) -> set[str]:
+    """What a form of a verb may come from: "planned" from "plan", "plane" or "plann"."""
+    stem = word.removesuffix(ending)
+    return {stem, f"{stem}e"} | ({stem[:-1]} if stem[-1:] == stem[-2:-1] else set())
 
 
 def _passive_acts(words: Sequence[str], tables: Tables) -> frozenset[str]:
@@ -191,8 +262,7 @@ def _passive_acts(words: Sequence[str], tables: Tables) -> frozenset[str]:
         if done in tables.participles:
             acts.add(tables.participles[done])
         elif tables.participle and done.endswith(tables.participle) and len(done) > len(tables.participle) + 2:
-            stem = done.removesuffix(tables.participle)
-            acts |= {stem, f"{stem}e"} | ({stem[:-1]} if stem[-1:] == stem[-2:-1] else set())
+            acts |= _stems(done, tables.participle)
     return frozenset(acts)
 
 
@@ -226,10 +296,21 @@ def _is_gerund(word: str, tables: Tables) -> bool:
     return tables.gerund != "" and word.endswith(tables.gerund) and len(word) > len(tables.gerund) + 2
 
 
+def _undone(word: str, ending: str, others: Mapping[str, str], acts: frozenset[str]) -> bool:
+    """Whether it is a verb of these with an ending, as "booked" and "planned" are, or "sent"."""
+    if word in others:
+        return others[word] in acts
+    if not ending or not word.endswith(ending):
+        return False
+    return not acts.isdisjoint(_stems(word, ending))
+
+
 def _verb(word: str, tables: Tables) -> tuple[str, ...]:
     """The word itself, if it can be a verb: what has another meaning in a reply, or is as short as "do", is none."""
     known = tables.phrases.at((word,), 0)
-    if tables.statements.is_subject(word):
+    if tables.statements.is_subject(word) or word in tables.states or word in tables.predicates:
+        return ()
+    if tables.values.value((word,), 0) is not None:
         return ()
     meant = known is None or known[0] is Tag.CHANGE or (known[0] is Tag.YES and len(word) > 3)
     return (word,) if meant else ()

@@ -9,8 +9,9 @@ import enum
 from collections.abc import Sequence
 from functools import lru_cache
 
+from antiphon.language.consent_grammar import Grammar
 from antiphon.language.consent_phrases import ConsentPhrases
-from antiphon.language.consent_values import Values, pairs, row
+from antiphon.language.consent_values import Values, pairs, row, tokens
 
 
 class Tag(enum.Enum):
@@ -138,19 +139,33 @@ class Statements:
         return 0
 
 
+CLAUSES = {
+    "hedge": Tag.HEDGE,
+    "no": Tag.NO,
+    "yes": Tag.YES,
+    "short": Tag.YES,
+    "filler": Tag.FILLER,
+}
+"""What clauses of a rule do."""
+
+
 class Tables:
     """All of a language."""
 
     __slots__ = (
+        "abandons",
         "acts",
         "acts_by_start",
         "addressed",
         "affirming",
+        "afterwards",
+        "allowing",
         "alone",
         "articles",
         "asking",
         "at_once",
         "checking",
+        "clauses",
         "closing",
         "closings",
         "confirming",
@@ -159,15 +174,19 @@ class Tables:
         "correction",
         "counted",
         "declining",
+        "doing",
         "elliptic",
         "excusing",
         "extra_words",
         "gerund",
+        "greetings",
         "infinitive",
         "joining",
         "kinds",
         "leads",
+        "long_forms",
         "loose",
+        "nearby",
         "negating",
         "negation",
         "offers",
@@ -176,23 +195,31 @@ class Tables:
         "participles",
         "particles",
         "passives",
+        "persons",
         "phrases",
         "predicates",
         "prepositions",
+        "pronouns",
         "ranges",
         "requests",
         "rights",
+        "said_at_once",
+        "same",
         "statements",
+        "states",
         "suffixes",
         "turned",
+        "unfinished",
         "values",
         "vocatives",
+        "whole",
     )
 
     def __init__(self, phrases: ConsentPhrases) -> None:
         self.values = Values(phrases)
         self.statements = Statements(phrases)
         self.phrases = _tagged(phrases)
+        self._read_clauses(phrases)
         self.asking = PhraseTable(phrases.asking, Tag.NEUTRAL)
         self.asking.add(phrases.extra, Tag.EXTRA)
         self.extra_words = PhraseTable(phrases.extra_words, Tag.NEUTRAL)
@@ -240,6 +267,42 @@ class Tables:
         for act in acts:
             self.acts_by_start.setdefault(act[:2], []).append(act)
 
+    def _read_clauses(self, phrases: ConsentPhrases) -> None:
+        """The rules for clauses, and what words of a reply are to them and beside them."""
+        self.clauses = Grammar(phrases.clauses, tuple(CLAUSES))
+        self.long_forms = {word: meant.split() for word, meant in pairs(phrases.long_forms).items()}
+        self.unfinished = frozenset(row(phrases.unfinished))
+        self.allowing = frozenset(row(phrases.allowing))
+        self.doing = PhraseTable(phrases.doing, Tag.NEUTRAL)
+        self.states = frozenset(row(phrases.states))
+        self.persons = frozenset(row(phrases.persons))
+        self.nearby = frozenset(row(phrases.nearby))
+        self.same = {tuple(words.split()): meant for words, meant in pairs(phrases.same).items()}
+        self.greetings = frozenset(row(phrases.greetings))
+        self.afterwards = PhraseTable(phrases.afterwards, Tag.FILLER)
+        self.pronouns = frozenset(row(phrases.pronouns))
+        self.whole = frozenset(row(phrases.whole))
+        self.abandons = frozenset(row(phrases.abandons))
+        self.said_at_once = frozenset(row(phrases.said_at_once))
+
+    def tokens(self, text: str) -> list[str]:
+        """Those of a text, where words that say the same are the same."""
+        words = tokens(text)
+        for phrase, meant in self.same.items():
+            for at in range(len(words) - len(phrase), -1, -1):
+                if words[at] == phrase[0] and tuple(words[at : at + len(phrase)]) == phrase:
+                    words[at : at + len(phrase)] = [meant]
+        return words
+
+    def in_full(self, word: str) -> list[str]:
+        """In its long form: "that is" for "that's"."""
+        if (full := self.long_forms.get(word)) is not None:
+            return full
+        for ending, meant in self.long_forms.items():
+            if "'" in ending and word.endswith(ending) and len(word) > len(ending):
+                return [word.removesuffix(ending), *meant]
+        return [word]
+
 
 def _tagged(phrases: ConsentPhrases) -> PhraseTable:
     table = PhraseTable()
@@ -251,6 +314,7 @@ def _tagged(phrases: ConsentPhrases) -> PhraseTable:
         (phrases.hedge, Tag.HEDGE),
         (phrases.filler, Tag.FILLER),
         (phrases.hesitation, Tag.HESITATION),
+        (phrases.greetings, Tag.HESITATION),
         (phrases.speaking, Tag.SPEAKING),
         (phrases.reported, Tag.REPORTED),
         (phrases.negating, Tag.NEGATION),

@@ -43,7 +43,18 @@ def tokens(text: str) -> list[str]:
 class Values:
     """What a language says for numbers and times, ready to be looked up."""
 
-    __slots__ = ("_begins", "_clock", "_joining", "_numbers", "_ordinals", "_scale", "_tens", "_units", "named")
+    __slots__ = (
+        "_begins",
+        "_clock",
+        "_halves",
+        "_joining",
+        "_numbers",
+        "_ordinals",
+        "_scale",
+        "_tens",
+        "_units",
+        "named",
+    )
 
     def __init__(self, phrases: ConsentPhrases) -> None:
         self._joining = frozenset(row(phrases.joining))
@@ -54,6 +65,7 @@ class Values:
         self._clock = [(tuple(phrase.split()), int(minutes)) for phrase, minutes in pairs(phrases.clock).items()]
         self._clock.sort(key=lambda entry: -len(entry[0]))
         self._units = pairs(phrases.units)
+        self._halves = phrases.halves.split()
         self._begins = frozenset(
             (*self._numbers, *self._tens, *self._ordinals, *self._scale, *(phrase[0] for phrase, _ in self._clock))
         )
@@ -167,6 +179,10 @@ class Values:
         if first is None:
             return None
         total, end = first
+        scaled = end + len(self._halves)
+        if self._halves and list(words[end:scaled]) == self._halves and words[scaled : scaled + 1]:
+            if (whole := self._scale.get(words[scaled], 0)) and total < 1_000_000:
+                return total * whole + whole // 2, scaled + 1  # "two and a half thousand"
         while end < len(words) and (scale := self._scale.get(words[end])) is not None and total < 1_000_000:
             total, end = total * scale, end + 1
             rest = end + 1 if end + 1 < len(words) and words[end] in self._joining else end
