@@ -6,8 +6,18 @@ from typing import Any
 
 import pytest
 
-from antiphon.core.commands import Generate, JudgeReply, PausePlayout, Play, ResumePlayout, RunTool, Speak
+from antiphon.core.commands import (
+    Generate,
+    JudgeReply,
+    PausePlayout,
+    Play,
+    ResumePlayout,
+    RunTool,
+    Speak,
+    StopPlayout,
+)
 from antiphon.core.facts import (
+    AgentTaskStarted,
     Call,
     CloseRequested,
     ConsentGiven,
@@ -24,7 +34,7 @@ from antiphon.core.facts import (
     UserSpeechStarted,
     UserTurnSubmitted,
 )
-from antiphon.core.notices import ConsentAsked, ConsentDecided
+from antiphon.core.notices import ConsentAsked, ConsentDecided, SpeechInterrupted
 from antiphon.language.consent import Reply
 from antiphon.options import ConsentOptions, SilenceBudget, ToolPolicy
 from tests.core.dialogue import Dialogue
@@ -220,6 +230,18 @@ def test_what_is_not_clear_over_the_reading_decides_nothing_and_stands_in_the_hi
     d.played(d.last(Speak).segment)
     assert "user: er" in d.lines
     assert d.says("yes").got(RunTool)
+
+
+def test_a_reading_that_was_heard_whole_is_not_interrupted() -> None:
+    d = asked()
+    reading(d, d.last(Speak).text or "").tell(UserSpeechStarted(), Transcribed("no", True))
+    assert d.got(StopPlayout) and not d.got(SpeechInterrupted)
+
+
+def test_a_question_below_a_task_leaves_the_session_idle() -> None:
+    d = question()
+    d.tell(AgentTaskStarted(d.core.new_id(), "task", parent="a"))
+    assert d.core.idle
 
 
 def test_a_cough_resumes_the_reading() -> None:

@@ -18,6 +18,7 @@ from antiphon.core.commands import (
 )
 from antiphon.core.facts import (
     Call,
+    InterruptibilityChanged,
     InterruptionsDisallowed,
     InterruptRequested,
     PlayoutFinished,
@@ -34,7 +35,7 @@ from antiphon.core.facts import (
     UserSpeechEnded,
     UserSpeechStarted,
 )
-from antiphon.core.notices import HandedOff, SpeechDone, SpeechInterrupted, ToolDropped, ToolEnded
+from antiphon.core.notices import HandedOff, SpeechDone, SpeechInterrupted, SpeechProtected, ToolDropped, ToolEnded
 from antiphon.options import Effect, Interruption, ToolPolicy, TurnHandling
 from tests.core.dialogue import Dialogue, policy
 
@@ -420,6 +421,16 @@ def test_under_protection_the_audio_is_not_cut() -> None:
     d.tell(InterruptionsDisallowed(d.last(RunTool).run))
     d.tell(UserSpeechStarted(), Transcribed("hold on", True))
     assert not d.all(StopPlayout)
+
+
+def test_what_a_tool_protects_is_so_to_its_end_whatever_the_application_says_later() -> None:
+    d = working(text="Booking it now.")
+    speech = d.last(Generate).speech
+    d.tell(InterruptionsDisallowed(d.last(RunTool).run))
+    d.tell(InterruptibilityChanged(speech, True))
+    assert d.got(SpeechProtected)
+    d.tell(UserSpeechStarted(), Transcribed("hold on", True))
+    assert not d.all(StopPlayout) and not d.all(SpeechInterrupted)
 
 
 def test_protection_asked_for_after_the_interruption_keeps_the_call() -> None:

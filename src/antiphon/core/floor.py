@@ -154,9 +154,11 @@ class Floor:
     def is_idle(self) -> bool:
         """Nothing owed, queued, sounding, undelivered or handing over, and no speech in the top frame.
 
-        Or the caller was asked for a yes, and nothing is to come but their answer.
+        Or the caller was asked for a yes, and nothing is to come but their answer. What was asked below the top frame
+        waits for the end of the task above it.
         """
-        if self.consent.question is not None:
+        question = self.consent.question
+        if question is not None and question.speech.frame is self.top:
             return self.awaits_consent
         return not self.is_busy and self.top.entering is None and not self.debts.owed_in(self.top)
 

@@ -238,8 +238,7 @@ class Step:
 
     def take_closed(self) -> list[OpenCall]:
         """Its calls whose output is known: they are written down, and what is left of the others is forgotten."""
-        done = [call for call in self.calls if call.gate is Gate.CLOSED]
-        self.calls = []
+        done, self.calls = [call for call in self.calls if call.gate is Gate.CLOSED], []
         return done
 
     def stood_still(self, so_far: str) -> None:
@@ -312,6 +311,8 @@ class Speech:
     opened: float = float("-inf")
     """When it was begun, if the core began it."""
     interruptible: bool = True
+    is_protected: bool = False
+    """A tool of it asked that it be not cut: so it stays, to its end."""
     over_caller: bool = False
     """It was asked for while the caller spoke, and is no part of an answer."""
     stage: Stage = Stage.WAITING
@@ -343,9 +344,10 @@ class Speech:
     owes: bool = False
     """A round wanted a reply, and nothing was said since."""
 
-    def may_be_cut(self, interruptible: bool) -> None:
-        """The application says whether the caller may cut it from now on."""
-        self.interruptible = interruptible
+    def may_be_cut(self, interruptible: bool, *, to_its_end: bool = False) -> None:
+        """Whether the caller may cut it from now on. `to_its_end`: a tool says so, whatever is said later."""
+        self.is_protected |= to_its_end
+        self.interruptible = interruptible and not self.is_protected
 
     def is_goodbye(self) -> None:
         """The call ends with it."""

@@ -25,7 +25,18 @@ _WAITING, _TAKEN, _HELD, _OWED, _ANSWERED = (
 class Turns:
     """All turns that are over and not answered yet."""
 
-    __slots__ = ("_all", "_history", "_options", "_out", "judged", "late_words", "model_took_at", "owed", "waiting")
+    __slots__ = (
+        "_all",
+        "_history",
+        "_options",
+        "_out",
+        "answered",
+        "judged",
+        "late_words",
+        "model_took_at",
+        "owed",
+        "waiting",
+    )
 
     def __init__(self, out: Outbox, history: History, options: SessionOptions) -> None:
         self._out = out
@@ -38,13 +49,15 @@ class Turns:
         """The one that `on_user_turn_completed` has before it; the next one waits."""
         self.owed: list[Turn] = []
         """In the history, and no speech answers them yet."""
+        self.answered: list[Turn] = []
+        """A speech answers them."""
         self.model_took_at = float("-inf")
         """When the model ended the caller's latest turn."""
         self.late_words = LateWords(out, history, options.words_timeout)
 
     def _moved(self) -> None:
         """What is asked for with every fact is looked up only when a turn moves."""
-        self.waiting, self.judged, self.owed = [], None, []
+        self.waiting, self.judged, self.owed, self.answered = [], None, [], []
         for turn in self._all:
             if turn.state is _WAITING:
                 self.waiting.append(turn)
@@ -52,6 +65,8 @@ class Turns:
                 self.judged = turn
             elif turn.state is _OWED:
                 self.owed.append(turn)
+            elif turn.state is _ANSWERED:
+                self.answered.append(turn)
         if len(self.waiting) > 1:
             self.waiting.sort(key=lambda turn: turn.heard_as is not None)
 
@@ -205,6 +220,7 @@ class Turns:
     def silenced(self, speech: Speech) -> None:
         """Whoever interrupts it wants silence, not the same answer once more."""
         self._all = [turn for turn in self._all if not turn.is_answered_by(speech)]
+        self._moved()
 
     def speech_ended(self, speech: Speech) -> list[Turn]:
         """A speech is over. Returns the turns that it was to answer and did not: they are owed again."""

@@ -273,6 +273,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--sessions", type=int, help="how many sessions")
     parser.add_argument("--facts", type=int, help="how many journal entries (facts and ticks)")
     parser.add_argument("--seed", default="1")
+    parser.add_argument("--first", type=int, default=0, metavar="N", help="the number of the first session of a survey")
     parser.add_argument("--only", metavar="SEED/N", help="one session, and print its whole journal")
     parser.add_argument("--replay", type=Path, metavar="FILE", nargs="+", help="check recorded journals")
     parser.add_argument("--survey", action="store_true", help="go on after a violation; list them all, by kind")
@@ -285,7 +286,7 @@ def main(arguments: list[str] | None = None) -> int:
         if given.replay is not None:
             entries = sum(len(_replayed(path)) for path in given.replay)
         elif given.survey:
-            return _survey(given.seed, given.sessions or 1000)
+            return _survey(given.seed, given.first, given.sessions or 1000)
         elif given.only is not None:
             session = run_session(given.only, counters, replay=True)
             print(tell(session, last=MAX_ENTRIES))
@@ -318,22 +319,28 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _survey(seed: str, sessions: int) -> int:
-    """Run sessions whatever happens, and print one example of each kind of violation, the shortest."""
+def _survey(seed: str, first: int, sessions: int) -> int:
+    """Run sessions whatever happens: name those that fail, and print one of each kind of violation, the shortest."""
     found: dict[str, tuple[int, int, str]] = {}
-    for number in range(sessions):
+    entries, started = 0, time.perf_counter()
+    for number in range(first, first + sessions):
         try:
-            run_session(f"{seed}/{number}", Counter(), replay=number % REPLAYED == 0)
+            session = run_session(f"{seed}/{number}", Counter(), replay=number % REPLAYED == 0)
         except Failed as failed:
+            session = failed.session
+            print(str(failed)[:160], flush=True)
             kind = " ".join(re.sub(r"\(.*\)|'[^']*'|[\[{].*|[0-9]+", "_", str(failed.__cause__)).split()[:12])
             length = len(failed.session.journal.entries)
             count, shortest, example = found.get(kind, (0, length + 1, ""))
             if length < shortest:
                 shortest, example = length, str(failed)
             found[kind] = (count + 1, shortest, example)
+        entries += len(session.journal.entries)
     for count, length, example in sorted(found.values(), reverse=True):
         print(f"{count:6} times; after {length} entries: {example[:300]}")
-    print(f"{sum(one[0] for one in found.values())} of {sessions} sessions broke a promise")
+    broken = sum(one[0] for one in found.values())
+    print(f"{broken} of {sessions} sessions broke a promise")
+    print(closing("fuzz", f"{entries:,} facts in {sessions:,} sessions", seed, broken, started))
     return 1 if found else 0
 
 

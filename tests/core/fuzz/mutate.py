@@ -109,7 +109,7 @@ BREAKS = (
     Break("protected: an uninterruptible speech is cut", "floor.py",
           "return not (speech.interruptible and self", "return not (self"),
     Break("protected: disallow_interruptions does nothing", "rules/barge_in.py",
-          "        run.speech.may_be_cut(False)\n", ""),
+          "        run.speech.may_be_cut(False, to_its_end=True)\n", ""),
     Break("turns: consent over the last words of the agent is swallowed", "rules/turns.py",
           "    return None if floor.top.entering is not None or goes_on else False\n",
           "    return None if floor.top.entering is not None or goes_on else True\n"),

@@ -43,6 +43,8 @@ class Speech:
     number: int
     request: f.SpeechRequested | None = None
     interruptible: bool = True
+    is_protected: bool = False
+    """A tool of it asked that it be not cut."""
     is_filler: bool = False
     """It bridges a wait."""
     is_read_back: bool = False
@@ -223,7 +225,7 @@ class Trace:
         self.hooks: dict[int, do.RunHook] = {}
         """Those that have not returned."""
         self.returned: do.RunHook | None = None
-        """The one that returned with the fact at hand."""
+        """The one that returned with the fact at hand, or whose time is up."""
         self.ended: Run | None = None
         """The one that ended with it."""
         self.frames: list[tuple[int, str]] = [(0, agent)]
@@ -474,7 +476,8 @@ class Trace:
             case f.ToolReturned():
                 run.result, self.ended = fact, run
             case f.InterruptionsDisallowed():
-                run.speech.interruptible = run.speech.interruptible and not run.is_attached
+                run.speech.is_protected |= run.is_attached
+                run.speech.interruptible &= not run.is_attached
                 run.is_spoken_over = run.is_spoken_over or run.is_released
                 run.is_protected = True
             case f.RunSuspended() | f.AgentTaskStarted():
@@ -496,7 +499,7 @@ class Trace:
                 speech.request, speech.interruptible = fact, fact.interruptible
                 speech.is_filler = fact.kind == "filler"
             case f.InterruptibilityChanged(number, interruptible) if number in self.speeches:
-                self.speeches[number].interruptible = interruptible
+                self.speeches[number].interruptible = interruptible and not self.speeches[number].is_protected
             case f.AgentTaskStarted(task):
                 self.tasks[task] = fact
             case f.AgentTaskFinished(task):
@@ -642,7 +645,7 @@ class Trace:
 
     def _notice(self, notice: told.Notice) -> None:
         match notice:
-            case told.TurnCommitted(text) if self.question is not None and self.is_put:  # the gate took it
+            case told.TurnCommitted(text) if self.is_put and self.returned is None:  # the gate took it
                 self._taken(text)
                 self.is_ending = False
             case told.ConsentAsked():
@@ -674,7 +677,7 @@ class Trace:
                 if run.is_released:  # it was taken up again
                     run.is_released, run.is_spoken_over = False, True
             case told.HookOverdue(hook):
-                self.hooks.pop(hook, None)
+                self.returned = self.hooks.pop(hook, None)
             case told.TurnExceeded():
                 self.is_overruled = self.is_speaking
             case told.TaskBegan(task):

@@ -36,7 +36,7 @@ def words(floor: Floor, fact: f.Transcribed) -> None:
         return
     if floor.consent.is_read_in(sounding):
         if consent.stops(floor, turn.text):
-            floor.speeches.interrupt(sounding.speech)
+            floor.speeches.interrupt(sounding.speech, by_caller=True)
         return
     is_new = turn.speaking or floor.line.doubt.is_open or not turn.is_voiced
     is_late = sounding.speech.kind is Kind.FILLER and not is_new  # words of a voice before the filler
@@ -88,7 +88,7 @@ def disallowed(floor: Floor, fact: f.InterruptionsDisallowed) -> None:
         return
     run.protect()
     if run.bond is Bond.ATTACHED:
-        run.speech.may_be_cut(False)
+        run.speech.may_be_cut(False, to_its_end=True)
         floor.out.send(SpeechProtected(run.speech.id))
     sounding = floor.line.sounding
     if sounding is not None and floor.is_protected(sounding.speech):

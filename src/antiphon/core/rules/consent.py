@@ -138,7 +138,7 @@ def _ask_again(floor: Floor, question: Question, why: ConsentDecision, heard: st
 def _stop_reading(floor: Floor, question: Question) -> None:
     line = question.line
     if line is not None and not line.finished and not line.interrupted:
-        floor.speeches.interrupt(line, force=True)
+        floor.speeches.interrupt(line, force=True, by_caller=True)
 
 
 def _void(floor: Floor, question: Question, why: ConsentDecision, heard: str, by: DecidedBy) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from antiphon.core import facts as f
 from antiphon.core.commands import StopGenerating
 from antiphon.core.floor import Floor
+from antiphon.core.notices import SpeechProtected
 from antiphon.core.rules import ahead
 from antiphon.core.stages import Bond, Kind, Rank, Stage
 from antiphon.core.state import Frame, Speech
@@ -65,10 +66,13 @@ def _place(floor: Floor, request: f.SpeechRequested) -> tuple[Frame, Rank] | Non
 
 
 def interruptibility_changed(floor: Floor, fact: f.InterruptibilityChanged) -> None:
-    """The application says whether a speech may be interrupted."""
+    """The application says whether a speech may be interrupted. What a tool of it protects is so to its end."""
     speech = floor.speeches.get(fact.speech)
-    if speech is not None:
-        speech.may_be_cut(fact.interruptible)
+    if speech is None:
+        return
+    speech.may_be_cut(fact.interruptible)
+    if fact.interruptible and speech.is_protected:
+        floor.out.send(SpeechProtected(speech.id))
 
 
 # -- rules

@@ -441,7 +441,7 @@ def _is_silent(floor: Floor, speech: Speech, step: Step) -> bool:
         speech.kind is not Kind.REPLY
         or speech.last_round
         or speech.ends_call
-        or speech.tool_choice == "none"
+        or (speech.tool_choice == "none" and speech not in (turn.speech for turn in floor.debts.turns.answered))
         or step.segment in speech.live
         or step.segment.text
     ):

@@ -143,6 +143,8 @@ class SilenceIsBridgedWhenItIsDue(Promise):
         self._has_words = False
         self._is_owed = False
         """A committed turn waits for its answer."""
+        self._is_handing_over = False
+        """What the caller says waits for the next agent."""
         self._heard: dict[int, tuple[str, float]] = {}
         """Turns without words that an agent's model heard: that agent, and until when the others wait for the words."""
         self._pending_since: float | None = None
@@ -179,8 +181,13 @@ class SilenceIsBridgedWhenItIsDue(Promise):
     def cleared(self, _: f.UserTurnCleared) -> None:
         self._is_voiced = self.trace.is_speaking
 
+    @on(f.HandOffRequested, f.ToolReturned)
+    def handed_over(self, fact: f.HandOffRequested | f.ToolReturned) -> None:
+        self._is_handing_over |= isinstance(fact, f.HandOffRequested) or fact.handoff is not None
+
     @on(do.RunHook)
     def taken(self, command: do.RunHook) -> None:
+        self._is_handing_over &= command.previous is None
         if command.kind == "on_user_turn_completed":
             self._has_words, self._is_voiced = False, self.trace.is_speaking
 
@@ -370,6 +377,7 @@ class SilenceIsBridgedWhenItIsDue(Promise):
             or self._is_owed
             or any(agent != trace.agent and trace.now <= until for agent, until in self._heard.values())
             or self._has_words
+            or (self._is_voiced and self._is_handing_over and options.model_hears and not options.has_stt)
             or (trace.silent_since is not None and trace.now <= trace.silent_since + bound + EPSILON)
             or any(not step.is_filler for step in trace.line)
             or any(step.is_asked and not step.is_filler for step in trace.open_steps)

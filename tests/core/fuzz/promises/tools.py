@@ -199,7 +199,10 @@ class AToolThatSilencesGoesOn(Promise):
 
 
 class HandOffsAreEntitled(Promise):
-    """A returned agent takes over the frame its tool was called in; that of an orphan is ignored (tool loop 5)."""
+    """A returned agent takes over the frame its tool was called in; that of an orphan is ignored (tool loop 5).
+
+    A call that is refused for an orphan takes that up again: it is none any more (design 4).
+    """
 
     def start(self) -> None:
         self._wanted: dict[str, int | None] = {}
@@ -209,10 +212,12 @@ class HandOffsAreEntitled(Promise):
     def requested(self, fact: f.HandOffRequested) -> None:
         self._wanted[fact.agent] = None
 
-    @on(f.ToolReturned)
-    def returned(self, fact: f.ToolReturned) -> None:
-        run = self.trace.ended
-        if fact.handoff is not None and run is not None and not run.is_dropped:
+    @on(told.ToolEnded)
+    def ended(self, notice: told.ToolEnded) -> None:
+        fact, run = self.trace.fact, self.trace.ended
+        if notice.outcome == "dropped" or run is None or run.number != notice.run:
+            return
+        if isinstance(fact, f.ToolReturned) and fact.handoff is not None:
             self._wanted[fact.handoff.agent] = None if fact.handoff.agent in self._wanted else run.frame
 
     @on(do.RunHook)

@@ -16,9 +16,14 @@ from tests.core.fuzz.trace import EPSILON, Speech, Step, Trace, serials
 
 
 class ATurnIsTakenWhenItIsOver(Promise):
-    """A spoken turn was silent for as long as endpointing asks, or is too long, or the application ends it (facts)."""
+    """A spoken turn was silent for as long as endpointing asks, or is too long, or the application ends it (facts).
+
+    One that a model hears is over when that is told so, also where it is looked at later.
+    """
 
     def start(self) -> None:
+        self._committed: set[int] = set()
+        """Turns that models were told are over."""
         self._is_excused = False
         """The application ended the turn, or it is too long."""
         self._was_over = False
@@ -39,10 +44,19 @@ class ATurnIsTakenWhenItIsOver(Promise):
         if self._was_over:
             self._late = fact.version
 
+    @on(do.CommitAudio)
+    def ended(self, command: do.CommitAudio) -> None:
+        self._committed.add(command.turn)
+        self._check(command)
+
     @on(do.RunHook)
     def taken(self, command: do.RunHook) -> None:
         if command.kind != "on_user_turn_completed" or command.text in self.trace.given:
             return
+        if command.heard_as not in self._committed:
+            self._check(command)
+
+    def _check(self, command: do.CommitAudio | do.RunHook) -> None:
         excused, self._is_excused = self._is_excused, False
         since, endpointing = self.trace.silent_since, self.options.turns.endpointing
         if excused or since is None or self.options.turns.detection == "realtime_llm":
@@ -79,7 +93,7 @@ class AListenerInterruptsNoTool(Promise):
     """A backchannel never interrupts a call (tool loop 5)."""
 
     def start(self) -> None:
-        self._released = self._listens = False
+        self._released = self._listens = self._was_paused = False
 
     @on(do.ReleaseRun)
     def released(self, _: do.ReleaseRun) -> None:
@@ -91,7 +105,11 @@ class AListenerInterruptsNoTool(Promise):
 
     def settled(self) -> None:
         released, listens, self._released, self._listens = self._released, self._listens, False, False
-        if released and listens and not isinstance(self.trace.fact, (f.InterruptRequested, f.AgentTaskFinished)):
+        trace, was_paused = self.trace, self._was_paused
+        self._was_paused = trace.is_paused
+        if was_paused and trace.is_speaking and trace.fact is None:
+            return  # their voice lasts: that interrupts, whatever they said before it
+        if released and listens and not isinstance(trace.fact, (f.InterruptRequested, f.AgentTaskFinished)):
             self.broken("a turn that only says that the caller listens takes a tool its call")
 
 
@@ -266,9 +284,15 @@ class AReplyInTheMakingAnswersHello(Promise):
         speech = self.trace.speech(notice.speech)
         fact, language = self.trace.fact, self.options.language
         text = fact.text if isinstance(fact, f.Transcribed | f.UserTurnSubmitted) else ""
-        if speech is self.trace.making and (fact is None or language.asks_presence(text, so_far=True)):
+        is_others = self.trace.agent in self.trace.leaving or (fact is None and self._is_decided_on())
+        is_theirs = fact is None or language.asks_presence(text, so_far=True)
+        if speech is self.trace.making and is_theirs and not is_others:
             self._cut.add(speech)
         self._before.pop(speech, None)
+
+    def _is_decided_on(self) -> bool:
+        """A turn before is: it is that which counts, when time has passed."""
+        return any(hook.kind == "on_user_turn_completed" for hook in self.trace.hooks.values())
 
     @on(do.RunHook)
     def taken(self, command: do.RunHook) -> None:
