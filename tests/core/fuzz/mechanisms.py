@@ -44,6 +44,10 @@ def _is_still_running(trace: Trace, closed: told.RoundClosed) -> bool:
     return any("still running" in str(output.output) for _, output in closed.pairs)
 
 
+def _is_found(trace: Trace, _: told.WriteEnded) -> bool:
+    return isinstance(trace.fact, f.OutcomeFound)
+
+
 def _has_answered(trace: Trace, done: told.SpeechDone) -> bool:
     speech = trace.speech(done.speech)
     return speech.heard and speech.request is None and not speech.is_filler
@@ -63,6 +67,8 @@ MECHANISMS: tuple[tuple[str, type, Seen], ...] = (
     ("cancelled run", do.CancelTool, lambda *_: True),
     ("paused", do.PausePlayout, lambda *_: True),
     ("resumed", do.ResumePlayout, lambda *_: True),
+    ("found to have happened", told.WriteEnded, lambda t, x: _is_found(t, x) and x.outcome == "succeeded"),
+    ("found not to have happened", told.WriteEnded, lambda t, x: _is_found(t, x) and x.outcome == "failed"),
     ("adopted", do.RebindRun, lambda *_: True),
     ("adopted after its end", do.RebindRun, lambda t, x: t.runs[x.run].is_over),
     ("orphaned", do.ReleaseRun, lambda t, x: t.runs[x.run].policy.interrupted == "drop"),

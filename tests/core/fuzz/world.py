@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 from antiphon.chat import AgentConfigUpdate
 from antiphon.core import commands as do
 from antiphon.core import facts as f
-from antiphon.core.notices import ConsentAsked, SpeechDone
+from antiphon.core.notices import ConsentAsked, SpeechDone, WriteEnded
 from antiphon.language.consent import Reply as Meaning
 from antiphon.options import (
     AwayLadder,
@@ -437,6 +437,7 @@ class World:
             do.PredictEndOfTurn: self._predict,
             SpeechDone: self._speech_done,
             ConsentAsked: self._asked,
+            WriteEnded: self._write_ended,
             do.JudgeReply: self._judge,
             do.Close: self._close,
         }
@@ -1093,7 +1094,9 @@ class World:
         completes = bool(mine) and self.chance(0.5)
         if completes:
             self._finish(mine[0])
-        yield replace(self._result(run), ends_task=completes)
+        result = self._result(run)
+        breaks = result.is_error and command.policy.writes and Random(f"breaks {run}").random() < 0.5
+        yield replace(result, ends_task=completes, unknown=breaks)
 
     def _result(self, run: int) -> f.ToolReturned:
         dice = self.rng.random()
@@ -1109,6 +1112,14 @@ class World:
                 run, f"r{self.serial()}" if farewell else "", reply=farewell, handoff=f.Handoff(agent, agent.upper())
             )
         return f.ToolReturned(run, f"r{self.serial()}")
+
+    def _write_ended(self, notice: WriteEnded) -> None:
+        """Where nobody knows what a tool did its backend, or a person, is mostly asked; perhaps they say it twice."""
+        aside = Random(f"found {notice.run} {self.now}")
+        if notice.outcome == "unknown" and aside.random() < 0.7:
+            for _ in range(aside.choice((1, 1, 1, 2))):
+                found = f.OutcomeFound(notice.run, aside.random() < 0.5, f"w{notice.run}")
+                self.at(aside.choice((0.0, 0.3, 4.0)), found)
 
     def _next_agent(self) -> str:
         """Mostly an agent that nobody named before: who asked for it is then known by its name."""

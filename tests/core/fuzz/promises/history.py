@@ -282,5 +282,6 @@ class WhatIsSaidToATurnStandsBehindIt(Promise):
 
     @on(do.Record)
     def recorded(self, command: do.Record) -> None:
-        if self._since.get(command.item.id) in self.trace.hooks and not self.trace.is_closing:
+        is_history = not command.carried  # else it is what another agent is told of it
+        if is_history and self._since.get(command.item.id) in self.trace.hooks and not self.trace.is_closing:
             self.broken(f"{command.item} stands before the turn that is being decided on")

@@ -529,6 +529,8 @@ class NoSilenceFollowsAWord(Promise):
         self._said: str | None = None
         """What nothing has followed so far."""
         self._said_at = 0.0
+        self._taken = ""
+        """The latest turn, if its last words had not come for good."""
         self._over: Step | None = None
         """What they were said over, and what was heard of it then."""
         self._heard = ""
@@ -570,13 +572,19 @@ class NoSilenceFollowsAWord(Promise):
         if self.options.turns.detection not in ("vad", "stt") or not fact.final or trace.ends:
             return
         words = serials(fact.text)
+        is_taken, self._taken = self._is_last_form(fact.text), ""
         if self._said is None and not self._has_begun:  # words of which no voice was heard
             self._begins()
-        if fact.text and not (words and words <= trace.taken_words):
+        if fact.text and not is_taken and not (words and words <= trace.taken_words):
             self._said, self._said_at = fact.text, trace.now
             self._questions.clear()
         elif not fact.text and self._said is None and self._was_speech():
             self._said, self._said_at = NOT_UNDERSTOOD, trace.now
+
+    def _is_last_form(self, text: str) -> bool:
+        """It is what a turn took before it was understood for good, and no more."""
+        words = re.findall(r"\w+", text)
+        return bool(words) and re.findall(r"\w+", self._taken)[-len(words) :] == words
 
     def _was_speech(self) -> bool:
         trace = self.trace
@@ -587,6 +595,7 @@ class NoSilenceFollowsAWord(Promise):
     def followed(self, what: object) -> None:
         if isinstance(what, do.RunHook):
             followed = what.kind == "on_user_turn_completed"
+            self._taken = what.text if followed and self.trace.is_interim else self._taken
         elif isinstance(what, do.Play):
             is_answer = not self.trace.segments[what.segment].is_filler
             followed = is_answer and self._said == NOT_UNDERSTOOD

@@ -34,12 +34,17 @@ class Done:
     """Its place among all that ended."""
     is_final: bool = False
     """What it did is known, or it has said that it does not know either."""
+    key: int = 0
+    """What its key is made of."""
+    is_found_undone: bool = False
+    """Nobody knew what it did, and who was asked says that it did not happen."""
 
 
 class OneWishOneAction(Promise):
     """A write is started at most once for one wish; one of which nobody knows whether it happened, never (design 4).
 
-    What it came to after all settles it, and enters the history.
+    What it came to after all settles it, and enters the history, whether the tool says so or who is asked. What did not
+    happen is tried again with the same key.
     """
 
     def start(self) -> None:
@@ -95,6 +100,15 @@ class OneWishOneAction(Promise):
                 one.ended_as = self._ends
                 self._corrected.add(f"{one.call.call_id}/late")
 
+    @on(f.OutcomeFound)
+    def found(self, fact: f.OutcomeFound) -> None:
+        for one in self._done:
+            if one.run == fact.run and one.ended in ("unknown", "cancelled"):
+                self._ends += 1
+                one.ended, one.until, one.ended_as = "done" if fact.happened else "error", self._turns, self._ends
+                one.is_final, one.is_found_undone = True, not fact.happened
+                self._corrected.add(f"{one.call.call_id}/late")
+
     @on(do.Record)
     def recorded(self, command: do.Record) -> None:
         self._corrected.discard(getattr(command.item, "call_id", ""))
@@ -109,6 +123,7 @@ class OneWishOneAction(Promise):
         if policy.effect not in ("writes", "irreversible"):
             return
         equal = [one for one in self._done if _wish(one.call) == _wish(call)]
+        self._has_its_key(command, equal)
         is_confirmed = policy.on_duplicate == "confirm" and call.confirmed
         is_another = is_confirmed and not any(one.call.confirmed and one.turn == turn for one in equal)
         for one in equal:
@@ -123,7 +138,16 @@ class OneWishOneAction(Promise):
                     self.broken(f"{command}, which was asked for in turn {turn}; {one.run} did it by {one.until}")
         if policy.on_duplicate != "allow" and not is_another:
             self._undoes_once(command, [one for one in equal if one.ended != "error"])
-        self._done.append(Done(command.run, call, turn, policy.undo, undoes_something=command.undoes is not None))
+        undoes_something = command.undoes is not None
+        self._done.append(Done(command.run, call, turn, policy.undo, undoes_something, key=command.number))
+
+    def _has_its_key(self, command: do.RunTool, equal: list[Done]) -> None:
+        """What did not happen is tried again with its key; every other start has a new one."""
+        same = [one for one in equal if one.key == command.number]
+        if any(not one.is_found_undone for one in same):
+            self.broken(f"{command} has the key of {[one.run for one in same]}")
+        if equal and equal[-1].is_found_undone and equal[-1] not in same:
+            self.broken(f"{command} tries {equal[-1].run} again, with another key than {equal[-1].key}")
 
     def _is_undone(self, one: Done, known: int) -> bool:
         """Its inverse was started since, and who asks knew that it ended well: the same may be wished in that turn."""
