@@ -435,3 +435,16 @@ def test_a_line_that_bridges_a_wait_does_not_put_off_the_end_of_the_question() -
     d = question(silence=SilenceBudget())
     heard(d.wait(8.1)).wait(8.1)
     assert decided(d) == "unanswered"
+
+
+def test_what_is_said_in_place_of_a_read_back_that_gave_no_sound_asks_nothing() -> None:
+    d = asked()
+    for _ in range(2):  # the read-back, and what is said in its place
+        d.voice(d.last(Speak).text or "")
+        lost = d.last(Speak)
+        if lost.text != d.last(ConsentAsked).text:
+            d.tell(PlayoutStarted(lost.segment)).played(lost.segment)
+        else:
+            d.tell(PlayoutFinished(lost.segment, "", unsaid='{"a": 1}'))
+    d.wait(0.1)
+    assert d.last(Speak).text == d.last(ConsentAsked).text and d.last(ConsentAsked).times == 2

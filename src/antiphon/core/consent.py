@@ -117,7 +117,7 @@ class Question:
         line = self.line
         if line is None or self.stage is not _READING:
             return
-        if line.step is not None:
+        if line.step is not None and not line.trouble.fallback:  # what was said in its place asks nothing
             self.segment = line.step.segment
         if not self.was_put and self.segment is not None and (self.segment.has_sounded or self.segment.heard):
             self.was_put = True

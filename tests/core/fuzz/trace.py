@@ -624,8 +624,9 @@ class Trace:
             self.is_ending = False
             asks = command.heard_as is None and self.options.language.asks_presence(command.text)
             self.joins = self.making if asks else None
-            self._may_ask_presence = self._may_ask_presence and not asks
             self._taken(command.text)
+            if asks and not self.latest_word:  # else what they said before a typed turn is still to be one
+                self._may_ask_presence, self.making = False, None
         elif command.kind == "on_exit":
             self.leaving.add(command.agent)
         elif command.previous is not None:

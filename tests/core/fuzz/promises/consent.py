@@ -13,6 +13,7 @@ from antiphon.core import notices as told
 from antiphon.core.commands import Record
 from tests.core.fuzz.listener import on
 from tests.core.fuzz.promises.promise import Promise
+from tests.core.fuzz.trace import EPSILON, Step
 
 
 class OnlyAfterAYes(Promise):
@@ -73,21 +74,74 @@ class OnlyAfterAYes(Promise):
 
 
 class AQuestionComesToAnEnd(Promise):
-    """Whoever says nothing to a read-back is asked once more, and then it is void (design 4)."""
+    """Whoever says nothing to a read-back for `consent_timeout` is asked once more, and then it is void (design 4)."""
 
     def start(self) -> None:
         self._call: str | None = None
+        self._task = 0
+        """Whose frame it was asked in."""
+        self._idle_since: float | None = None
+        """Since when nothing is to come but the caller's answer."""
 
     @on(told.ConsentAsked)
     def asked(self, notice: told.ConsentAsked) -> None:
-        self._call = notice.call.call_id
+        self._call, self._task = notice.call.call_id, self.trace.frames[-1][0]
+        self._idle_since = None
 
     @on(told.ConsentDecided)
     def decided(self, _: told.ConsentDecided) -> None:
-        self._call = None
+        self._call = self._idle_since = None
+
+    def settled(self) -> None:
+        trace, limit = self.trace, self.options.consent.timeout
+        if self._call is None or not trace.is_idle or trace.is_speaking or trace.frames[-1][0] != self._task:
+            self._idle_since = None
+        elif self._idle_since is None:
+            self._idle_since = trace.now
+        elif limit is not None and trace.fact is None and trace.now >= self._idle_since + limit - EPSILON:
+            self.broken(f"nobody says anything to {self._call} since {self._idle_since:.3f}, and nothing follows")
 
     def unfinished(self) -> list[str]:
         return [] if self._call is None else [f"question about {self._call}"]
+
+
+class TheQuestionComesLast(Promise):
+    """The caller is left to answer only what they have heard, and have heard last (design 4).
+
+    A read-back that was cut, or of which nothing was heard, is said again; so is one behind which something else is
+    heard.
+    """
+
+    def start(self) -> None:
+        self._asked: told.ConsentAsked | None = None
+        self._task = 0
+        """Whose frame it was asked in."""
+        self._last: Step | None = None
+        """What began to sound last."""
+
+    @on(told.ConsentAsked)
+    def asked(self, notice: told.ConsentAsked) -> None:
+        self._asked, self._task, self._last = notice, self.trace.frames[-1][0], None
+
+    @on(told.ConsentDecided)
+    def decided(self, _: told.ConsentDecided) -> None:
+        self._asked = None
+
+    @on(f.PlayoutStarted)
+    def began_to_sound(self, fact: f.PlayoutStarted) -> None:
+        step = self.trace.segments.get(fact.segment)
+        if step is not None and step in self.trace.line and not step.is_filler:
+            self._last = step
+
+    def settled(self) -> None:
+        trace, asked = self.trace, self._asked
+        if asked is None or not trace.is_idle or trace.frames[-1][0] != self._task:
+            return
+        steps = [one for one in trace.steps.values() if getattr(one.asked, "text", None) == asked.text]
+        if not any(all(spoken in one.heard for spoken in asked.call.spoken) for one in steps):
+            self.broken(f"it is the caller's turn, and they have not heard {asked.call.spoken}")
+        if self._last is not None and self._last not in steps:
+            self.broken(f"it is the caller's turn, and {self._last.segment} was heard behind {asked.text!r}")
 
 
 class WhatIsAskedStandsInTheHistory(Promise):

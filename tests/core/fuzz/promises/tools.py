@@ -307,6 +307,8 @@ class AResultIsToldOnce(Promise):
     def start(self) -> None:
         self._owed: set[str] = set()
         """Ends of background work that no request was made with."""
+        self._requested: set[str] = set()
+        """What requests were made with."""
         self._made_for: dict[Speech, tuple[str, ...]] = {}
         self._told: Counter[str] = Counter()
 
@@ -319,10 +321,11 @@ class AResultIsToldOnce(Promise):
     @on(do.Record)
     def recorded(self, command: do.Record) -> None:
         if isinstance(command.item, FunctionCallOutput) and command.item.call_id.endswith("/late"):
-            self._owed.add(command.item.call_id)
+            self._owed |= {command.item.call_id} - self._requested  # it may have waited for what stands before it
 
     @on(do.Generate)
     def asked(self, command: do.Generate) -> None:
+        self._requested.update(command.unheard)
         self._owed.difference_update(command.unheard)
         if command.delivery:
             self._made_for[self.trace.speech(command.speech)] = command.unheard
