@@ -471,8 +471,6 @@ BREAKS = (
           "return self.key if self.found and self.outcome is Outcome.FAILED else self.key + 1", "return self.key + 1"),
     Break("ledger: whatever failed is tried again with its key", "row.py",
           "return self.key if self.found and", "return self.key if"),
-    Break("ledger: what is found is corrected again", "rules/steps.py",
-          "doubt is None or doubt.row.outcome is not Outcome.UNKNOWN:", "doubt is None:"),
     Break("met: a filler whose voice hangs holds up the answer", "rules/playing.py",
           "if about_to and before.kind is not Kind.FILLER and before", "if about_to and before"),
     Break("met: words over a filler do not cut it", "rules/barge_in.py",

@@ -1095,7 +1095,7 @@ class World:
         if completes:
             self._finish(mine[0])
         result = self._result(run)
-        breaks = result.is_error and command.policy.writes and Random(f"breaks {run}").random() < 0.5
+        breaks = result.is_error and command.policy.writes and Random(f"breaks {command.call.call_id}").random() < 0.5
         yield replace(result, ends_task=completes, unknown=breaks)
 
     def _result(self, run: int) -> f.ToolReturned:
@@ -1115,10 +1115,10 @@ class World:
 
     def _write_ended(self, notice: WriteEnded) -> None:
         """Where nobody knows what a tool did its backend, or a person, is mostly asked; perhaps they say it twice."""
-        aside = Random(f"found {notice.run} {self.now}")
+        aside = Random(f"found {notice.call.call_id} {self.now}")
         if notice.outcome == "unknown" and aside.random() < 0.7:
             for _ in range(aside.choice((1, 1, 1, 2))):
-                found = f.OutcomeFound(notice.run, aside.random() < 0.5, f"w{notice.run}")
+                found = f.OutcomeFound(notice.run, aside.random() < 0.5, f"w{self.serial()}")
                 self.at(aside.choice((0.0, 0.3, 4.0)), found)
 
     def _next_agent(self) -> str:

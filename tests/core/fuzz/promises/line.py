@@ -116,7 +116,10 @@ class WhatSoundsIsOverInTime(Promise):
 
 
 class TheLineFallsSilentForAVoice(Promise):
-    """When the caller's voice is heard, the line pauses at once; a false alarm resumes (design 1)."""
+    """When the caller's voice is heard, the line pauses at once; a false alarm resumes (design 1).
+
+    Unless they have said too much at once: the agent has the word.
+    """
 
     def start(self) -> None:
         self._first: Step | None = None
@@ -125,7 +128,7 @@ class TheLineFallsSilentForAVoice(Promise):
         trace, first = self.trace, self._first
         self._first = trace.line[0] if trace.line and trace.line[0].is_playing else None
         if first is not None and first.is_playing and type(trace.fact) is f.UserSpeechStarted:
-            if not trace.is_paused and not trace.is_protected(first.speech):
+            if not (trace.is_paused or trace.is_overruled or trace.is_protected(first.speech)):
                 self.broken(f"the caller speaks, and {first.segment} sounds on")
         if trace.is_paused:
             if not trace.line and not trace.is_speaking:

@@ -11,7 +11,7 @@ from antiphon.core import facts as f
 from antiphon.core import notices as told
 from tests.core.fuzz.listener import on
 from tests.core.fuzz.promises.promise import Promise
-from tests.core.fuzz.trace import Made, Run, Speech
+from tests.core.fuzz.trace import EPSILON, Made, Run, Speech
 
 
 class RoundsAreBounded(Promise):
@@ -150,7 +150,9 @@ class SpokenOverAsTheToolSays(Promise):
     @on(do.CancelTool)
     def cancelled(self, command: do.CancelTool) -> None:
         self._to_stop.discard(command.run)
-        if command.run in self._dropped and not self.trace.ends:
+        run = self.trace.runs[command.run]
+        is_overdue = self.trace.now >= run.started + run.policy.timeout - EPSILON
+        if command.run in self._dropped and not (self.trace.ends or is_overdue):
             self.broken(f"{command}, which is to run on unseen")
 
     def settled(self) -> None:
