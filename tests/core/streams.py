@@ -63,6 +63,9 @@ IDS = {
 }  # fmt: skip
 """By field of a fact or command: the kind of id that is in it."""
 
+COUNTS = {("RunTool", "turn")}
+"""Fields of commands that are named as an id is, and count something."""
+
 OPENERS = {"SpeechRequested": "speech", "AgentTaskStarted": "task", "TurnTaken": "turn", "ResponseBegan": "response"}
 """By class of fact: the field with an id that the application opens by it."""
 
@@ -229,7 +232,7 @@ def _project(commands: list[Any], writer: Writer, ids: Ids, left_out: Counter[st
 
 def _placed(data: dict[str, Any], ids: Ids) -> dict[str, Any]:
     for name, value in data.items():
-        if name in IDS:
+        if name in IDS and (data["is"], name) not in COUNTS:
             data[name] = ids.place(IDS[name], value)
         elif name == "owed":
             data[name] = [ids.place("id", one) for one in value]
