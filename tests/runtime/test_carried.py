@@ -70,6 +70,16 @@ def test_an_answer_that_was_cut_stays_before_what_it_was_cut_for() -> None:
     assert "There is a table at" in carried([*talk(20), user("And?"), cut, user(long)])
 
 
+def test_what_is_carried_by_itself_does_not_shorten_what_stands_behind_it() -> None:
+    one, context = Carried(), [user("Search."), *pair("c1", "searching"), *talk(60), user("Book me a table.")]
+    one.asked(1, context, ["c1"])
+    assert one.cut(context, ROOM, 2, effect)
+    context += [user("Which day?"), *talk(16), *pair("c2", "booked")]
+    assert one.cut(context, ROOM, 2, effect)
+    shown = [item for item in one.items(context) if item in context]
+    assert shown[:2] == context[1:3] and context[-35] in shown and shown[-34:] == context[-34:]
+
+
 def test_what_left_and_is_owed_again_is_carried_again() -> None:
     one, context = Carried(), [user("Book."), *pair("c1", "a table at eight"), *talk(60), user("And?")]
     one.asked(1, context, ())

@@ -164,8 +164,8 @@ class Carried:
         longer than `most`, which is the room if it is not given.
         """
         since, owed = {id(item) for item in self._since.values()}, self.owed
-        latest = _unanswered(context, len(context))
-        for at, item in enumerate(context[:latest]):
+        begin, latest = self.begins_at(context), _unanswered(context, len(context))
+        for at, item in enumerate(context[begin:latest], begin):  # what of it has left is carried by itself
             if id(item) in since:
                 latest = at
                 break
