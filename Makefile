@@ -60,7 +60,7 @@ prove-soak: $(READY)  ## 2,000 simulated and 1,300 real calls, of which nothing 
 
 prove-stores: $(USABLE)  ## 100,000 steps of two workers on each store, and 5,000 cuts of power
 	ANTIPHON_STORE_STEPS=$(STEPS) ANTIPHON_POWER_CUTS=$(CUTS) ANTIPHON_SEED=$(SEED) \
-		$(BIN)/pytest -s --timeout 7200 tests/stores/test_model.py tests/stores/test_power_loss.py
+		$(BIN)/pytest -s --timeout 7200 -o faulthandler_timeout=0 tests/stores/test_model.py tests/stores/test_power_loss.py
 
 prove-secrets: $(READY)  ## 2,000 calls with secrets, of which nothing may be kept
 	$(BIN)/python -m tests.application.secret_calls --calls $(CALLS) --seed $(SEED)

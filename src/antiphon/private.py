@@ -53,6 +53,20 @@ def write(path: Path, content: bytes | str) -> None:
         file.write(content.encode("utf-8") if isinstance(content, str) else content)
 
 
+def write_once(path: Path, content: str) -> None:
+    """Make the file as a whole, or leave the one that another process made meanwhile. Raises `OSError`."""
+    mine = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
+    write(mine, content)
+    try:
+        os.link(mine, path)
+    except FileExistsError:
+        pass
+    except OSError:  # there are no links on that disk
+        os.replace(mine, path)
+    finally:
+        mine.unlink(missing_ok=True)
+
+
 def is_open_to_others(path: Path) -> bool:
     """Whether other users of this machine may look into it."""
     return (

@@ -74,6 +74,16 @@ class RunContext(CallContext, Generic[Userdata]):
         """
         return self._running.execution.key
 
+    @property
+    def fence(self) -> int | None:
+        """A number that grows whenever another process takes the call over. None: the call is kept in no store.
+
+        A process that was frozen may go on with a tool that it had entered, after another has taken the call over.
+        Hand this to a backend, with the id of the call (`session.call_id`), that refuses a write with a number below
+        the highest that it has seen for that call.
+        """
+        return self._running.execution.fence()
+
     async def once(self, name: str, effect: Callable[..., Any]) -> Any:
         """Do one thing at most once for this wish, and give what it gave: `await ctx.once("charge", charge)`.
 

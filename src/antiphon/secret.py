@@ -110,13 +110,21 @@ class FingerprintKey:
     """The key of fingerprints: ANTIPHON_SECRETS_KEY; else a file, where calls are kept in a store; else a random one.
 
     It is settled when it is first asked for, and stays. A random one is gone with the process: nobody can compare with
-    what it made. `environ` and `home` are the process's own.
+    what it made. `environ` and `home` are the process's own; `path` is the file, if it is another one.
     """
 
-    def __init__(self, environ: Mapping[str, str] | None = None, home: Path | None = None) -> None:
+    def __init__(
+        self,
+        environ: Mapping[str, str] | None = None,
+        home: Path | None = None,
+        *,
+        path: Path | None = None,
+        outlives_process: bool = False,
+    ) -> None:
         self._environ = os.environ if environ is None else environ
         self._home = home
-        self._outlives_process = False
+        self._path = path
+        self._outlives_process = outlives_process
         self._key: bytes | None = None
 
     def store_opened(self) -> None:
@@ -132,6 +140,8 @@ class FingerprintKey:
     @property
     def path(self) -> Path:
         """The file that is made where none is given: $XDG_STATE_HOME/antiphon/secrets.key."""
+        if self._path is not None:
+            return self._path
         state = self._environ.get("XDG_STATE_HOME")
         folder = Path(state) if state else (self._home or Path.home()) / ".local" / "state"
         return folder / "antiphon" / "secrets.key"
@@ -145,7 +155,7 @@ class FingerprintKey:
             return os.urandom(32)
         try:
             if not self.path.is_file():
-                private.write(self.path, os.urandom(32).hex())
+                private.write_once(self.path, os.urandom(32).hex())
             return _checked(_read(self.path))
         except OSError as error:
             logger.warning(

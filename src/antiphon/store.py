@@ -35,6 +35,7 @@ from typing import Any, Self, TypeAlias, TypeVar, cast
 
 from antiphon.discovery import load_for
 from antiphon.errors import StoreConflict, StoreError, StoreUnavailable, UsageError
+from antiphon.secret import FingerprintKey, key_of_fingerprints
 
 T = TypeVar("T")
 
@@ -164,9 +165,21 @@ class Row:
         """What came of it. The caller has not heard that."""
         return replace(self, state=state, output=output, settled_at=at, closed_at=None)
 
+    def resolved(self, state: RowState, output: str, *, at: float, attempt: int | None) -> Row:
+        """As `Store.resolve` is to write it. Raises `StoreConflict` if another attempt was begun since."""
+        new = self.settled(state, output, at=at)
+        if attempt is not None and attempt != self.attempt:
+            raise _conflict(self, replace(new, attempt=attempt), "was begun again since")
+        return new
+
     def closed(self, at: float) -> Row:
         """The caller has heard what came of it, or it was given up."""
         return replace(self, closed_at=at)
+
+    @property
+    def name(self) -> str:
+        """What the model calls its tool."""
+        return str(self.extra.get("name") or self.tool)
 
     @property
     def is_open(self) -> bool:
@@ -324,6 +337,9 @@ class Store(ABC):
     durability: Durability
     """What its acknowledgements mean. Proved when it is opened, where that is possible."""
 
+    secret: FingerprintKey = key_of_fingerprints
+    """What the keys of its calls are made with: the same in all processes that keep calls in it, and not kept in it."""
+
     def __str__(self) -> str:
         """As people are told where calls are kept, without passwords."""
         return type(self).__name__
@@ -443,10 +459,13 @@ class Store(ABC):
         """Rows with their calls, the one written last first. `since`: written then or later."""
 
     @abstractmethod
-    async def resolve(self, call: str, key: str, state: RowState, output: str, at: float) -> Row:
-        """A person or a backend says what came of an unknown row: SUCCEEDED or FAILED. Needs no lease.
+    async def resolve(
+        self, call: str, key: str, state: RowState, output: str, at: float, *, attempt: int | None = None
+    ) -> Row:
+        """A person, a backend or who did not enter it says what came of a row: SUCCEEDED or FAILED. Needs no lease.
 
-        Returns the row. Raises `StoreConflict` if it is settled otherwise, `StoreError` if there is none.
+        `attempt`: that alone is meant. Returns the row. Raises `StoreConflict` if it is settled otherwise, or was begun
+        again since, `StoreError` if there is none.
         """
 
     @abstractmethod

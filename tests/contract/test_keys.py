@@ -111,6 +111,20 @@ def test_equal_wishes_of_one_session_alone_have_equal_keys() -> None:
     assert Keys().of(command()) != Keys().of(command())
 
 
+def test_a_wish_of_a_call_has_one_key_in_every_process_that_has_the_secret() -> None:
+    def keys(call: str = "call-1", secret: bytes = b"of the store") -> Keys:
+        return Keys(lambda: secret, call)
+
+    assert keys().of(command()) == keys().of(command())
+    assert keys().of_wish(command()) == keys().of_wish(command())
+    assert len({keys().of(command()), keys("call-2").of(command()), keys(secret=b"another").of(command())}) == 3
+
+
+def test_two_runs_that_are_no_wishes_have_two_keys_in_two_processes() -> None:
+    one, other = (Keys(lambda: b"of the store", "call-1") for _ in range(2))
+    assert one.of(command(number=0)) != other.of(command(number=0))
+
+
 def test_whatever_tells_wishes_apart_is_in_the_key() -> None:
     keys = Keys()
     others = [

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from antiphon import Agent, AgentSession, RunContext, function_tool
+from antiphon import Agent, AgentSession, DidNotHappen, Happened, RunContext, ToolError, function_tool
 from antiphon.errors import StoreError, UsageError
 from antiphon.store import HISTORY, RowState
 from antiphon.stores.memory import MemoryStore
@@ -155,6 +156,136 @@ def test_a_write_that_was_heard_of_is_not_told_again_and_a_new_turn_is_a_new_wis
         assert paid == [5, 5]
         keys = {row.key for _, row in await store.rows(call=call)}
         assert len(keys) == 2
+        await session.aclose()
+
+    run_virtual(check())
+
+
+class Bank:
+    """A backend that may be asked."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.asked: list[tuple[str, dict[str, Any], float]] = []
+
+    async def find(self, key: str, arguments: Mapping[str, Any]) -> Any:
+        self.asked.append((key, dict(arguments), asyncio.get_running_loop().time()))
+        return self.answer
+
+    def agent(self, paid: list[str], *, seconds: float = 0.0) -> Agent:
+        @function_tool(effect="writes", reconcile=self.find)
+        async def pay(ctx: RunContext[Any], amount: int) -> str:
+            """Pay."""
+            paid.append(ctx.idempotency_key)
+            await asyncio.sleep(seconds)
+            return f"paid {amount}"
+
+        return Agent(instructions="You take payments.", id="shop", tools=[pay])
+
+
+def test_the_backend_of_a_write_that_was_cut_off_is_asked_in_the_new_process() -> None:
+    async def check() -> None:
+        bank, paid = Bank(Happened("receipt 7")), list[str]()
+        store, call = await cut_off(bank.agent(paid, seconds=60.0), FakeLLM([pays()]), "pay five", after=1.0)
+        llm = FakeLLM(["I don't know whether it went through.", "It did: receipt 7."])
+        session = await resumed(store, call, llm, bank.agent(paid))
+        await asyncio.sleep(9.0)
+        assert lines(session)[-1] == "assistant: It did: receipt 7."
+        assert [(key, arguments) for key, arguments, _ in bank.asked] == [(paid[0], {"amount": 5})]
+        [(_, row)] = await store.rows(call=call)
+        assert (row.state, row.output) == (RowState.SUCCEEDED, "receipt 7")
+        await session.aclose()
+
+    run_virtual(check())
+
+
+def test_an_effect_within_a_tool_is_not_done_again_in_the_new_process_and_gives_what_it_gave() -> None:
+    charges: list[str] = []
+    receipts: list[object] = []
+
+    def shop(*, breaks: bool) -> Agent:
+        async def charge(key: str) -> dict[str, int]:
+            charges.append(key)
+            return {"receipt": 7}
+
+        async def mail() -> None:
+            if breaks:
+                raise ToolError("no post today")
+
+        @function_tool(effect="writes")
+        async def pay(ctx: RunContext[Any], amount: int) -> str:
+            """Pay."""
+            receipts.append(await ctx.once("charge", charge))
+            await ctx.once("mail", mail)
+            return f"paid {amount}"
+
+        return Agent(instructions="You take payments.", id="shop", tools=[pay])
+
+    async def check() -> None:
+        store, call = await cut_off(shop(breaks=True), FakeLLM([pays(), "The mail failed."]), "pay five")
+        session = await resumed(store, call, FakeLLM([pays(), "It is paid."]), shop(breaks=False))
+        await session.run(user_input="then try again")
+        await asyncio.sleep(1.0)
+        assert "output pay: paid 5" in lines(session)
+        assert len(charges) == 1
+        assert receipts == [{"receipt": 7}, {"receipt": 7}]
+        kept = sorted((row.name, row.state.value) for _, row in await store.rows(call=call))
+        assert kept == [
+            *[("pay", "failed"), ("pay", "succeeded"), ("pay/charge", "succeeded")],
+            *[("pay/mail", "failed"), ("pay/mail", "succeeded")],
+        ]
+        await session.aclose()
+
+    run_virtual(check())
+
+
+def test_an_effect_that_was_cut_off_is_unknown_and_its_tool_with_it() -> None:
+    charges: list[str] = []
+
+    def shop(*, seconds: float) -> Agent:
+        async def charge(key: str) -> None:
+            charges.append(key)
+            await asyncio.sleep(seconds)
+
+        @function_tool(effect="writes")
+        async def pay(ctx: RunContext[Any], amount: int) -> str:
+            """Pay."""
+            await ctx.once("charge", charge)
+            return f"paid {amount}"
+
+        return Agent(instructions="You take payments.", id="shop", tools=[pay])
+
+    async def check() -> None:
+        store, call = await cut_off(shop(seconds=60.0), FakeLLM([pays()]), "pay five", after=1.0)
+        llm = FakeLLM(["I don't know.", "I still don't."])
+        session = await resumed(store, call, llm, shop(seconds=0.0))
+        await asyncio.sleep(5.0)
+        assert {row.name: row.state for _, row in await store.rows(call=call)} == {
+            "pay": RowState.UNKNOWN,
+            "pay/charge": RowState.UNKNOWN,
+        }
+        assert [line for line in lines(session) if "pay/charge" in line] == []
+        await session.aclose()
+
+    run_virtual(check())
+
+
+def test_that_it_did_not_happen_counts_once_the_run_of_the_other_process_has_certainly_ended() -> None:
+    async def check() -> None:
+        bank, paid = Bank(DidNotHappen()), list[str]()
+        store, call = await cut_off(bank.agent(paid, seconds=60.0), FakeLLM([pays()]), "pay five", after=1.0)
+        llm = FakeLLM(["I don't know.", "It did not.", pays(), "Now it is paid.", "Fine."])
+        session = await resumed(store, call, llm, bank.agent(paid))
+        await asyncio.sleep(50.0)
+        [(_, row)] = await store.rows(call=call)
+        assert row.state is RowState.UNKNOWN
+        await asyncio.sleep(30.0)
+        assert "assistant: It did not." in lines(session)
+        await session.run(user_input="then pay five")
+        await asyncio.sleep(1.0)
+        [(_, row)] = await store.rows(call=call)
+        assert (row.state, row.attempt, row.turn) == (RowState.SUCCEEDED, 2, 1)
+        assert len(paid) == 2 and len(set(paid)) == 1
         await session.aclose()
 
     run_virtual(check())

@@ -14,6 +14,7 @@ from antiphon.errors import LeaseHeld, StoreUnavailable
 from antiphon.replay import replay
 from antiphon.replay.journal import parse
 from antiphon.runtime.keeping import WORKER
+from antiphon.runtime.run import CANCEL_GRACE
 from antiphon.store import HISTORY, JOURNAL, Lease, Pending, Row, RowState, Store
 from antiphon.stores.memory import MemoryStore
 from antiphon.testing import FakeLLM, FakeSpeaker, FakeTTS, Reply, run_virtual
@@ -291,6 +292,109 @@ def test_a_call_that_another_process_holds_is_an_error_at_its_start() -> None:
             await session.start(Shop(store))
 
     run_virtual(test())
+
+
+class Frozen(MemoryStore):
+    """Its worker stands still behind the acknowledgement of a start, until another one has taken the call over."""
+
+    taken: Lease | None = None
+
+    def start(self, lease: Lease, row: Row) -> Pending | None:
+        done = super().start(lease, row)
+        self.lose(lease.call)
+        asyncio.get_running_loop().create_task(self._taken_over(lease.call))
+        return done
+
+    async def _taken_over(self, call: str) -> None:
+        self.taken = await self.lease(call, "another worker")
+        [(_, row)] = await self.rows(call=call)
+        self.settle(self.taken, row.settled(RowState.UNKNOWN, "interrupted by a restart", at=0.0))
+
+
+def test_a_worker_that_lost_its_call_behind_a_start_does_not_enter_it_and_says_so_in_the_store() -> None:
+    async def test() -> None:
+        store, llm = Frozen(), FakeLLM([PAY, "It cannot be done."])
+        shop = Shop(store)
+        async with AgentSession[Any](llm=llm, store=store) as session:
+            await session.start(shop)
+            await session.run(user_input="Pay.")
+            await asyncio.sleep(1)
+            assert shop.paid == 0
+            assert "`pay` was not started" in str(llm.histories[-1])
+            [row] = await rows(store)
+            assert row.state is RowState.FAILED
+            assert "was not started" in row.output
+        assert store.taken is not None and store.taken.held
+
+    run_virtual(test())
+
+
+def test_a_row_says_whose_turn_it_was_and_when_it_has_ended() -> None:
+    async def test() -> None:
+        store = MemoryStore()
+        shop = Shop(store, seconds=1.0)
+        async with AgentSession[Any](llm=FakeLLM(["Hello.", PAY, "Paid."]), store=store) as session:
+            await session.start(shop)
+            await session.run(user_input="Hi.")
+            await session.run(user_input="Pay.")
+        [row] = await rows(store)
+        assert row.turn == 2
+        assert row.started_at is not None and row.deadline is not None
+        assert row.deadline - row.started_at == pytest.approx(60.0 + CANCEL_GRACE, abs=0.1)
+
+    run_virtual(test())
+
+
+def test_a_tool_that_waits_for_the_caller_or_works_in_the_background_has_a_later_end() -> None:
+    ends: list[float | None] = []
+
+    @function_tool(effect="writes")
+    async def pay(ctx: RunContext[Any], amount: int) -> str:
+        """Pay."""
+        with ctx.run.execution.suspended():
+            await asyncio.sleep(100)
+        await asyncio.sleep(0.1)
+        ends.append((await rows(store))[0].deadline)
+        await ctx.update("On the way.")
+        await asyncio.sleep(0.1)
+        ends.append((await rows(store))[0].deadline)
+        return "paid"
+
+    store = MemoryStore()
+
+    async def test() -> None:
+        async with AgentSession[Any](llm=FakeLLM([PAY, "A moment.", "Paid."]), store=store) as session:
+            await session.start(Agent(instructions="", tools=[pay]))
+            await session.run(user_input="Pay.")
+            await asyncio.sleep(5)
+        [row] = await rows(store)
+        assert row.started_at is not None
+        spans = [None if end is None else round(end - row.started_at) for end in ends]
+        assert spans == [100 + 60 + 1, 100 + 600 + 1]
+
+    run_virtual(test())
+
+
+def test_a_tool_knows_the_epoch_under_which_its_call_is_held() -> None:
+    fences: list[int | None] = []
+
+    @function_tool
+    async def look(ctx: RunContext[Any]) -> str:
+        """Look."""
+        fences.append(ctx.fence)
+        return "seen"
+
+    async def test(store: Store | None) -> None:
+        llm = FakeLLM([Reply(calls=[("look", {})]), "Seen."])
+        async with AgentSession[Any](llm=llm, store=store) as session:
+            if store is not None:
+                store.release(await store.lease(session.call_id, "a worker before"))
+            await session.start(Agent(instructions="", tools=[look]))
+            await session.run(user_input="Look.")
+
+    run_virtual(test(MemoryStore()))
+    run_virtual(test(None))
+    assert fences == [2, None]
 
 
 @pytest.mark.parametrize("resumes", [False, True])

@@ -238,11 +238,17 @@ class Machine(RuleBasedStateMachine):
 
     # -- what anybody does
 
-    @rule(worker=WORKERS, call=CALLS, key=KEYS, state=st.sampled_from([RowState.SUCCEEDED, RowState.FAILED]))
-    def resolve(self, worker: int, call: str, key: str, state: RowState) -> None:
+    @rule(
+        worker=WORKERS,
+        call=CALLS,
+        key=KEYS,
+        state=st.sampled_from([RowState.SUCCEEDED, RowState.FAILED]),
+        attempt=st.sampled_from([None, 1, 2]),
+    )
+    def resolve(self, worker: int, call: str, key: str, state: RowState, attempt: int | None) -> None:
         there, here = self.same(
-            lambda: self.stores[worker].resolve(call, key, state, "It did.", 6.0),
-            lambda: self.memory.resolve(call, key, state, "It did.", 6.0),
+            lambda: self.stores[worker].resolve(call, key, state, "It did.", 6.0, attempt=attempt),
+            lambda: self.memory.resolve(call, key, state, "It did.", 6.0, attempt=attempt),
         )
         assert isinstance(there, type) or there == here
 
@@ -311,7 +317,7 @@ def prove(kind: type[Machine], steps: int) -> None:
     )
 
 
-@pytest.mark.timeout(3_600)
+@pytest.mark.timeout(7_200)
 def test_sqlite_does_what_memory_does() -> None:
     with tempfile.TemporaryDirectory() as folder:
 
@@ -322,7 +328,7 @@ def test_sqlite_does_what_memory_does() -> None:
     print(f"stores: SQLite did as memory does for {STEPS:,} steps, seed {SEED}")
 
 
-@pytest.mark.timeout(3_600)
+@pytest.mark.timeout(7_200)
 def test_postgresql_does_what_memory_does(postgres_server: Any) -> None:
     class InPostgres(Machine):
         places = Schemas(postgres_server)

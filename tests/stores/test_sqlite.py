@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.errors import StoreConflict, StoreError, StoreUnavailable, UsageError
+from antiphon.secret import KEY_VARIABLE
 from antiphon.store import CallMeta, Durability, Row, RowState, Store, acknowledged
 from antiphon.stores.sqlite import SCHEMA, SQLiteStore
 from antiphon.stores.writer import MOST_WAITING
@@ -68,6 +69,29 @@ def test_a_file_that_was_open_to_others_is_made_private(tmp_path: Path) -> None:
     kept(place, lambda store: store.prune(0.0))  # type: ignore[arg-type, return-value]
 
     assert stat.S_IMODE(place.stat().st_mode) == 0o600
+
+
+def test_what_keys_are_made_with_stands_beside_the_file_for_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+
+    async def secret(path: Path) -> bytes:
+        async with SQLiteStore(path) as store:
+            return store.secret.get()
+
+    async def test() -> None:
+        one, other = tmp_path / "a" / "calls.db", tmp_path / "b" / "calls.db"
+        found = await secret(one)
+        assert found == await secret(one) != await secret(other)
+        key = Path(f"{one}.key")
+        assert stat.S_IMODE(os.stat(key).st_mode) == 0o600
+        names = set(os.listdir(one.parent))
+        assert names - {f"calls.db{end}" for end in ("", "-wal", "-shm", ".key")} == set()
+        monkeypatch.setenv(KEY_VARIABLE, "k" * 40)
+        assert await secret(one) == await secret(other) == b"k" * 40
+
+    asyncio.run(test())
 
 
 def test_a_newer_schema_is_refused_in_words(tmp_path: Path) -> None:

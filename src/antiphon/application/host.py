@@ -27,6 +27,7 @@ from antiphon.protocols import ModelKind
 from antiphon.runtime.driver import Driver
 from antiphon.runtime.host import Host
 from antiphon.runtime.keeping import Keeping
+from antiphon.runtime.kept_rows import is_effect
 from antiphon.runtime.masks import Masks
 from antiphon.runtime.synthesis import prepare
 from antiphon.runtime.tool_log import log_tools
@@ -142,10 +143,11 @@ class SessionHost:
     def take_over(self, kept: KeptCall, keeping: Keeping, driver: Driver) -> None:
         """The call goes on here: what its tools did counts, and what the caller is owed is owed here."""
         self.transcript.goes_on(kept.items)
-        numbers = {row.key: driver.new_id() for row in kept.stored.rows}
+        numbers = {row.key: driver.new_id() for row in kept.stored.rows if not is_effect(row)}
         fact = kept.fact(numbers, self.tables.tools_of(self.cast.current_agent_id, on_enter=False).flatten())
-        keeping.rows.resumed(kept.stored.rows, numbers)
+        keeping.rows.resumed(kept.stored.rows, numbers, kept.turns)
         driver.report(fact)
+        driver.resumed(kept.stored.rows, numbers, self.cast.current_agent_id)
 
     def end(self) -> None:
         """The session is over: nobody waits for speech, or for it to rest, any more."""

@@ -53,6 +53,11 @@ class KeptCall:
     """Its history: what was heard, and what tools came to."""
 
     @property
+    def turns(self) -> int:
+        """How many the caller took."""
+        return sum(isinstance(item, ChatMessage) and item.role == "user" for item in self.items)
+
+    @property
     def owes_turn(self) -> bool:
         """The caller spoke last: no answer was heard, and none is made to tell what tools did."""
         if any(row.closed_at is None and row.state is not RowState.INTENDED for row in self.stored.rows):

@@ -87,7 +87,7 @@ async def _list_unknown(store: Store, options: argparse.Namespace) -> None:
         return print("Nothing is unknown: of all that tools did it is known what came of it.")
     table = [("ID", "STARTED", "TOOL", "ARGUMENTS", "CALL")]
     for info, row in found:
-        table.append((row.key[:SHOWN], _when(row.started_at), _name(row), _cut(row.arguments), info.id))
+        table.append((row.key[:SHOWN], _when(row.started_at), row.name, _cut(row.arguments), info.id))
     _print_table(table)
     print("Find out whether it happened, and say so: antiphon calls resolve ID --happened, or --did-not")
 
@@ -138,17 +138,19 @@ async def _show(store: Store, wanted: str, *, as_json: bool) -> None:
     for row in call.rows:
         told = "the caller was told" if row.closed_at is not None else "the caller was not told"
         tried = f", tried {row.attempt} times" if row.attempt > 1 else ""
-        print(f"\n{row.key[:SHOWN]}  {_name(row)} {_cut(row.arguments)}")
+        print(f"\n{row.key[:SHOWN]}  {row.name} {_cut(row.arguments)}")
         print(f"  {_outcome(info, row)}{tried}; {told}")
+        wish = f", for turn {row.turn} of the caller" if row.turn else ""
         if row.started_at is not None:
-            print(f"  started {_when(row.started_at)}, {_ended(row)}")
+            print(f"  started {_when(row.started_at)}{wish}, {_ended(row)}")
         if row.output:
             print(f"  {_cut(row.output)}")
 
 
 def _ended(row: Row) -> str:
-    if row.settled_at is None or row.started_at is None:
-        return "its end is not known"
+    if row.settled_at is None or row.started_at is None or row.state is RowState.UNKNOWN:
+        by = "" if row.deadline is None else f"; it has ended by {_when(row.deadline)}"
+        return f"its end is not known{by}"
     return f"known {max(0.0, row.settled_at - row.started_at):.1f} s later"
 
 
@@ -184,16 +186,16 @@ async def _resolve(store: Store, options: argparse.Namespace) -> None:
     info, row = next((info, row) for info, row in rows if row.key == key)
     if not is_unknown(info, row):
         raise UsageError(
-            f"{key[:SHOWN]} ({_name(row)}) is {_outcome(info, row)}: expected one of which nobody knows."
+            f"{key[:SHOWN]} ({row.name}) is {_outcome(info, row)}: expected one of which nobody knows."
             " `antiphon calls --unknown` lists them."
         )
     state = RowState.SUCCEEDED if options.happened else RowState.FAILED
     output = options.output or ("It happened." if options.happened else "It did not happen.")
-    row = await store.resolve(info.id, key, state, output, time.time())
+    row = await store.resolve(info.id, key, state, output, time.time(), attempt=row.attempt)
     if options.json:
         return _print_json(_row_data(info, row))
     told = "; the call is told" if info.is_held else ""
-    print(f"{key[:SHOWN]}  {_name(row)} {_cut(row.arguments)}: {_outcome(info, row)}{told}")
+    print(f"{key[:SHOWN]}  {row.name} {_cut(row.arguments)}: {_outcome(info, row)}{told}")
 
 
 def _only(found: Sequence[str], wanted: str, what: str) -> str:
@@ -223,10 +225,6 @@ def _call_data(info: CallInfo, call: StoredCall | None) -> dict[str, Any]:
 def _row_data(info: CallInfo, row: Row) -> dict[str, Any]:
     data: dict[str, Any] = json.loads(row.to_json())
     return {**data, "call": info.id, "outcome": _outcome(info, row), "told": row.closed_at is not None}
-
-
-def _name(row: Row) -> str:
-    return str(row.extra.get("name") or row.tool)
 
 
 def _when(at: float | None) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from antiphon.before_speech import BeforeSpeech
@@ -78,6 +78,7 @@ from antiphon.runtime.scrutiny import Scrutiny
 from antiphon.runtime.timer import catch_up
 from antiphon.runtime.tool_calls import INTERNAL_ERROR, ToolCalls
 from antiphon.runtime.tool_runner import ToolRunner
+from antiphon.store import Row
 from antiphon.transport import AudioInput, AudioOutput
 from antiphon.turn_detector import TurnDetector
 from antiphon.vad import VAD
@@ -180,6 +181,10 @@ class Driver:
         self._facts.append(self._masks.masked(fact) if self._masks.is_active else fact)
         if not self._performing:
             self._hear()
+
+    def resumed(self, rows: Sequence[Row], numbers: Mapping[str, int], agent: str) -> None:
+        """The core knows these rows, which are from before this process; `agent` is in charge."""
+        self._tools.resumed(rows, numbers, agent)
 
     def new_id(self) -> int:
         """A number for a speech, a task, a turn or a response that the core did not begin."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,10 +22,19 @@ from antiphon.runtime.run import Run
 from antiphon.store import RowState
 from antiphon.tools.function import OutcomeUnknown, ToolError
 from antiphon.tools.results import render_result
+from antiphon.vault import hide, hide_in
 
 logger = logging.getLogger("antiphon")
 
 _LONGEST = 20_000
+
+_STATES_BEFORE: Mapping[RowState, Literal["done", "failed", "unknown"]] = {
+    RowState.INTENDED: "failed",
+    RowState.STARTED: "unknown",
+    RowState.UNKNOWN: "unknown",
+    RowState.SUCCEEDED: "done",
+    RowState.FAILED: "failed",
+}
 
 
 @dataclass(slots=True)
@@ -52,7 +62,9 @@ class Effects:
         """Do it, or give what it gave before. Raises `OutcomeUnknown` if nobody knows, and what `function` raises."""
         if not name:
             raise UsageError('ctx.once: expected a name for the effect, as in ctx.once("charge", ...), got "".')
-        done = self._effects.setdefault((run.wish_key, name), [])
+        done = self._effects.get((run.wish_key, name))
+        if done is None:
+            done = self._effects[run.wish_key, name] = self._before(run.wish_key, name)
         if done and done[-1].over is not None and done[-1].state == "started":
             await done[-1].over.wait()
         last = done[-1] if done else None
@@ -60,16 +72,26 @@ class Effects:
             return last.value
         if last is not None and last.state != "failed":
             raise OutcomeUnknown(unknown_outcome(name))
-        effect = _Effect(derived(run.wish_key, f"{name} {len(done) + 1}"), over=asyncio.Event())
+        effect = _Effect(_key(run.wish_key, name, len(done) + 1), over=asyncio.Event())
         done.append(effect)
         return await self._do(run, name, effect, function)
+
+    def _before(self, wish: str, name: str) -> list[_Effect]:
+        """What processes before this one did of it."""
+        found: list[_Effect] = []
+        while self._rows is not None:
+            row = self._rows.effect_before(_key(wish, name, len(found) + 1))
+            if row is None:
+                break
+            found.append(_Effect(row.key, _STATES_BEFORE[row.state], row.extra.get("value", row.output or None)))
+        return found
 
     async def _do(self, run: Run, name: str, effect: _Effect, function: Callable[..., Any]) -> Any:
         rows = self._rows
         if rows is not None:
             rows.intend_effect(run, name, effect.key)
             try:
-                await rows.start_effect(effect.key)
+                await rows.start_effect(run, effect.key)
             except BaseException as error:
                 self._ended(effect, "failed", "It was not started.")
                 if isinstance(error, NotStarted):
@@ -96,7 +118,7 @@ class Effects:
         effect.ended(state, value)
         if self._rows is not None:
             states = {"done": RowState.SUCCEEDED, "failed": RowState.FAILED, "unknown": RowState.UNKNOWN}
-            self._rows.settle_effect(effect.key, states[state], output)
+            self._rows.settle_effect(effect.key, states[state], hide(output), _data(value))
 
 
 def _takes_key(function: Callable[..., Any]) -> bool:
@@ -107,6 +129,19 @@ def _takes_key(function: Callable[..., Any]) -> bool:
         return False
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return any(one.kind in positional and one.default is one.empty for one in parameters)
+
+
+def _key(wish: str, name: str, number: int) -> str:
+    return derived(wish, f"{name} {number}")
+
+
+def _data(value: Any) -> Any:
+    """What a store keeps of it, to be given again by another process. None: it is no JSON data; its text is given."""
+    try:
+        is_data = json.loads(json.dumps(value)) == value
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return hide_in(value) if is_data else None
 
 
 def _shown(value: Any) -> str:

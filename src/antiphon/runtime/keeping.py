@@ -21,7 +21,7 @@ from functools import partial
 from antiphon.chat import Clock
 from antiphon.core.codec import to_data
 from antiphon.core.commands import Close, Command, Record
-from antiphon.core.facts import Fact
+from antiphon.core.facts import Fact, RunResumed, ToolUpdated
 from antiphon.core.lines import FORMAT, Head, end_line, fact_line, ids_line, version
 from antiphon.core.notices import HandedOff, Notice, WriteEnded, WriteTold
 from antiphon.errors import LeaseHeld, LeaseLost, StoreConflict, StoreError, StoreUnavailable
@@ -29,7 +29,7 @@ from antiphon.runtime.kept_rows import KeptRows
 from antiphon.runtime.kept_stream import KeptStream
 from antiphon.runtime.observers import Observer
 from antiphon.runtime.port import Port
-from antiphon.store import HISTORY, JOURNAL, CallMeta, Lease, Pending, Store, StoredCall
+from antiphon.store import HISTORY, JOURNAL, CallMeta, Lease, Pending, Row, Store, StoredCall
 from antiphon.visible import to_json
 
 logger = logging.getLogger("antiphon")
@@ -39,6 +39,9 @@ EVERY = 0.2
 
 AGAIN = 1.0
 """Seconds after which a store that did not write is asked again."""
+
+TRIES = 10
+"""How often a store is asked that does not answer, for what nobody waits for."""
 
 PATIENCE = 0.5
 """Seconds that a call which begins waits for its store. It goes on without an answer, which may come later."""
@@ -81,6 +84,8 @@ class Keeping(Observer):
         self._is_asked = False
         """Whether it writes again."""
         self._reason = ""
+        self._saying: set[asyncio.Task[None]] = set()
+        """Work for rows of a call that another process holds."""
 
     # -- beginning and end
 
@@ -132,6 +137,10 @@ class Keeping(Observer):
         if self._leasing is not None:
             self._leasing.cancel()
             await asyncio.wait([self._leasing])
+        if self._saying:
+            await asyncio.wait(self._saying, timeout=CLOSING_LIMIT)
+            for task in self._saying:
+                task.cancel()
         if self.lease is not None and self.lease.held:
             released = asyncio.Event()
             self.watch(self.store.release(self.lease), lambda _: released.set())
@@ -142,6 +151,9 @@ class Keeping(Observer):
     # -- what happens
 
     def fact(self, at: float, fact: Fact) -> None:
+        match fact:
+            case RunResumed(run) | ToolUpdated(run):
+                self.rows.has_time(run)
         self._add(self._streams[0], fact_line, at, fact)
 
     def span(self, name: str, at: float, **data: object) -> None:
@@ -196,6 +208,23 @@ class Keeping(Observer):
                 self._loop.call_soon_threadsafe(told, error)
 
         pending.add_done_callback(done)
+
+    def not_run(self, row: Row) -> None:
+        """Say in the store, though another process holds the call, that an attempt of this one did not happen."""
+        task = asyncio.create_task(self._say_not_run(row), name=f"store: {row.tool} was not run")
+        self._saying.add(task)
+        task.add_done_callback(self._saying.discard)
+
+    async def _say_not_run(self, row: Row) -> None:
+        for _ in range(TRIES):
+            try:
+                await self.store.resolve(self.call, row.key, row.state, row.output, self.now(), attempt=row.attempt)
+            except StoreUnavailable:
+                await asyncio.sleep(AGAIN)
+            except StoreError as error:  # whoever holds the call knows better by now
+                return logger.info("%s", error)
+            else:
+                return None
 
     def hand_over_soon(self) -> None:
         """Have what is not written yet written with the next entries."""

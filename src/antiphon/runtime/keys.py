@@ -1,12 +1,13 @@
 """Keys: what a backend knows one wish by, however often it hears of it.
 
 Above: the tool runner and the contexts of tools. Below: the core, which numbers the wishes and knows no hashing. A key
-is a keyed hash: nobody reads tool or arguments out of it, and no two sessions make the same.
+is a keyed hash: nobody reads tool or arguments out of it, and no two calls have the same.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from hashlib import blake2b
 
 from antiphon.core.commands import RunTool
@@ -20,12 +21,18 @@ _SIZE = 16
 
 
 class Keys:
-    """The keys of one session."""
+    """The keys of one call. `secret`: of the store that keeps it, so that a wish has one key in every process.
 
-    __slots__ = ("_secret",)
+    Without it they are of this process alone.
+    """
 
-    def __init__(self) -> None:
-        self._secret = os.urandom(32)
+    __slots__ = ("_call", "_process", "_secret")
+
+    def __init__(self, secret: Callable[[], bytes] | None = None, call: str = "") -> None:
+        self._secret = secret or _one_secret()
+        self._call = call
+        self._process = os.urandom(8).hex()
+        """Another process numbers its runs anew."""
 
     def of(self, command: RunTool) -> str:
         """The key of a run, in 32 hexadecimal digits: equal for runs of one wish, and only for these.
@@ -37,7 +44,7 @@ class Keys:
             first = self._of(command.undoes.call, f"wish {command.undoes.number}")
             wish = f"{tool_of(call)} {call.identity or call.canonical} {command.number}"
             return derived(first, f"undone by {wish}")
-        number = f"wish {command.number}" if command.number else f"run {command.run}"
+        number = f"wish {command.number}" if command.number else f"run {self._process} {command.run}"
         return self._of(call, number)
 
     def of_wish(self, command: RunTool) -> str:
@@ -45,7 +52,12 @@ class Keys:
         return self._of(command.call, f"effects of {command.wish}") if command.wish else self.of(command)
 
     def _of(self, call: Call, number: str) -> str:
-        return _hash(self._secret, tool_of(call), call.identity or call.canonical, number)
+        return _hash(self._secret(), self._call, tool_of(call), call.identity or call.canonical, number)
+
+
+def _one_secret() -> Callable[[], bytes]:
+    secret = os.urandom(32)
+    return lambda: secret
 
 
 def derived(key: str, name: str) -> str:

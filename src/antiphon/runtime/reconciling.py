@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from antiphon.core.facts import OutcomeFound
-from antiphon.errors import StoreError, pass_on
+from antiphon.errors import StoreError
+from antiphon.record import record
 from antiphon.runtime.kept_rows import KeptRows
 from antiphon.runtime.keys import KEY_LIFETIME
 from antiphon.runtime.port import Port
 from antiphon.runtime.run import Run
 from antiphon.store import RowState
-from antiphon.tools.reconciling import DidNotHappen, Happened, Reconcile
+from antiphon.tools.function import AnyFunctionTool
+from antiphon.tools.reconciling import DidNotHappen, Happened, Reconcile, asked
+from antiphon.tools.results import render_result
 
 logger = logging.getLogger("antiphon")
 
@@ -26,11 +30,35 @@ FIRST_WAIT = 1.0
 
 LONGEST_WAIT = 60.0
 
-ANSWER_LIMIT = 10.0
-"""Seconds that a backend has for an answer."""
-
 LOOK_EVERY = 2.0
 """Seconds between two looks into the store."""
+
+
+@record
+class InDoubt:
+    """A start of which nobody knows what came of it, here or in a process that is gone."""
+
+    run: int
+    name: str
+    key: str
+    arguments: Mapping[str, Any]
+    tool: AnyFunctionTool | None
+    """None: there is no such tool any more."""
+    until: float
+    """When it has ended, by the clock of the loop. Before that nobody can say that it did not happen."""
+    max_result_chars: int
+    task: asyncio.Task[None] | None = None
+    """It may still be at work."""
+
+    @classmethod
+    def of(cls, run: Run) -> InDoubt:
+        """A run of this process."""
+        return cls(run.id, run.call.name, run.key, run.kwargs, run.tool, run.until, run.max_result_chars, run.task)
+
+    def rendered(self, output: Any) -> str:
+        """What its backend says, as the model reads it. Raises `ToolError`."""
+        own = self.max_result_chars if self.tool is None else self.tool.options.max_result_chars
+        return render_result(output, max_chars=min(own, self.max_result_chars))
 
 
 class Reconciling:
@@ -41,16 +69,16 @@ class Reconciling:
         self._rows = rows
         self._asking: dict[int, list[asyncio.Task[None]]] = {}
 
-    def unknown(self, run: Run) -> None:
-        """Nobody knows what came of a run."""
-        if run.id in self._asking:
+    def unknown(self, doubt: InDoubt) -> None:
+        """Nobody knows what came of it."""
+        if doubt.run in self._asking:
             return
         work = []
-        if run.tool.options.reconcile is not None:
-            work.append(self._ask(run, run.tool.options.reconcile))
+        if doubt.tool is not None and doubt.tool.options.reconcile is not None:
+            work.append(self._ask(doubt, doubt.tool.options.reconcile))
         if self._rows is not None:
-            work.append(self._look(run, self._rows))
-        self._asking[run.id] = [self._port.spawn(one, f"reconcile {run.call.name}") for one in work]
+            work.append(self._look(doubt, self._rows))
+        self._asking[doubt.run] = [self._port.spawn(one, f"reconcile {doubt.name}") for one in work]
 
     def known(self, run: int) -> None:
         """It is known what came of it."""
@@ -59,49 +87,34 @@ class Reconciling:
             if task is not own:
                 task.cancel()
 
-    async def _ask(self, run: Run, reconcile: Reconcile) -> None:
+    async def _ask(self, doubt: InDoubt, reconcile: Reconcile) -> None:
         time = self._port.loop.time
-        wait, until = FIRST_WAIT, time() + KEY_LIFETIME
-        if run.task is not None:
-            await asyncio.wait([run.task])
-        while time() < until:
+        wait, over = FIRST_WAIT, time() + KEY_LIFETIME
+        if doubt.task is not None:
+            await asyncio.wait([doubt.task])
+        while time() < over:
             await asyncio.sleep(wait)
             wait = min(2 * wait, LONGEST_WAIT)
-            match await self._answer(run, reconcile):
+            began = time()
+            match await asked(doubt.name, reconcile, doubt.key, doubt.arguments):
                 case Happened(output):
-                    return self._found(run, True, run.rendered(output))
-                case DidNotHappen():
-                    return self._found(run, False, "")
-        logger.warning("tool %r: nobody knows what came of it, and its backend is asked no more", run.call.name)
+                    return self._found(doubt, True, doubt.rendered(output))
+                case DidNotHappen() if began >= doubt.until:
+                    return self._found(doubt, False, "")
+                case DidNotHappen():  # what was sent may still arrive, and who was frozen may wake
+                    wait = min(wait, doubt.until - began)
+        logger.warning("tool %r: nobody knows what came of it, and its backend is asked no more", doubt.name)
 
-    async def _answer(self, run: Run, reconcile: Reconcile) -> Any:
-        try:
-            async with asyncio.timeout(ANSWER_LIMIT):
-                answer = await reconcile(run.key, run.kwargs)
-        except BaseException as error:
-            pass_on(error)
-            if isinstance(error, TimeoutError):
-                logger.warning("reconcile of tool %r gave no answer; it is asked again", run.call.name)
-            else:
-                logger.exception("reconcile of tool %r raised; it is asked again", run.call.name)
-            return None
-        if answer is not None and not isinstance(answer, (Happened, DidNotHappen)):
-            logger.error(
-                "reconcile of tool %r: expected Happened, DidNotHappen or None, got %r", run.call.name, type(answer)
-            )
-            return None
-        return answer
-
-    async def _look(self, run: Run, rows: KeptRows) -> None:
-        """Until somebody has said in the store what happened (`antiphon calls resolve`)."""
+    async def _look(self, doubt: InDoubt, rows: KeptRows) -> None:
+        """Until somebody has said in the store what happened (`antiphon calls resolve`, who did not enter it)."""
         while True:
             await asyncio.sleep(LOOK_EVERY)
             try:
-                row = await rows.stored(run)
+                row = await rows.stored(doubt.key)
             except StoreError:
                 continue
             if row is not None and row.state in (RowState.SUCCEEDED, RowState.FAILED):
-                return self._found(run, row.state is RowState.SUCCEEDED, row.output)
+                return self._found(doubt, row.state is RowState.SUCCEEDED, row.output)
 
-    def _found(self, run: Run, happened: bool, output: str) -> None:
-        self._port.report(OutcomeFound(run.id, happened, output))
+    def _found(self, doubt: InDoubt, happened: bool, output: str) -> None:
+        self._port.report(OutcomeFound(doubt.run, happened, output))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import Any
 
 from antiphon.chat import FunctionCall
 from antiphon.core.facts import Call, InterruptionsDisallowed, RunCancelRequested, RunResumed, RunSuspended, ToolUpdated
+from antiphon.options import ToolPolicy
 from antiphon.runtime.port import Port
 from antiphon.tools.function import AnyFunctionTool, ToolError
 from antiphon.tools.results import render_result
@@ -23,6 +25,10 @@ logger = logging.getLogger("antiphon")
 
 CANCEL_GRACE = 1.0
 """Seconds that a cancelled tool has before it is abandoned."""
+
+
+def _no_fence() -> None:
+    """There is no store."""
 
 
 @dataclass(slots=True, eq=False)
@@ -48,6 +54,13 @@ class Run:
     """None: there is no store."""
     number: int = 0
     """Of a tool that writes: with the wish, what its key is made of. 0: it leaves no row in a store."""
+    turn: int = 0
+    """The turn of the caller whose wish it is, counted from 1 on."""
+    policy: ToolPolicy = field(default_factory=ToolPolicy)
+    fence: Callable[[], int | None] = _no_fence
+    """The epoch under which its call is held; None: there is no store."""
+    until: float = math.inf
+    """When it has ended at the latest, by the clock of the loop. Later if it waits for the caller."""
     task: asyncio.Task[None] | None = None
     in_background: bool = False
     """It reported progress (`ctx.update`): its call has its output, its speech goes on without it."""
@@ -102,6 +115,12 @@ class Run:
     def begin(self, task: asyncio.Task[None]) -> None:
         """It runs as this task."""
         self.task = task
+        self._has_time()
+
+    def _has_time(self) -> None:
+        """Its time begins, or goes on: that of its policy at most, and what a cancelled tool has."""
+        limit = self.policy.background_timeout if self.in_background else self.policy.timeout
+        self.until = self.port.loop.time() + limit + CANCEL_GRACE
 
     def enters(self) -> None:
         """The tool's function is entered now."""
@@ -133,7 +152,9 @@ class Run:
 
     def progress(self, message: str, *, silent: bool, told: str | None) -> None:
         """It goes on in the background, and the model reads `message`; `told` is that in the tool's own words."""
-        self.in_background = True
+        if not self.in_background:
+            self.in_background = True
+            self._has_time()
         self.port.report(ToolUpdated(self.id, message, silent, told))
 
     def cancel(self) -> None:
@@ -194,6 +215,7 @@ class Run:
         finally:
             self.waits -= 1
             if self.waits == 0:
+                self._has_time()
                 self.port.report(RunResumed(self.id))
 
     def rendered(self, value: object) -> str:

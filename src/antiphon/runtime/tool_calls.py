@@ -22,6 +22,7 @@ from antiphon.runtime.host import Agents, Events
 from antiphon.runtime.masks import Masks, hides
 from antiphon.tools.definition import PreparedCall
 from antiphon.tools.function import AnyFunctionTool, ToolError, is_function_tool, is_raw_function_tool
+from antiphon.tools.identity import given_id, lasting_name, owner_of
 from antiphon.tools.latency import latencies
 from antiphon.tools.policy import policy_of
 from antiphon.tools.proxy import LONGEST_NAME, find_tool, is_proxy, prepare_call
@@ -173,8 +174,9 @@ class ToolCalls:
         """A name for the tool that no other has: of one function on two objects, two tools are made."""
         known = self._known_tools.get(_kin(tool))
         if known is None:
-            others = sum(other.origin == tool.origin for _, other in self._known_tools.values())
-            known = self._known_tools[_kin(tool)] = (f"{tool.origin}#{others + 1}" if others else tool.origin, tool)
+            name = lasting_name(tool)
+            others = sum(lasting_name(other) == name for _, other in self._known_tools.values())
+            known = self._known_tools[_kin(tool)] = (f"{name}#{others + 1}" if others else name, tool)
         return known[0]
 
     def _policy(self, tool: AnyFunctionTool) -> ToolPolicy:
@@ -203,7 +205,6 @@ def _kin(tool: AnyFunctionTool) -> tuple[object, object, str]:
 
     A method belongs to its object, or to the id that its object was given: two objects of one class have two tools.
     """
-    owner, function = getattr(tool.__wrapped__, "__self__", None), tool.function
-    given = getattr(owner, "given_id", None)
+    owner, function = owner_of(tool), tool.function
     is_hashable = type(function).__hash__ is not None
-    return function if is_hashable else id(function), given if isinstance(given, str) else id(owner), tool.origin
+    return function if is_hashable else id(function), given_id(owner) or id(owner), tool.origin

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -26,14 +27,15 @@ from antiphon.runtime.host import Agents, Events, Speeches, Tools
 from antiphon.runtime.kept_rows import KeptRows, NotStarted
 from antiphon.runtime.keys import Keys
 from antiphon.runtime.port import Port
-from antiphon.runtime.reconciling import Reconciling
+from antiphon.runtime.reconciling import InDoubt, Reconciling
 from antiphon.runtime.run import CANCEL_GRACE, Run
 from antiphon.runtime.scope import current
 from antiphon.runtime.tool_calls import INTERNAL_ERROR, ToolCalls
 from antiphon.scope import is_cancelled
-from antiphon.store import RowState
+from antiphon.store import Row, RowState
 from antiphon.tools.function import CallContext, OutcomeUnknown, StopResponse, ToolError, ToolResult, hooks_of
 from antiphon.tools.hooks import CallHook, ToolCall, approval
+from antiphon.tools.identity import arguments_of, tool_named
 from antiphon.tools.latency import latencies
 
 logger = logging.getLogger("antiphon")
@@ -66,7 +68,7 @@ class ToolRunner:
         self._calls = calls
         self._rows = rows
         self._runs: dict[int, Run] = {}
-        self._keys = Keys()
+        self._keys = Keys() if rows is None else rows.keys
         self._writes: dict[int, Run] = {}
         """Those that write, and of which it is not known what came of them."""
         self._reconciling = Reconciling(port, rows)
@@ -91,12 +93,18 @@ class ToolRunner:
             self._effects.once,
             None if self._rows is None else self._rows.transaction,
             command.number,
+            command.turn,
+            command.policy,
+            self._fence,
         )
         if command.number:
             self._writes[run.id] = run
             if self._rows is not None:
-                self._rows.intend(run)
+                self._rows.intend(run, command.policy)
         run.begin(self._port.spawn(self._execute(run, command.policy.timeout), f"tool {command.call.name}"))
+
+    def _fence(self) -> int | None:
+        return None if self._rows is None else self._rows.epoch
 
     def cancel(self, run_id: int) -> None:
         """Cancel a run. It is abandoned if it does not end within `CANCEL_GRACE` seconds."""
@@ -112,13 +120,25 @@ class ToolRunner:
                 "tool %r did not end within %s s of its cancellation and was abandoned", run.call.name, CANCEL_GRACE
             )
 
+    def resumed(self, rows: Sequence[Row], numbers: Mapping[str, int], agent: str) -> None:
+        """These are from before this process: of what nobody knows, the backend of the tool is asked that it was then.
+
+        `numbers`: by key, what each is known by.
+        """
+        tools = self._tools.tools_of(agent, on_enter=False).flatten()
+        for row in rows:
+            if row.key in numbers and row.state in (RowState.STARTED, RowState.UNKNOWN):
+                tool, until = tool_named(row.tool, tools), (row.deadline or 0.0) - self._port.epoch
+                given, longest = arguments_of(tool, row.arguments), self._tools.max_result_chars
+                self._reconciling.unknown(InDoubt(numbers[row.key], row.name, row.key, given, tool, until, longest))
+
     def write_ended(self, notice: WriteEnded) -> None:
         """What came of a tool that writes is known, or that nobody knows it: then it is asked for."""
         if notice.outcome != "unknown":
             self._writes.pop(notice.run, None)
             self._reconciling.known(notice.run)
         elif (run := self._writes.get(notice.run)) is not None:
-            self._reconciling.unknown(run)
+            self._reconciling.unknown(InDoubt.of(run))
 
     def rebind(self, command: RebindRun) -> None:
         """The run serves another call now: it was adopted."""

@@ -125,7 +125,7 @@ class Database(ABC):
         """As `Store.rows`."""
 
     @abstractmethod
-    def resolve(self, call: str, key: str, state: RowState, output: str, at: float) -> Row:
+    def resolve(self, call: str, key: str, state: RowState, output: str, at: float, attempt: int | None) -> Row:
         """As `Store.resolve`."""
 
     @abstractmethod

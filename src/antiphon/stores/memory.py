@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from antiphon.errors import StoreError
+from antiphon.secret import FingerprintKey
 from antiphon.store import (
     JOURNAL,
     CallInfo,
@@ -96,6 +97,7 @@ class MemoryStore(Store):
         self._clock = clock
         self._calls: dict[str, _Kept] = {}
         self._lock = threading.RLock()
+        self.secret = FingerprintKey({})
 
     def __str__(self) -> str:
         return "memory"
@@ -202,13 +204,15 @@ class MemoryStore(Store):
         found.sort(key=lambda one: -one[0])
         return [(info, row) for _, info, row in found[:most]]
 
-    async def resolve(self, call: str, key: str, state: RowState, output: str, at: float) -> Row:
+    async def resolve(
+        self, call: str, key: str, state: RowState, output: str, at: float, *, attempt: int | None = None
+    ) -> Row:
         with self._lock:
             kept = self._calls.get(call)
             if kept is None or key not in kept.rows:
                 raise no_such_row(call, key)
             row, _ = kept.rows[key]
-            kept.write_row(row.settled(state, output, at=at), self._clock())
+            kept.write_row(row.resolved(state, output, at=at, attempt=attempt), self._clock())
             return kept.rows[key][0]
 
     async def erase(self, *, call: str | None = None, caller: str | None = None) -> int:

@@ -237,14 +237,14 @@ class PostgresDatabase(Database):
 
         return self._write(found)
 
-    def resolve(self, call: str, key: str, state: RowState, output: str, at: float) -> Row:
+    def resolve(self, call: str, key: str, state: RowState, output: str, at: float, attempt: int | None) -> Row:
         def resolved() -> Row:
             batch = _Batch(self._connection, self._schema)
             batch.read([Asked(Lease(call, "", 0), WriteRow(Row(key, "")))])
             row = batch.row(call, key)
             if row is None:
                 raise no_such_row(call, key)
-            batch.write_row(call, row.settled(state, output, at=at))
+            batch.write_row(call, row.resolved(state, output, at=at, attempt=attempt))
             batch.write()
             return batch.row(call, key) or row
 

@@ -166,8 +166,10 @@ class QueuedStore(Store):
     ) -> list[tuple[CallInfo, Row]]:
         return await self._read(lambda database: database.rows(call, caller, states, since, most))
 
-    async def resolve(self, call: str, key: str, state: RowState, output: str, at: float) -> Row:
-        return await self._read(lambda database: database.resolve(call, key, state, output, at))
+    async def resolve(
+        self, call: str, key: str, state: RowState, output: str, at: float, *, attempt: int | None = None
+    ) -> Row:
+        return await self._read(lambda database: database.resolve(call, key, state, output, at, attempt))
 
     async def erase(self, *, call: str | None = None, caller: str | None = None) -> int:
         check_which(call, caller)

@@ -24,6 +24,7 @@ from urllib.parse import parse_qsl
 
 from antiphon import private
 from antiphon.errors import StoreError, StoreUnavailable, UsageError
+from antiphon.secret import FingerprintKey
 from antiphon.store import LEASE, Durability
 from antiphon.stores.queued import QueuedStore
 from antiphon.stores.sqlite_database import SQLiteDatabase
@@ -84,6 +85,7 @@ class SQLiteStore(QueuedStore):
         self._create = create
         self._open = connect or _connect
         self._inode = 0
+        self.secret = FingerprintKey(path=Path(f"{self.path}.key"), outlives_process=True)
 
     @classmethod
     def of(cls, address: str) -> SQLiteStore:

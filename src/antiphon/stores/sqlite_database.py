@@ -188,14 +188,14 @@ class SQLiteDatabase(Database):
             ).fetchall()
         return [(_info(one[:-1]), Row.from_json(one[-1])) for one in found]
 
-    def resolve(self, call: str, key: str, state: RowState, output: str, at: float) -> Row:
+    def resolve(self, call: str, key: str, state: RowState, output: str, at: float, attempt: int | None) -> Row:
         def resolved() -> Row:
             batch = _Batch(self._connection, time.time())
             found = batch.find(call)
             row = found and batch.row(found[0], key)
             if not found or row is None:
                 raise no_such_row(call, key)
-            batch.write_row(found[0], row.settled(state, output, at=at))
+            batch.write_row(found[0], row.resolved(state, output, at=at, attempt=attempt))
             batch.touch()
             new = batch.row(found[0], key)
             return new or row

@@ -66,6 +66,7 @@ async def check_store(make: Callable[[], Awaitable[StoreUnderTest]], *, timeout:
         _check_take_over,
         _check_lists,
         _check_resolve,
+        _check_not_run,
         _check_erase,
         _check_prune,
         _check_odd_text,
@@ -341,6 +342,26 @@ async def _check_resolve(bench: _Bench) -> None:
         except kind:
             continue
         raise AssertionError(f"resolve({call!r}, {key!r}) must be refused")
+
+
+async def _check_not_run(bench: _Bench) -> None:
+    store, lease = await bench.hold()
+    started = _row().started(_AT)
+    for key in ("key", "other"):
+        await acknowledged(store.start(lease, _row(key).started(_AT)))
+    other = await bench.open()
+    taken = await _taken(bench, other)
+    await acknowledged(other.settle(taken, started.settled(RowState.UNKNOWN, "?", at=_AT + 1)))
+    row = await store.resolve("call", "key", RowState.FAILED, "not run", _AT + 2, attempt=1)
+    require(row.state is RowState.FAILED, f"who did not enter a tool must be able to say so without a lease, got {row}")
+    await acknowledged(other.start(taken, _row("other").started(_AT).started(_AT + 2)))
+    try:
+        await store.resolve("call", "other", RowState.FAILED, "not run", _AT + 3, attempt=1)
+    except StoreConflict:
+        row = await bench.row(key="other")
+        require(row.state is RowState.STARTED, f"resolve(attempt=1) must leave the second attempt alone, got {row}")
+    else:
+        raise AssertionError("resolve(attempt=1) must be refused once the row was begun again")
 
 
 async def _check_erase(bench: _Bench) -> None:

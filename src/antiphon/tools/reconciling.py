@@ -1,13 +1,22 @@
 """What a backend says when it is asked whether a call happened: the answers of `function_tool(reconcile=)`.
 
-Above: the runtime, which asks. Below: nothing.
+Above: the runtime and the command line, which ask. Below: nothing.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from antiphon.errors import pass_on
+
+logger = logging.getLogger("antiphon")
+
+ANSWER_LIMIT = 10.0
+"""Seconds that a backend has for an answer."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -24,3 +33,23 @@ class DidNotHappen:
 
 Reconcile: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[Happened | DidNotHappen | None]]
 """Given the idempotency key and the arguments, as the tool got them. None: it is not known yet, ask again later."""
+
+
+async def asked(
+    name: str, reconcile: Reconcile, key: str, arguments: Mapping[str, Any]
+) -> Happened | DidNotHappen | None:
+    """What a backend says of a key. None: it does not know yet, raised, or said nothing in `ANSWER_LIMIT` seconds."""
+    try:
+        async with asyncio.timeout(ANSWER_LIMIT):
+            answer = await reconcile(key, arguments)
+    except BaseException as error:
+        pass_on(error)
+        if isinstance(error, TimeoutError):
+            logger.warning("reconcile of tool %r gave no answer; it is asked again", name)
+        else:
+            logger.exception("reconcile of tool %r raised; it is asked again", name)
+        return None
+    if answer is not None and not isinstance(answer, (Happened, DidNotHappen)):
+        logger.error("reconcile of tool %r: expected Happened, DidNotHappen or None, got %r", name, type(answer))
+        return None
+    return answer

@@ -29,6 +29,7 @@ class FaultyStore(Store):
     def __init__(self, faults: Faults) -> None:
         self._kept = MemoryStore(Clock.wall)
         self.durability = self._kept.durability
+        self.secret = self._kept.secret
         self._faults = faults
         self._loop = asyncio.get_running_loop()
         self._busy_until = 0.0
@@ -141,8 +142,10 @@ class FaultyStore(Store):
     ) -> list[tuple[CallInfo, Row]]:
         return await self._kept.rows(call=call, caller=caller, states=states, since=since, most=most)
 
-    async def resolve(self, call: str, key: str, state: RowState, output: str, at: float) -> Row:
-        return await self._kept.resolve(call, key, state, output, at)
+    async def resolve(
+        self, call: str, key: str, state: RowState, output: str, at: float, *, attempt: int | None = None
+    ) -> Row:
+        return await self._kept.resolve(call, key, state, output, at, attempt=attempt)
 
     async def erase(self, *, call: str | None = None, caller: str | None = None) -> int:
         return await self._kept.erase(call=call, caller=caller)
