@@ -123,14 +123,12 @@ class Announcer:
     def agent_state_changed(self, notice: notices.AgentStateChanged) -> None:
         """The agent began to listen, think or speak."""
         old, self.agent_state = self.agent_state, notice.state
-        self._here.tell(
-            "agent_state_changed", lambda: AgentStateChangedEvent(old_state=old, new_state=self.agent_state)
-        )
+        self._here.tell("agent_state_changed", _agent_state, old, notice.state)
 
     def user_state_changed(self, notice: notices.UserStateChanged) -> None:
         """The caller began or stopped to speak, or is away."""
         old, self.user_state = self.user_state, notice.state
-        self._here.tell("user_state_changed", lambda: UserStateChangedEvent(old_state=old, new_state=self.user_state))
+        self._here.tell("user_state_changed", _user_state, old, notice.state)
 
     def speech_failed(self, notice: notices.SpeechFailed) -> None:
         """The model failed in a response."""
@@ -156,21 +154,17 @@ class Announcer:
     def consent_asked(self, notice: notices.ConsentAsked) -> None:
         """A call is read back to the caller."""
         self._keys.asked()
-        self._here.tell("consent_asked", lambda: _consent_asked(notice))
+        self._here.tell("consent_asked", _consent_asked, notice)
 
     def consent_decided(self, notice: notices.ConsentDecided) -> None:
         """It may be made, or never will be."""
         self._keys.decided()
-        self._here.tell("consent_decided", lambda: _consent_decided(notice))
+        self._here.tell("consent_decided", _consent_decided, notice)
 
     def tool_ended(self, notice: notices.ToolEnded) -> None:
         """A tool has returned, or was stopped."""
-        call, status = notice.call, notice.outcome
-        self._here.tell("tool_ended", lambda: ToolEndedEvent(function_call=_function_call(call), status=status))
-        self._here.tell(
-            "tool_execution_updated",
-            lambda: _updated(ToolCallEnded(call_id=call.call_id, message="", status=status)),
-        )
+        self._here.tell("tool_ended", _tool_ended, notice)
+        self._here.tell("tool_execution_updated", _ended, notice)
 
     # -- what is only told to those who asked before the session began
 
@@ -206,6 +200,22 @@ def _function_call(call: Call) -> FunctionCall:
     return FunctionCall(call_id=call.call_id, name=call.name, arguments=call.arguments)
 
 
+def _agent_state(old: AgentState, new: AgentState) -> AgentStateChangedEvent:
+    return AgentStateChangedEvent(old_state=old, new_state=new)
+
+
+def _user_state(old: UserState, new: UserState) -> UserStateChangedEvent:
+    return UserStateChangedEvent(old_state=old, new_state=new)
+
+
+def _tool_ended(notice: notices.ToolEnded) -> ToolEndedEvent:
+    return ToolEndedEvent(function_call=_function_call(notice.call), status=notice.outcome)
+
+
+def _ended(notice: notices.ToolEnded) -> ToolExecutionUpdatedEvent:
+    return _updated(ToolCallEnded(call_id=notice.call.call_id, message="", status=notice.outcome))
+
+
 def _tools_executed(notice: notices.RoundClosed) -> FunctionToolsExecutedEvent:
     calls, outputs = zip(*notice.pairs, strict=True)
     return FunctionToolsExecutedEvent(function_calls=list(calls), function_call_outputs=list(outputs))
@@ -234,7 +244,7 @@ Reaction: TypeAlias = Callable[[Announcer, Any], None]
 
 def _event(name: str, make: Callable[[Any], object]) -> Reaction:
     """Of a notice that is nothing but this event."""
-    return lambda announcer, notice: announcer._here.tell(name, lambda: make(notice))
+    return lambda announcer, notice: announcer._here.tell(name, make, notice)
 
 
 _REACTIONS: dict[type[notices.Notice], Reaction] = {

@@ -10,11 +10,15 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from typing_extensions import TypeVarTuple, Unpack
+
 from antiphon.errors import AntiphonError, SessionClosed
 from antiphon.events import ErrorEvent, RecordingHushedEvent
 from antiphon.runtime.driver import Driver
 from antiphon.session_api import Session, current_session
 from antiphon.vault import hide
+
+Ts = TypeVarTuple("Ts")
 
 
 class Surroundings:
@@ -49,10 +53,10 @@ class Surroundings:
             current_session.reset(token)
         return self.driver
 
-    def tell(self, name: str, event: Callable[[], object]) -> None:
-        """Tell those who listen to events of this name, if anybody does."""
+    def tell(self, name: str, event: Callable[[Unpack[Ts]], object], *of: *Ts) -> None:
+        """Tell those who listen to events of this name, if anybody does. `event` makes it `of` these."""
         if self.listened(name) and (session := self._session()) is not None:
-            session.emit(name, event())
+            session.emit(name, event(*of))
 
     def hushed(self, caller: bool, agent: bool) -> None:
         """Whose sound must not be recorded from now on."""

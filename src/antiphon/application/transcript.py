@@ -45,10 +45,14 @@ class Transcript:
         if isinstance(item, FunctionCallOutput):
             self._output_came(item)
         elif isinstance(item, (ChatMessage, AgentHandoff)):
-            self._here.tell("conversation_item_added", lambda: ConversationItemAddedEvent(item=item))
+            self._here.tell("conversation_item_added", _added, item)
 
     def _output_came(self, output: FunctionCallOutput) -> None:
         call_id, _, what = output.call_id.partition("/")
         if what:  # a tool in the background has reported or returned: that has an id of its own, of two parts
             is_final = what in ("finished", "late")
             self._here.tell("tool_result", lambda: ToolResultEvent(call_id=call_id, output=output, is_final=is_final))
+
+
+def _added(item: ChatMessage | AgentHandoff) -> ConversationItemAddedEvent:
+    return ConversationItemAddedEvent(item=item)

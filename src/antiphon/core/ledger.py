@@ -295,8 +295,10 @@ class Ledger:
 
 def _wish_of_next(rows: Sequence[Row]) -> int:
     """Which wish another start is for: the first of which nothing came yet, else a new one."""
+    if not rows:
+        return 1
     open_wishes = {row.wish for row in rows} - {row.wish for row in rows if row.outcome is not _FAILED}
-    return min(open_wishes, default=max((row.wish for row in rows), default=0) + 1)
+    return min(open_wishes, default=max(row.wish for row in rows) + 1)
 
 
 def tool_of(call: Call) -> str:

@@ -10,6 +10,8 @@ announcement. The line pauses the moment a voice is heard, while it is in doubt 
 
 from __future__ import annotations
 
+from typing import Final
+
 from antiphon.core.commands import PausePlayout, Play, ResumePlayout, StopPlayout
 from antiphon.core.doubt import Doubt
 from antiphon.core.facts import PlayoutFinished
@@ -20,8 +22,10 @@ from antiphon.core.stages import Rank, Sound, Voice
 from antiphon.core.state import Segment
 from antiphon.options import SessionOptions
 
-_FILLER = Rank.FILLER
-"""Asked for with every segment; before Python 3.12 the member of an enum is long in being found."""
+_FILLER: Final = Rank.FILLER
+_OPEN, _QUEUED, _PLAYING, _STOPPING = Sound.OPEN, Sound.QUEUED, Sound.PLAYING, Sound.STOPPING
+_SILENT: Final = Voice.SILENT
+"""Asked for with every fact; before Python 3.12 the member of an enum is long in being found."""
 
 STOP_TIMEOUT = 0.5
 """Seconds that a stopped segment has to say what was heard of it."""
@@ -51,25 +55,27 @@ class Line:
     @property
     def sounding(self) -> Segment | None:
         """The segment that sounds, or would if the line were not paused. What is being silenced does not."""
-        first = next((segment for segment in self.segments if segment.sound is not Sound.STOPPING), None)
-        return first if first is not None and first.sound is Sound.PLAYING else None
+        for segment in self.segments:
+            if segment.sound is not _STOPPING:
+                return segment if segment.sound is _PLAYING else None
+        return None
 
     @property
     def is_audible(self) -> bool:
         """The caller hears the agent: also behind what was silenced, and has not said so yet."""
-        first = next((one for one in self.segments if one.sound is not Sound.STOPPING), None)
-        return first is not None and first.sound is Sound.PLAYING and first.voice is Voice.SOUNDING and not self.paused
+        first = self.sounding
+        return first is not None and first.voice is Voice.SOUNDING and not self.paused
 
     @property
     def has_next(self) -> bool:
         """What sounds next is ready: no silence to bridge."""
         first = self.segments[0] if self.segments else None
-        return first is not None and first.sound is Sound.PLAYING and first.voice is not Voice.SILENT
+        return first is not None and first.sound is _PLAYING and first.voice is not _SILENT
 
     @property
     def is_stopping(self) -> bool:
         """Something was silenced, and what was heard of it is not known yet."""
-        return any(segment.sound is Sound.STOPPING for segment in self.segments)
+        return bool(self.segments) and any(segment.sound is _STOPPING for segment in self.segments)
 
     def begin(self, segment: Segment, agent: str, *, record: bool) -> None:
         """Its text begins: it takes its place, behind everything of its rank or before."""
@@ -82,7 +88,7 @@ class Line:
     @staticmethod
     def _yields(waiting: Segment, newcomer: Segment) -> bool:
         """Whether what waits lets the newcomer by: it ranks lower, or was asked for later and is no part of it."""
-        if waiting.sound is not Sound.QUEUED:
+        if waiting.sound is not _QUEUED:
             return False
         if waiting.speech.rank != newcomer.speech.rank:
             return waiting.speech.rank > newcomer.speech.rank
@@ -103,7 +109,7 @@ class Line:
     def _is_dry(self) -> bool:
         """The loudspeaker waits for sound that is not made yet."""
         first = self.segments[0] if self.segments else None
-        return first is not None and first.sound is Sound.PLAYING and first.voice is Voice.SILENT and not first.fading
+        return first is not None and first.sound is _PLAYING and first.voice is _SILENT and not first.fading
 
     def _overtakes(self, segment: Segment) -> bool:
         """A filler goes even before what the loudspeaker has already, once it has sound: it may be the same voice."""
@@ -114,16 +120,16 @@ class Line:
 
         At most one is played ahead, behind a complete one.
         """
-        if self._is_dry:
-            fillers = [one for one in self.segments if one.sound is Sound.QUEUED and one.speech.rank is _FILLER]
+        if len(self.segments) > 1 and self._is_dry:
+            fillers = [one for one in self.segments if one.sound is _QUEUED and one.speech.rank is _FILLER]
             if fillers:  # one that waits for its own voice holds up none that has sound
                 return next((one for one in fillers if self._overtakes(one)), None)
         for position, segment in enumerate(self.segments):
-            if segment.sound is Sound.QUEUED:
+            if segment.sound is _QUEUED:
                 if position == 0:
                     return segment
                 before = self.segments[position - 1]
-                if position == 1 and before.sound is Sound.PLAYING and before.text is not None:
+                if position == 1 and before.sound is _PLAYING and before.text is not None:
                     return segment
                 return None
         return None
@@ -145,12 +151,12 @@ class Line:
     def fade(self) -> None:
         """End a filler with the word that sounds, once there is something better to hear behind it."""
         first = self.segments[0]
-        if first.speech.rank is not _FILLER or first.sound is not Sound.PLAYING or first.fading:
+        if first.speech.rank is not _FILLER or first.sound is not _PLAYING or first.fading:
             return
-        behind = next((s for s in self.segments[1:] if s.sound is not Sound.STOPPING), None)
+        behind = next((s for s in self.segments[1:] if s.sound is not _STOPPING), None)
         if behind is None or behind.speech.rank is _FILLER:
             return
-        if behind.sound is Sound.PLAYING and behind.voice is Voice.READY:
+        if behind.sound is _PLAYING and behind.voice is Voice.READY:
             first.fades()
             self._out.rearm(first.id, FADE_TIMEOUT)
             self._out.send(StopPlayout(first.id, at_word=True))
@@ -177,7 +183,7 @@ class Line:
         that is dead is given up however often its silence is bridged.
         """
         first = self.segments[0] if self.segments else None
-        if first is None or first.sound is not Sound.PLAYING or first.fading:
+        if first is None or first.sound is not _PLAYING or first.fading:
             return
         if first.text is None or self.paused:
             self._out.rearm(first.id, None)
@@ -202,25 +208,25 @@ class Line:
         `failed`: its voice fell silent. What it was put before waited for the same one meanwhile.
         """
         segment = self.find(segment_id)
-        if segment is None or segment.sound not in (Sound.PLAYING, Sound.STOPPING):
+        if segment is None or not (segment.sound is _PLAYING or segment.sound is _STOPPING):
             return None
         self._leave(segment, heard)
         waiting = self.segments[0] if self.segments else None
-        if failed and waiting is not None and waiting.voice is Voice.SILENT and self._patience.get(waiting) is not None:
+        if failed and waiting is not None and waiting.voice is _SILENT and self._patience.get(waiting) is not None:
             self._patience[waiting] = 0.0
         self._watch()
         return segment
 
     def stop(self, segment: Segment) -> None:
         """Silence it, or take it off the line if it has not sounded."""
-        if segment.sound is Sound.PLAYING:
+        if segment.sound is _PLAYING:
             segment.silenced()
             self._out.send(StopPlayout(segment.id))
             self._out.promise(segment.id, PlayoutFinished(segment.id, segment.heard), STOP_TIMEOUT)
-        elif segment.sound is Sound.QUEUED:
+        elif segment.sound is _QUEUED:
             self._out.send(StopPlayout(segment.id))
             self._leave(segment, "")
-        elif segment.sound is Sound.OPEN:
+        elif segment.sound is _OPEN:
             segment.ended("")
         if self.sounding is None:
             self.clear_doubt()

@@ -23,6 +23,10 @@ from antiphon.core.state import Frame, Segment, Speech, Step
 from antiphon.core.unasked import Unasked
 from antiphon.options import SessionOptions
 
+_SAY, _FILLER, _DELIVERY = Kind.SAY, Kind.FILLER, Kind.DELIVERY
+_HELD, _SPEAKING, _OPEN = Stage.HELD, Stage.SPEAKING, Sound.OPEN
+"""Asked for with every fact; before Python 3.12 the member of an enum is long in being found."""
+
 
 class Speeches:
     """All that are not over."""
@@ -110,7 +114,8 @@ class Speeches:
 
         `say` is a line of the session's own, of which nobody learns what tools did; unless it `tells`.
         """
-        if say is not None or speech.kind in (Kind.SAY, Kind.FILLER):
+        kind = speech.kind
+        if say is not None or kind is _SAY or kind is _FILLER:
             self._speak(speech, self._open_step(speech, tools=tools, tells=say is None or tells), say)
             return
         self._note_user_input(speech)
@@ -140,7 +145,7 @@ class Speeches:
                 speech.instructions,
                 unheard,
                 self._owed(speech),
-                delivery=speech.kind is Kind.DELIVERY and speech.rounds == 0,
+                delivery=kind is _DELIVERY and speech.rounds == 0,
                 retry=retry,
                 on_enter=speech.on_enter,
                 steps_used=used,
@@ -233,11 +238,11 @@ class Speeches:
         if step is None:
             return
         step.text_began()
-        if step.segment.sound is Sound.OPEN and speech.stage is not Stage.HELD:
+        if step.segment.sound is _OPEN and speech.stage is not _HELD:
             self._line.begin(step.segment, speech.agent, record=speech.record)
             if written and step.segment.slot is not None:
                 self._history.known(step.segment.slot, written)
-            if speech.kind is not Kind.FILLER:
+            if speech.kind is not _FILLER:
                 self._mark_told(speech)
 
     @staticmethod
@@ -255,12 +260,12 @@ class Speeches:
             return
         step.ended()
         segment = step.segment
-        if speech.stage is Stage.HELD:
+        if speech.stage is _HELD:
             segment.completed(text)
             return
-        if segment.sound is Sound.OPEN and text.strip():
+        if segment.sound is _OPEN and text.strip():
             self.text_started(speech)
-        if segment.sound is Sound.OPEN:
+        if segment.sound is _OPEN:
             segment.ended("")
             self.segment_gone(segment)
         else:
@@ -318,7 +323,7 @@ class Speeches:
 
     def finish_if_over(self, speech: Speech) -> None:
         """A speech with nothing left to generate, run or play is done."""
-        if speech.stage is Stage.SPEAKING and not speech.live:
+        if speech.stage is _SPEAKING and not speech.live:
             self.finish(speech)
 
     def finish(self, speech: Speech) -> None:

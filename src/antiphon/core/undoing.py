@@ -32,7 +32,7 @@ class Undoing:
 
     def meant_by(self, call: Call) -> Row | None:
         """The latest start that the call of an inverse undoes, if there is one left."""
-        left = [row for row in self._by_inverse.get(call.name, ()) if _is_left(row)]
+        left = [row for row in self._by_inverse[call.name] if _is_left(row)] if self.is_inverse(call) else []
         if not left:
             return None
         values = list(_values(call.arguments))

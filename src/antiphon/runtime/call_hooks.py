@@ -63,9 +63,10 @@ class Hooked:
                 self._is_over = asyncio.Event()
                 await self._is_over.wait()
 
-    async def _through(self, position: int) -> Any:
-        if position == len(self._hooks):
-            return await self._enter()
+    def _through(self, position: int) -> Awaitable[Any]:
+        return self._enter() if position == len(self._hooks) else self._through_hook(position)
+
+    async def _through_hook(self, position: int) -> Any:
         hook, proceed = self._hooks[position], _Once(self._call.name, partial(self._through, position + 1))
         try:
             return await hook(self._call, self._ctx, proceed)

@@ -200,6 +200,8 @@ class ContextWindow:
         until = carried.begins_at(context)
         if carried.tokens(context) > SUMMARY_FROM * room:
             until = max(until, carried.boundary(context, room, budget.keep_turns))
+        if until == 0:
+            return  # nothing has left
         talk = carried.unnoted(context, until)
         writer = model.llm if budget.summarise is True else budget.summarise
         if talk and isinstance(writer, LLM):

@@ -287,8 +287,11 @@ class Driver:
                 self._drop(observer, error, commands)
 
     def _receive(self, fact: Fact) -> None:
-        self._now = max(self._now, self._clock())
-        self._excuse()
+        now = self._clock()
+        if now > self._now:
+            self._now = now
+        if now > self._timer_due:
+            self._excuse()
         self._take(fact)
 
     def _excuse(self) -> None:

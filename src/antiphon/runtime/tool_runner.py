@@ -168,13 +168,13 @@ class ToolRunner:
     async def _execute(self, run: Run, limit: float) -> None:
         current.set(run)
         outcome: ToolReturned | None = None
-        began = self._port.loop.time()
+        began = self._port.clock()
         try:
-            outcome = await self._outcome(run, Attempts(run, self._port.loop.time, limit))
+            outcome = await self._outcome(run, Attempts(run, self._port.clock, limit))
             if outcome.handoff is None and self._completed_its_task(run):
                 outcome = replace(outcome, ends_task=True)
             if not run.waited:
-                latencies.note(run.tool.name, self._port.loop.time() - began)
+                latencies.note(run.tool.name, self._port.clock() - began)
         finally:
             self._port.report(outcome or _cancelled(run))
             del self._runs[run.id]
@@ -186,7 +186,7 @@ class ToolRunner:
             self._hooks_of(run),
             ToolCall(run.call.call_id, run.call.name, options.effect, run.call.arguments),
             ctx,
-            lambda: self._made(run, ctx, attempts),
+            partial(self._made, run, ctx, attempts),
             attempts.reached,
         )
         told = await self._told(run, hooked)
@@ -235,7 +235,7 @@ class ToolRunner:
     async def _made(self, run: Run, ctx: CallContext, attempts: Attempts) -> Any:
         """The innermost: what the tool gives."""
         try:
-            return await attempts.value(lambda: self._enter(run, ctx))
+            return await attempts.value(partial(self._enter, run, ctx))
         except NotStarted as refusal:
             return _not_started(run, refusal)
 
@@ -305,6 +305,8 @@ def _cancelled(run: Run) -> ToolReturned:
 
 def _images(value: Any) -> tuple[tuple[ImageContent, ...], Any]:
     """The pictures of a result, and what is told beside them."""
+    if isinstance(value, str):  # what most tools return
+        return (), value
     parts = value if isinstance(value, (list, tuple)) else [value]
     images = tuple(part for part in parts if isinstance(part, ImageContent))
     if not images:

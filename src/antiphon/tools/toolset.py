@@ -290,7 +290,7 @@ class ToolContext:
 
     def flatten(self) -> list[Tool]:
         """All tools, without toolsets."""
-        return [*(tool for tool, _ in self._by_name.values()), *self._provider_tools]
+        return [tool for tool, _ in self._by_name.values()] + self._provider_tools
 
     def get_function_tool(self, name: str) -> AnyFunctionTool | None:
         """The tool that a model means by `name`, or None."""

@@ -140,10 +140,12 @@ def _may_begin(floor: Floor, speech: Speech) -> bool:
 def deliver(floor: Floor) -> bool:
     """Results from the background are told when the line is free, all in one speech."""
     debts = floor.debts
-    if floor.closing.ends_speech or not debts.owed_in(floor.top):
+    if floor.closing.ends_speech:
         return False
     if floor.is_busy:
         return _deliver_with(floor)
+    if not debts.owed_in(floor.top):
+        return False
     speech = floor.speeches.open(Kind.DELIVERY, floor.top)
     is_final = debts.told_by(speech)
     floor.speeches.begin(speech, tools=is_final and floor.options.max_tool_steps > 0)

@@ -39,6 +39,8 @@ from antiphon.core.state import OpenCall, Run, Speech, Step
 from antiphon.text import is_sayable
 
 _AT_WORK = (Stage.GENERATING, Stage.TOOLS)
+_SPEAKING, _WAITING, _CLOSED = Stage.SPEAKING, Gate.WAITING, Gate.CLOSED
+"""Asked for with every fact; before Python 3.12 the member of an enum is long in being found."""
 
 # -- facts
 
@@ -220,7 +222,7 @@ def _advance(floor: Floor, speech: Speech) -> bool:
     if not step.calls:
         _end(floor, speech, step)
         return True
-    if any(c.gate is not Gate.CLOSED for c in step.calls):
+    if any(c.gate is not _CLOSED for c in step.calls):
         if speech.stage is Stage.GENERATING:
             speech.written()
             return True
@@ -252,7 +254,7 @@ def _break_off(floor: Floor, speech: Speech, step: Step) -> bool:
 def _start_calls(floor: Floor, speech: Speech, step: Step) -> bool:
     moved = False
     for position, open_call in enumerate(step.calls):
-        if open_call.gate is Gate.WAITING and _may_start(step, position):
+        if open_call.gate is _WAITING and _may_start(step, position):
             moved = _start(floor, speech, step, open_call) or moved
     return moved
 
@@ -338,7 +340,7 @@ def failed(floor: Floor, fact: GenerationFailed) -> None:
 
 def end_if_over(floor: Floor, speech: Speech) -> None:
     """A speech with nothing left to generate, run or play is done, once what its voice lost is made up for."""
-    if speech.stage is Stage.SPEAKING and not speech.live and speech.trouble.lost is not None:
+    if speech.stage is _SPEAKING and not speech.live and speech.trouble.lost is not None:
         lost = speech.trouble.take_lost() or ""
         nothing_follows = speech.interrupted or speech.trouble.fallback or speech.last_round
         if not nothing_follows and _make_up_for(floor, speech, lost):
