@@ -286,30 +286,31 @@ class _Voice(TTS):
 
 async def voice(seconds: int) -> float:
     """Processor milliseconds of a second of a call, of 20 at once, each with a tool in each turn."""
-    made: list[_Microphone] = []
-    for _ in range(CALLS):
-        microphone = _Microphone()
+    await _calls(1, SPOKEN + PAUSE)  # what is loaded with the first call
+    begun = time.process_time()
+    await _calls(CALLS, seconds)
+    return 1e3 * (time.process_time() - begun) / (CALLS * seconds)
+
+
+async def _calls(number: int, seconds: float) -> None:
+    samples = round(MICROPHONE * FRAME)
+    silence, speech = AudioFrame(bytes(2 * samples), MICROPHONE), AudioFrame(b"\1\0" * samples, MICROPHONE)
+
+    async def call(offset: float) -> None:
+        microphone, loop = _Microphone(), asyncio.get_running_loop()
         session: AgentSession[Any] = AgentSession(
             llm=_Model(True, 0.1), stt=_STT(), tts=_Voice(), vad=_VAD(), max_silence=None
         )
         agent = Agent(instructions="Answer in one sentence.", tools=_tools("reads"))
         await session.start(agent, input=microphone, output=_Loudspeaker())
-        made.append(microphone)
-    samples = round(MICROPHONE * FRAME)
-    silence, speech = AudioFrame(bytes(2 * samples), MICROPHONE), AudioFrame(b"\1\0" * samples, MICROPHONE)
-
-    async def caller(number: int, microphone: _Microphone) -> None:
-        loop = asyncio.get_running_loop()
-        offset = number * (SPOKEN + PAUSE) / CALLS
         began = loop.time()
         for n in range(round(seconds / FRAME)):
             await asyncio.sleep(began + n * FRAME - loop.time())
             at = (n * FRAME + offset) % (SPOKEN + PAUSE)
             microphone.push(speech if at < SPOKEN else silence)
+        await session.aclose()
 
-    begun = time.process_time()
-    await asyncio.gather(*(caller(number, microphone) for number, microphone in enumerate(made)))
-    return 1e3 * (time.process_time() - begun) / (CALLS * seconds)
+    await asyncio.gather(*(call(one * (SPOKEN + PAUSE) / number) for one in range(number)))
 
 
 WORKLOADS: dict[str, tuple[int, Callable[[int], float]]] = {

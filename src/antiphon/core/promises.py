@@ -97,6 +97,8 @@ class Outbox:
 
     def by_the_driver(self, time: float) -> float:
         """A time of this clock on the driver's: never so early that it would not have come here."""
+        if not self._lost:
+            return time
         shown = time + self._lost
         while shown - self._lost < time:
             shown = math.nextafter(shown, math.inf)
@@ -105,7 +107,10 @@ class Outbox:
     def promise(self, key: int, assume: Fact, within: float | None) -> None:
         """Open `key`. `assume` becomes true `within` seconds unless a closing fact comes; None: the clock stands."""
         self._open[key] = assume
-        self.rearm(key, within)
+        if within is not None:
+            self._deadlines[key] = self.now + within
+        else:
+            self._deadlines.pop(key, None)
 
     def rearm(self, key: int, within: float | None) -> None:
         """Set the clock of an open promise anew. No effect on a closed one."""

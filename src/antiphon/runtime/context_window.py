@@ -77,6 +77,8 @@ class ContextWindow:
         """By agent."""
         self._models: dict[int, _Model] = {}
         """By identity of the model: agents are made anew in a call, their models are not."""
+        self._asked: dict[str, _Model | None] = {}
+        """By agent: the one that its latest request is for. None: it carries all."""
         self._summary: asyncio.Task[None] | None = None
         self._writer: LLM | None = None
         """The model that writes it."""
@@ -89,7 +91,7 @@ class ContextWindow:
         """A new list: instructions, and what fits of the agent's context."""
         agent = self._agents.agent(command.agent)
         items = agent.request_items()
-        model = self._model(command.agent)
+        model = self._asked[command.agent] = self._model(command.agent)
         if model is None:
             return items
         context, carried = agent.context_items(), self._of(command.agent)
@@ -182,7 +184,7 @@ class ContextWindow:
         self, agent: str, request: Sequence[ChatItem], tools: Sequence[Any], usage: CompletionUsage | None
     ) -> None:
         """A request was answered: how long it was, as the model counts."""
-        if usage is None or (model := self._model(agent)) is None:
+        if usage is None or (model := self._asked.get(agent)) is None:
             return
         cached = usage.prompt_cached_tokens
         tokens = usage.prompt_tokens + (cached if cached > usage.prompt_tokens else 0)  # some count it apart
@@ -193,10 +195,11 @@ class ContextWindow:
 
     def rests(self, agent: str) -> None:
         """The agent's model has written a reply: for a while nothing is asked of it. Begin a summary if it is due."""
-        model, context = self._model(agent), self._agents.agent(agent).context_items()
+        model = self._asked.get(agent)
         if model is None or self._summary is not None or self._tries >= SUMMARY_TRIES:
             return
-        carried, room, budget = self._of(agent), model.estimated_room, model.budget
+        context, carried = self._agents.agent(agent).context_items(), self._of(agent)
+        room, budget = model.estimated_room, model.budget
         until = carried.begins_at(context)
         if carried.tokens(context) > SUMMARY_FROM * room:
             until = max(until, carried.boundary(context, room, budget.keep_turns))
