@@ -457,6 +457,24 @@ def test_what_a_request_carries_is_found_as_quickly_late_in_a_talk_as_early() ->
     assert looks[0] == looks[1]
 
 
+def test_what_is_owed_is_found_as_quickly_where_much_is_carried_as_where_little_is() -> None:
+    looks = []
+    for turns in (50, 500):
+        talk = _Looked()
+        for turn in range(turns):
+            talk.append(ChatMessage(role="user", content=f"question {turn}"))
+            talk.append(ChatMessage(role="assistant", content=f"answer {turn}"))
+        asked = ChatMessage(role="user", content="and now?")
+        talk.append(asked)
+        carried = Carried()
+        carried.asked(1, talk, [asked.id])
+        assert carried.cut(talk, 10 * turns, 2, lambda _: "reads")
+        talk.looks = 0
+        carried.take_back(talk, (), 10 * turns, lambda _: "reads")
+        looks.append(talk.looks)
+    assert looks[0] == looks[1]
+
+
 def test_what_may_have_told_a_result_stays_beside_it() -> None:
     """Else the model, asked what there is to add, tells it a second time."""
     call = FunctionCall(call_id="call_1/finished", name="book", arguments="{}")

@@ -152,9 +152,15 @@ class Carried:
         if self._start is None or not (owed := self.owed):
             return
         at = self.begins_at(context)
-        missing = owed.difference(map(_id_of, self._before[self._told :]), map(_id_of, context[at:]), map(_id_of, open))
-        if missing and any(_id_of(item) in missing for item in context[:at]):
-            self._begin(context, at, room, effect)
+        missing = owed.difference(map(_id_of, self._before[self._told :]), map(_id_of, open))
+        for place in range(len(context) - 1, -1, -1):  # what is owed stands near the end, as a rule
+            if not missing:
+                return
+            found = _id_of(context[place])
+            if found in missing and place < at:
+                self._begin(context, at, room, effect)
+                return
+            missing.discard(found)
 
     def boundary(self, context: Sequence[ChatItem], room: int, keep_turns: int, most: int | None = None) -> int:
         """The place from which on less than half of what there is room for is carried (`_KEPT`).
