@@ -260,6 +260,8 @@ class SessionOptions:
     """Seconds after which a caller who neither speaks nor is spoken to counts as away. None: never."""
     away_ladder: AwayLadder | None = None
     """What is said to a caller who has fallen silent, until the call ends. None: nothing."""
+    is_read: bool = False
+    """Nobody hears the agent: what is played is read, and is there at once."""
     has_stt: bool = True
     """False: without transcripts, interruption goes by the duration of speech."""
     model_hears: bool = False

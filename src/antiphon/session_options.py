@@ -49,6 +49,7 @@ def options_for(options: SessionOptions, agent: Agent, *, has_detector: bool, is
     if not is_heard:  # nobody hears silence, and whoever reads may take their time
         return replace(
             options,
+            is_read=True,
             silence=None,
             user_away_timeout=None,
             away_ladder=None,

@@ -23,6 +23,7 @@ from antiphon.core.commands import (
     Discard,
     Generate,
     PausePlayout,
+    Play,
     RebindRun,
     Release,
     ResumePlayout,
@@ -345,6 +346,8 @@ class Meter(Observer):
                 self._run(run, call.name, call.call_id, speech, now)
             case RebindRun(run, call, speech):
                 self._rebind(run, call.name, call.call_id, speech, now)
+            case Play(segment) if not self._voiced:
+                self._sounds(self._line.began(segment, now), now)
             case StopPlayout(segment, at_word=False):
                 self._sounds(self._line.finished(segment, now), now)
             case PausePlayout():

@@ -258,7 +258,8 @@ class Playout:
             return
         segment.give()
         if not isinstance(segment, Voiced):
-            self._port.report(PlayoutStarted(segment_id))
+            if not self._port.options.is_read:
+                self._port.report(PlayoutStarted(segment_id))
             if segment.settled:
                 self._finish_text(segment)
             return

@@ -94,8 +94,7 @@ class Requests:
         items += self._as_written(command.open)
         if self._for_turn or self._for_speech:
             _insert_before_turn(items, self._items_for(command))
-        cut = _spoken_over(items)
-        farewell = self._cut_farewell(items) if cut is None else None
+        cut, farewell = self._cut(items) if items and _is_said_by(items[-1], "user") else (None, None)
         if command.instructions:
             self._instruct(command, items)
         if farewell is not None:
@@ -116,19 +115,25 @@ class Requests:
         at = next((n for n in range(len(items), 0, -1) if items[n - 1].id.startswith(behind)), len(items))
         items.insert(at if last else 0, _instructions(command))
 
-    def _cut_farewell(self, items: list[ChatItem]) -> ChatMessage | None:
-        """What the agent before was saying when the caller spoke over it, if nobody has answered them."""
-        if not items or not _is_said_by(items[-1], "user"):
-            return None
+    def _cut(self, items: list[ChatItem]) -> tuple[ChatMessage | None, ChatMessage | None]:
+        """What the agent was saying when the caller spoke over it; else what the agent before was, as it left.
+
+        None where the caller let them finish, or was answered since.
+        """
+        handoff: AgentHandoff | None = None
         for item in reversed(items):
-            if _is_said_by(item, "assistant"):
-                return None
-            if isinstance(item, AgentHandoff) and item.old_agent_id is not None:
-                try:
-                    return _latest_cut(self._agents.agent(item.old_agent_id).context_items())
-                except KeyError:  # an agent of a call that was resumed without it
-                    return None
-        return None
+            if isinstance(item, ChatMessage) and item.role == "assistant":
+                if item.interrupted:
+                    return item, None
+                break
+            if handoff is None and isinstance(item, AgentHandoff) and item.old_agent_id is not None:
+                handoff = item
+        if handoff is None:
+            return None, None
+        try:
+            return None, _latest_cut(self._agents.agent(handoff.old_agent_id or "").context_items())
+        except KeyError:  # an agent of a call that was resumed without it
+            return None, None
 
     def _as_written(self, items: Iterable[ChatItem]) -> Iterable[ChatItem]:
         """Messages are shown as they will be once they were heard, so that what a cache knows of a request stays."""
@@ -207,11 +212,6 @@ def _insert_before_turn(items: list[ChatItem], added: list[ChatItem]) -> None:
             break
         at -= 1
     items[at:at] = added
-
-
-def _spoken_over(items: list[ChatItem]) -> ChatMessage | None:
-    """What the agent was saying when the caller said what is to be answered; None if they let it finish."""
-    return _latest_cut(items) if items and _is_said_by(items[-1], "user") else None
 
 
 def _latest_cut(items: Sequence[ChatItem]) -> ChatMessage | None:

@@ -55,7 +55,11 @@ def ready(floor: Floor, fact: f.SoundReady) -> None:
 
 def started(floor: Floor, fact: f.PlayoutStarted) -> None:
     """A segment is heard."""
-    segment = floor.line.started(fact.segment)
+    _sounds(floor, fact.segment)
+
+
+def _sounds(floor: Floor, segment_id: int) -> None:
+    segment = floor.line.started(segment_id)
     if segment is not None:
         floor.out.send(SpeechStarted(segment.speech.id))
 
@@ -95,6 +99,8 @@ def play(floor: Floor) -> bool:
     if _is_preceded(floor, segment):
         return False
     floor.line.play(segment)
+    if floor.options.is_read:
+        _sounds(floor, segment.id)
     return True
 
 
