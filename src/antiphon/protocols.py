@@ -81,6 +81,10 @@ class Job(Protocol):
     def resumes(self) -> bool:
         """Its call began in another process, and goes on here."""
 
+    @property
+    def by_turns(self) -> bool:
+        """Processes hold its call for a turn each: nobody is cut off between them, and the job's end is not its end."""
+
     def attach(self, session: Any) -> str | None:
         """A session is about to start in this job. Called by the session.
 

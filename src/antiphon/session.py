@@ -110,7 +110,7 @@ class AgentSession(Session[Userdata], Closable):
     _driver: Driver | None = None
     _closer: asyncio.Task[None] | None = None
     _call_id = ""
-    _resumes = False
+    _resumes = _by_turns = False
     _resumed: KeptCall | None = None
     _keeping: Keeping | None = None
     """That of an address, which is the session's own to open and close."""
@@ -246,7 +246,7 @@ class AgentSession(Session[Userdata], Closable):
         """The job that the call belongs to, if there is one. It may say what the call is known by."""
         job = current_job.get()
         if job is not None and (attached := job.attach(self)) is not None and self._resumed is None:
-            self._call_id, self._resumes = attached, job.resumes
+            self._call_id, self._resumes, self._by_turns = attached, job.resumes, job.by_turns
         return job
 
     async def _take_up(self, call_id: str, agents: Sequence[Agent]) -> Agent:
@@ -261,7 +261,7 @@ class AgentSession(Session[Userdata], Closable):
         if self._resumes:
             await self._take_up(self._call_id, [agent])
         stored = self._resumed.stored if self._resumed else None
-        self._keeping = keeping = await self._host.keep(self._store, self.call_id, stored)
+        self._keeping = keeping = await self._host.keep(self._store, self.call_id, stored, self._by_turns)
         try:
             return await self._host.begin(self._options, agent_id, audio_in, audio_out, keeping)
         except BaseException:
@@ -273,7 +273,7 @@ class AgentSession(Session[Userdata], Closable):
         kept, keeping = self._resumed, self._keeping
         if kept is None or keeping is None:
             return
-        if self.language.resumed_line:
+        if self.language.resumed_line and not self._by_turns:
             self.say(self.language.resumed_line)
         self._host.take_over(kept, keeping, driver)
         if kept.owes_turn:

@@ -29,7 +29,7 @@ class Room:
 
 
 class Job:
-    resumes = False
+    resumes = by_turns = False
 
     def __init__(self, room: Any) -> None:
         self.room = room

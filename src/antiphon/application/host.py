@@ -73,7 +73,9 @@ class SessionHost:
         self.speeches = Speeches(here, self.cast, self.handles, self.transcript)
         self.announcer = Announcer(here, self.cast, self.handles, self.rest)
 
-    async def keep(self, store: CallStore, call_id: str, stored: StoredCall | None = None) -> Keeping | None:
+    async def keep(
+        self, store: CallStore, call_id: str, stored: StoredCall | None = None, by_turns: bool = False
+    ) -> Keeping | None:
         """Hold the call in its store; None: there is none. Raises `LeaseHeld` if another process holds it."""
         opened = await store.open()
         if opened is None:
@@ -81,7 +83,7 @@ class SessionHost:
         if opened.durability is not Durability.MEMORY:
             key_of_fingerprints.store_opened()
         near = weakref.proxy(self._here)
-        keeping = Keeping(opened, call_id, lambda error: near.failed(error, opened), stored)
+        keeping = Keeping(opened, call_id, lambda error: near.failed(error, opened), stored, by_turns)
         try:
             await keeping.open()
         except BaseException:

@@ -20,7 +20,7 @@ PLACE = Path(".antiphon") / "calls.db"
 """Where calls are kept, from the folder of the agent file."""
 
 
-COMMANDS = frozenset({"console", "dev", "call", "start", "connect", "demo"})
+COMMANDS = frozenset({"console", "dev", "call", "say", "start", "connect", "demo"})
 """Those that hold calls."""
 
 

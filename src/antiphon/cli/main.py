@@ -98,6 +98,7 @@ async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
         "console": _console,
         "dev": _dev,
         "call": _call,
+        "say": _say,
         "start": _start,
         "connect": _connect,
         "download-files": _download_files,
@@ -252,6 +253,23 @@ async def _call(options: argparse.Namespace, server: AgentServer | None) -> None
             out.write(to_json(call.to_json(), indent=2) + "\n")
 
     _keep(call, options, title=title, tell=tell)
+
+
+async def _say(options: argparse.Namespace, server: AgentServer | None) -> None:
+    from antiphon.calls.models import ModelChoice
+    from antiphon.cli.screen import Screen
+    from antiphon.cli.turn import Turn, take_turn
+
+    if options.no_store:
+        raise UsageError("say: the call must outlive this command. Leave out --no-store.")
+    screen, out = Screen(to_stderr=True), sys.stdout
+    turn = Turn(None if options.call == "new" else options.call, options.text, options.hang_up, options.wait)
+    with contextlib.redirect_stdout(sys.stderr):  # tools and libraries that print must not spoil the JSON
+        server = server or _load(options.file, livekit=options.livekit)
+        models = ModelChoice(named=_named(options), strict=options.strict_models, voice=False, notice=screen.notice)
+        answer = await take_turn(server, turn, models=models)
+    out.write(to_json(answer.to_json(), indent=2) + "\n")
+    _judge(answer.failed, None)
 
 
 async def _start(options: argparse.Namespace, server: AgentServer | None) -> None:

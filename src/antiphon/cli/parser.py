@@ -49,6 +49,7 @@ def command_line(program: str, *, with_file: bool) -> argparse.ArgumentParser:
     console = commands.add_parser("console", help="talk to an agent in the terminal: in text, or by voice with --audio")
     dev = commands.add_parser("dev", help="a page to talk to an agent from, while you work on it")
     call = commands.add_parser("call", help="call an agent with recorded or typed turns")
+    turn = commands.add_parser("say", help="say one thing in a call that outlives the command: JSON")
     start = commands.add_parser("start", help="take calls, from pages and from a LiveKit server, in production")
     connect = commands.add_parser("connect", help="join one LiveKit room, and stay until the call is over")
     files = commands.add_parser("download-files", help="fetch and prepare the models ahead of the first call")
@@ -61,12 +62,14 @@ def command_line(program: str, *, with_file: bool) -> argparse.ArgumentParser:
             )
             command.add_argument("--livekit", action="store_true", help="the file is written for LiveKit Agents")
         add_chaos(command) if command is chaos else _add_models(command)
-    for command in (console, dev, call, start, connect):
+    for command in (console, dev, call, turn, start, connect):
         add_store(command)
     for command in (console, call):
         command.add_argument(
             "--resume", metavar="CALL", help="go on with a call whose process has ended: antiphon calls"
         )
+    _add_models(turn)
+    _add_turn(turn, with_file=with_file)
     _add_place(dev)
     add_production(start)
     connect.add_argument("--room", required=True, metavar="NAME", help="the room; it is made where there is none")
@@ -80,6 +83,20 @@ def command_line(program: str, *, with_file: bool) -> argparse.ArgumentParser:
         add_calls(commands.add_parser("calls", help="what became of calls, and of what their tools did"))
         add_beginning(commands)
     return parser
+
+
+def _add_turn(turn: argparse.ArgumentParser, *, with_file: bool) -> None:
+    """One turn of a call, and whose it is."""
+    turn.add_argument("call", metavar="CALL", help='"new", or the id that the answer to it names, or its beginning')
+    turn.add_argument("text", metavar="TEXT", help="what the caller says")
+    turn.add_argument("--hang-up", action="store_true", help="end the call after the answer")
+    turn.add_argument(
+        "--wait", type=seconds, default=DEFAULT_WAIT, metavar="SECONDS", help="for tools in the background"
+    )
+    if with_file:
+        turn.add_argument("--file", type=Path, help="the agent file; agent.py of this folder, if left out")
+        turn.add_argument("--livekit", action="store_true", help="the file is written for LiveKit Agents")
+    turn.set_defaults(json=True)
 
 
 def _add_turns(call: argparse.ArgumentParser) -> None:

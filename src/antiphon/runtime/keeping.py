@@ -25,6 +25,7 @@ from antiphon.core.facts import Fact, RunResumed, ToolUpdated
 from antiphon.core.lines import FORMAT, Head, end_line, fact_line, ids_line, version
 from antiphon.core.notices import HandedOff, Notice, WriteEnded, WriteTold
 from antiphon.errors import LeaseHeld, LeaseLost, StoreConflict, StoreError, StoreUnavailable
+from antiphon.events import CloseReason
 from antiphon.runtime.kept_rows import KeptRows
 from antiphon.runtime.kept_stream import KeptStream
 from antiphon.runtime.observers import Observer
@@ -56,17 +57,23 @@ WORKER = f"{os.getpid()}-{secrets.token_hex(4)}"
 class Keeping(Observer):
     """Keeps one call. `failed(error)` is told once of each time at which the store does not write.
 
-    `stored`: what another process kept of it before.
+    `stored`: what another process kept of it before. `by_turns`: the end of this job is not that of the call.
     """
 
     def __init__(
-        self, store: Store, call: str, failed: Callable[[StoreError], None], stored: StoredCall | None = None
+        self,
+        store: Store,
+        call: str,
+        failed: Callable[[StoreError], None],
+        stored: StoredCall | None = None,
+        by_turns: bool = False,
     ) -> None:
         self.store = store
         self.call = call
         self.lease: Lease | None = None
         self.rows = KeptRows(self)
         self._failed = failed
+        self._by_turns = by_turns
         self._loop = asyncio.get_running_loop()
         self._epoch = Clock.wall() - self._loop.time()
         self._trouble: StoreError | None = None
@@ -124,8 +131,9 @@ class Keeping(Observer):
         if self._is_closed:
             return
         self._streams[0].add(end_line, None)
-        self._meta = replace(self._meta, ended=self.now(), reason=self._reason)
-        self._meta_is_written = False
+        if not (self._by_turns and self._reason == CloseReason.JOB_SHUTDOWN.value):
+            self._meta = replace(self._meta, ended=self.now(), reason=self._reason)
+            self._meta_is_written = False
         self._hand_over()
         await self.give_back()
 

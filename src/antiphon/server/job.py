@@ -47,11 +47,13 @@ class Job:
     """What a store knows its call by, among all calls that there ever were."""
     resumes: bool = False
     """The call began in another process, which has ended: it goes on here, from its store."""
+    by_turns: bool = False
+    """Processes hold the call for a turn each, one after the other: what ends here is the process, not the call."""
 
 
-def job_of(call: str | None) -> Job:
+def job_of(call: str | None, *, by_turns: bool = False) -> Job:
     """A job for a new call, or for one that began in another process: `call` is its id."""
-    return Job() if call is None else Job(call_id=call, resumes=True)
+    return Job(by_turns=by_turns) if call is None else Job(call_id=call, resumes=True, by_turns=by_turns)
 
 
 @dataclass(slots=True)
@@ -80,6 +82,8 @@ class JobContext:
         self._call_id = self.job.call_id
         self.resumes = self.job.resumes
         """Its call began in another process, and goes on here: the agent that is started knows what was said."""
+        self.by_turns = self.job.by_turns
+        """Its end is not that of the call, which another process goes on with."""
         self._room = room
         self._session: AgentSession[Any] | None = None
         self._observers: list[Callable[[AgentSession[Any]], object]] = []
