@@ -97,7 +97,7 @@ SHELLS: dict[str, frozenset[str]] = {
     "calls": frozenset({"transports", "providers"}),
     "server": frozenset({"calls", "transports"}),
     "console": frozenset({"calls", "server", "transports"}),
-    "cli": frozenset({"calls", "server", "transports", "console", "replay", "testing"}),
+    "cli": frozenset({"calls", "server", "transports", "console", "replay", "testing", "providers"}),  # `doctor`
     "testing": frozenset({"replay", "stores"}),  # a call that went wrong is kept as a journal; stores that fail
     "background_audio": frozenset({"transports"}),
     "sim": frozenset({"server", "testing"}),  # rooms, whose keys callers press

@@ -62,7 +62,7 @@ async def at_a_port(answer: bytes | None) -> Check:
 
     over = asyncio.Event()
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        found = await doctor._server("Ollama", server.sockets[0].getsockname()[1])
+        found = await doctor._server("ollama", server.sockets[0].getsockname()[1])
         await over.wait()
         await asyncio.sleep(0)
         return found
@@ -73,7 +73,7 @@ def test_a_server_of_models_is_found_with_its_models() -> None:
     check = asyncio.run(at_a_port(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + body))
     assert check.ok
     assert check.found.endswith(": llama3.2, qwen3")
-    assert "base_url='http://127.0.0.1:" in check.do
+    assert check.do == "Use --llm ollama/llama3.2"
 
 
 @pytest.mark.parametrize("answer", [b"HTTP/1.1 404 Not Found\r\n\r\n<html>", b"", b"SSH-2.0-OpenSSH\r\n", None])

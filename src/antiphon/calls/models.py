@@ -16,6 +16,7 @@ from antiphon.discovery import found, load
 from antiphon.errors import ProviderError, UsageError
 from antiphon.options import is_given
 from antiphon.protocols import ModelKind
+from antiphon.providers import endpoints
 from antiphon.providers.remote import RemoteProvider
 
 VENDORS: Mapping[ModelKind, tuple[str, ...]] = {
@@ -59,19 +60,24 @@ def local_model(kind: ModelKind) -> Any:
 
 
 def named_model(kind: ModelKind, name: str) -> Any:
-    """The model called `name`: "local", a provider, or "provider/model". Raises `UsageError` for an unknown name.
+    """The model called `name`: "local", a provider, "provider/model", or the address of an endpoint ("...#model").
+
+    Raises `UsageError` for an unknown name.
 
     Providers are the entries of `antiphon.providers` (`antiphon.discovery`): ours, and those of installed packages.
     """
     if name == "local":
         return local_model(kind)
+    if kind == "llm" and endpoints.is_named(name):
+        return endpoints.LLM(name)
     provider, _, model = name.partition("/")
     make = None
     if provider in found("antiphon.providers"):
         make = getattr(load("antiphon.providers", provider), _CLASSES[kind], None)
     if make is None:
         others = set(found("antiphon.providers")) - set().union(*VENDORS.values()) - {"standin"}
-        known = ["local", *VENDORS.get(kind, ()), *sorted(others)]
+        more = endpoints.ENDPOINTS if kind == "llm" else ()
+        known = ["local", *VENDORS.get(kind, ()), *more, *sorted(others)]
         raise UsageError(f"no {kind.upper()} called {name!r}: expected {', '.join(known)}, or vendor/model.")
     return make(model=model) if model else make()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Protocol
 
+from antiphon.calls.offers import describe_model
 from antiphon.calls.where import users_line
 from antiphon.errors import AgentFileError, AntiphonError
 from antiphon.protocols import ModelKind
@@ -32,9 +33,9 @@ class StartedJob(Protocol):
 
 
 def describe_models(session: AgentSession[Any], *kinds: ModelKind) -> str:
-    """What the agent in charge runs with, for example "openai.LLM, deepgram.STT, tts.HibariTTS"."""
+    """What the agent in charge runs with, for example "openai.LLM gpt-4o-mini, deepgram.STT nova-3, tts.HibariTTS"."""
     models = [getattr(session.current_agent, kind) for kind in kinds]
-    return ", ".join(model.label for model in models if model is not None)
+    return ", ".join(describe_model(model) for model in models if model is not None)
 
 
 def describe_guarantees(session: AgentSession[Any]) -> str:

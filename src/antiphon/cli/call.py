@@ -18,11 +18,11 @@ from antiphon.calls.ends import DEFAULT_WAIT, BackgroundWork, first_end
 from antiphon.calls.models import ModelChoice, local_model
 from antiphon.calls.record import CallRecord, CallReport, Turn
 from antiphon.calls.report import Answer, Sound, answers, delays, write_report
-from antiphon.calls.start import describe_models, raise_error, start_session
+from antiphon.calls.start import raise_error, start_session
 from antiphon.calls.verdict import shortcomings
+from antiphon.cli.introduce import introduce
 from antiphon.cli.screen import Screen
 from antiphon.errors import AgentFileError, AntiphonError, UsageError
-from antiphon.protocols import ModelKind
 from antiphon.replay import JournalWriter
 from antiphon.server.entrypoint import AgentServer
 from antiphon.server.job import JobContext, job_of
@@ -156,7 +156,7 @@ async def voice_call(
             raise AgentFileError(
                 "the session does not hear the caller. Call `session.start(agent=..., room=ctx.room)`."
             )
-        ran_with = _ran_with(session, screen, "llm", "stt", "tts")
+        ran_with = await introduce(session, screen, "llm", "stt", "tts")
         try:
             if not await first_end(job.wait_for_shutdown(), caller.hung_up(), timeout=CALL_LIMIT):
                 screen.notice(f"The call was ended after {CALL_LIMIT:g} s.")
@@ -196,7 +196,7 @@ async def text_call(
     async with server.job(Room(), models=models, job=job_of(resume)) as job:
         _keep_record(job, record, journal)
         session = await start_session(job)
-        ran_with = _ran_with(session, screen, "llm")
+        ran_with = await introduce(session, screen, "llm")
         try:
             await session.wait_for_idle()
             for text in texts:
@@ -213,12 +213,6 @@ async def text_call(
     report = record.report(loop.time() - began)
     screen.summary(report)
     return Call(report, ran_with, journal=journal, has_spoken=has_spoken, interrupted=interrupted)
-
-
-def _ran_with(session: AgentSession[Any], screen: Screen, *kinds: ModelKind) -> str:
-    """What the agent runs with. The screen says what its tools can promise."""
-    screen.promises(session)
-    return describe_models(session, *kinds)
 
 
 def _find_latency(turn: Turn, found: Sequence[Answer | None]) -> None:

@@ -12,9 +12,10 @@ from typing import Any
 
 from antiphon.calls.models import ModelChoice
 from antiphon.calls.record import CallRecord, Turn
-from antiphon.calls.start import describe_models, raise_error, start_session
+from antiphon.calls.start import raise_error, start_session
 from antiphon.calls.verdict import shortcomings
 from antiphon.cli.call import say
+from antiphon.cli.introduce import introduce
 from antiphon.cli.keys import can_read_keys
 from antiphon.cli.prompt import TypedChat
 from antiphon.cli.screen import Screen
@@ -51,8 +52,7 @@ async def chat(server: AgentServer, *, models: ModelChoice, screen: Screen, resu
     ):
         job.on_session(record.listen)
         session = await start_session(job)
-        screen.notice(f"Running with {describe_models(session, 'llm')}. Ctrl-D ends the call.")
-        screen.promises(session)
+        await introduce(session, screen, "llm", more=" Ctrl-D ends the call.")
         await session.wait_for_idle()
         ended = asyncio.create_task(job.wait_for_shutdown())
         try:

@@ -9,8 +9,6 @@ Above: `main`. Below: the metadata of installed packages, `calls.models`, and th
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -21,6 +19,7 @@ from pathlib import Path
 from antiphon.calls.models import VENDORS, named_model
 from antiphon.cli import surroundings
 from antiphon.errors import AntiphonError
+from antiphon.providers.endpoints import ENDPOINTS, models_at
 from antiphon.visible import one_line
 
 EXTRAS: Mapping[str, str] = {
@@ -35,14 +34,6 @@ EXTRAS: Mapping[str, str] = {
     "postgres": "calls kept in PostgreSQL",
 }
 """The extras that users choose from, and what each is for."""
-
-SERVERS: Mapping[str, int] = {"Ollama": 11434, "LM Studio": 1234, "vLLM": 8000, "llama.cpp": 8080}
-"""Servers of models that people run on their machines, and where they listen."""
-
-PATIENCE = 0.5
-"""Seconds for an answer of a server on this machine."""
-
-LONGEST_ANSWER = 200_000
 
 
 @dataclass(slots=True, frozen=True)
@@ -67,7 +58,7 @@ async def examine() -> list[Check]:
     checks = [Check("version", "not installed" not in version, version)]
     checks += [_extra(name, purpose) for name, purpose in EXTRAS.items()]
     checks += [_recogniser(), _devices(), *_keys()]
-    checks += await asyncio.gather(*(_server(name, port) for name, port in SERVERS.items()))
+    checks += await asyncio.gather(*(_server(name, one.port) for name, one in ENDPOINTS.items() if one.port))
     return checks
 
 
@@ -134,7 +125,18 @@ def _keys() -> Iterator[Check]:
             model = named_model(kind, vendor)
             why = model.unusable()
             remedy = "" if why is None else _remedy(why, model.extra)
-            yield Check(f"{kind} {vendor}", why is None, why or "can be used: not asked whether it answers", remedy)
+            yield Check(f"{kind} {vendor}", why is None, why or _USABLE, remedy)
+    for name, endpoint in ENDPOINTS.items():
+        if endpoint.key_variable:
+            wanted = [
+                one for one in (endpoint.key_variable, endpoint.place_variable) if one and not os.environ.get(one)
+            ]
+            why = " and ".join(f"no {one}" for one in wanted)
+            remedy = f"Set {' and '.join(wanted)}, in the environment or in .env" if why else ""
+            yield Check(f"llm {name}", not why, why or _USABLE, remedy)
+
+
+_USABLE = "can be used: not asked whether it answers"
 
 
 def _remedy(why: str, extra: str) -> str:
@@ -148,35 +150,9 @@ def _remedy(why: str, extra: str) -> str:
 
 async def _server(name: str, port: int) -> Check:
     """Whether a server of models answers at its port, and with which models."""
-    try:
-        async with asyncio.timeout(PATIENCE):
-            models = await _models_at(port)
-    except (OSError, TimeoutError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-        models = None
+    title = ENDPOINTS[name].title
+    models = await models_at("127.0.0.1", port)
     if models is None:
-        return Check(f"server {name}", False, f"nothing that serves models at 127.0.0.1:{port}")
-    use = f"Use openai.LLM(model=..., base_url='http://127.0.0.1:{port}/v1')"
+        return Check(f"server {title}", False, f"nothing that serves models at 127.0.0.1:{port}")
     found = f"at 127.0.0.1:{port}: {', '.join(models[:6]) or 'no model yet'}"
-    return Check(f"server {name}", True, found, use)
-
-
-async def _models_at(port: int) -> list[str]:
-    """What is listed there. Raises `OSError` or `ValueError` where nothing that serves models answers."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    try:
-        writer.write(b"GET /v1/models HTTP/1.0\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n\r\n")
-        await writer.drain()
-        answer = await reader.read(LONGEST_ANSWER)
-        while more := await reader.read(LONGEST_ANSWER):
-            answer += more
-            if len(answer) > LONGEST_ANSWER:
-                raise ValueError("the answer is too long")
-    finally:
-        writer.close()
-        with contextlib.suppress(OSError):
-            await writer.wait_closed()
-    _, _, body = answer.partition(b"\r\n\r\n")
-    listed = json.loads(body)
-    if not isinstance(listed, dict) or not isinstance(listed.get("data"), list):
-        raise ValueError("no list of models")
-    return [str(one.get("id")) for one in listed["data"] if isinstance(one, dict)]
+    return Check(f"server {title}", True, found, f"Use --llm {name}/{models[0] if models else 'MODEL'}")

@@ -198,6 +198,7 @@ async def _console(options: argparse.Namespace, server: AgentServer | None) -> N
 async def _dev(options: argparse.Namespace, server: AgentServer | None) -> None:
     from antiphon.calls.models import ModelChoice
     from antiphon.cli.develop import rooms_served
+    from antiphon.cli.introduce import announce
     from antiphon.cli.screen import Screen
     from antiphon.console.access import Limits
     from antiphon.console.calls import Models
@@ -226,6 +227,7 @@ async def _dev(options: argparse.Namespace, server: AgentServer | None) -> None:
         if not options.file.is_file():  # a file that breaks is waited for, a name that is wrong is not
             raise AgentFileError(f"no such agent file: {options.file}. Give the path of a Python file.")
         await file.load()
+    await announce(_named(options), screen)
     async with rooms_served(file, models=voice, notice=screen.notice):
         await serve(
             file,
@@ -267,7 +269,7 @@ async def _say(options: argparse.Namespace, server: AgentServer | None) -> None:
     with contextlib.redirect_stdout(sys.stderr):  # tools and libraries that print must not spoil the JSON
         server = server or _load(options.file, livekit=options.livekit)
         models = ModelChoice(named=_named(options), strict=options.strict_models, voice=False, notice=screen.notice)
-        answer = await take_turn(server, turn, models=models)
+        answer = await take_turn(server, turn, models=models, screen=screen)
     out.write(to_json(answer.to_json(), indent=2) + "\n")
     _judge(answer.failed, None)
 
@@ -281,12 +283,14 @@ async def _start(options: argparse.Namespace, server: AgentServer | None) -> Non
 
 async def _connect(options: argparse.Namespace, server: AgentServer | None) -> None:
     from antiphon.calls.models import ModelChoice
+    from antiphon.cli.introduce import announce
     from antiphon.cli.live import connect
     from antiphon.cli.screen import Screen
 
     screen = Screen()
     server = server or _load(options.file, livekit=options.livekit)
     models = ModelChoice(named=_named(options), strict=options.strict_models, notice=screen.notice)
+    await announce(_named(options), screen)
     await connect(server, options.room, models=models, screen=screen)
 
 
@@ -418,7 +422,9 @@ def _load(path: Path, *, livekit: bool = False) -> AgentServer:
 
 
 def _named(options: argparse.Namespace) -> Mapping[ModelKind, str]:
-    return {kind: name for kind in KINDS if (name := getattr(options, kind)) is not None}
+    """The models that the command line names, or the environment: ANTIPHON_LLM, ANTIPHON_STT, ANTIPHON_TTS."""
+    said = {kind: getattr(options, kind) or os.environ.get(f"ANTIPHON_{kind.upper()}") for kind in KINDS}
+    return {kind: name for kind, name in said.items() if name}
 
 
 def _tell_files(recording: Path | None, page: Path | None, journal: Path | None = None) -> None:

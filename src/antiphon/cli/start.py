@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from antiphon.calls.models import ModelChoice, runs_local_models
 from antiphon.cli.arguments import port
+from antiphon.cli.introduce import announce
 from antiphon.cli.live import CallModels, Serving, supervise, work
 from antiphon.cli.screen import Screen
 from antiphon.errors import AgentFileError, UsageError
@@ -50,6 +51,8 @@ async def run_start(
         drain=options.drain,
     )
     supervised = Supervised.from_environment()
+    if supervised is None:
+        await announce(named, screen)
     if supervised is None and options.workers != 0:
         _set_up_log(options, None)
         if server is None and not file.is_file():

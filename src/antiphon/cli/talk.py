@@ -19,9 +19,10 @@ from antiphon.audio import AudioFrame
 from antiphon.calls.ends import first_end
 from antiphon.calls.models import ModelChoice
 from antiphon.calls.record import CallRecord, ToolCallRecord, ToolStep, Turn
-from antiphon.calls.start import describe_models, raise_error, start_session
+from antiphon.calls.start import raise_error, start_session
 from antiphon.cli.call import say
 from antiphon.cli.console import typed_lines
+from antiphon.cli.introduce import introduce
 from antiphon.cli.keys import Key, Line, LineEditor, Typed, can_read_keys, typing
 from antiphon.cli.screen import Screen
 from antiphon.cli.stage import Stage, View
@@ -135,9 +136,7 @@ class _Conversation:
             job.on_session(record.listen)
             job.on_session(self._listen)
             self._session = await start_session(job)
-            ran_with = describe_models(self._session, "llm", "stt", "tts")
-            self._screen.notice(f"Running with {ran_with}. Ctrl-D ends the call.")
-            self._screen.promises(self._session)
+            await introduce(self._session, self._screen, "llm", "stt", "tts", more=" Ctrl-D ends the call.")
             for text in self._early:
                 self._session.submit_user_turn(text)
             await first_end(job.wait_for_shutdown(), self._audio.wait_failed(), self._caller(self._session))

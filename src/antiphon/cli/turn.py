@@ -14,9 +14,11 @@ from typing import Any
 from antiphon.calls.ends import BackgroundWork, first_end
 from antiphon.calls.models import ModelChoice
 from antiphon.calls.record import CallRecord, ToolCallRecord, rounded
-from antiphon.calls.start import describe_models, raise_error, start_session
+from antiphon.calls.start import raise_error, start_session
 from antiphon.calls.verdict import shortcomings
 from antiphon.cli.call import say
+from antiphon.cli.introduce import introduce
+from antiphon.cli.screen import Screen
 from antiphon.errors import AntiphonError
 from antiphon.server.entrypoint import AgentServer
 from antiphon.server.job import job_of
@@ -60,7 +62,7 @@ class Answer:
         return plain | {"tool_calls": [rounded(dataclasses.asdict(call)) for call in self.tool_calls]}
 
 
-async def take_turn(server: AgentServer, turn: Turn, *, models: ModelChoice) -> Answer:
+async def take_turn(server: AgentServer, turn: Turn, *, models: ModelChoice, screen: Screen) -> Answer:
     """Say it, and wait for the answer, and for tools in the background. Raises `AntiphonError`."""
     loop = asyncio.get_running_loop()
     began = loop.time()
@@ -71,13 +73,14 @@ async def take_turn(server: AgentServer, turn: Turn, *, models: ModelChoice) -> 
         session = await start_session(job)
         if session.store is None:
             raise AntiphonError("say: the call is kept nowhere. Let the agent file leave the store to the command.")
+        ran_with = await introduce(session, screen, "llm")
         await session.wait_for_idle()
         if session.is_running:
             await say(session, turn.text)
             await first_end(job.wait_for_shutdown(), work.told(session))
         if session.said_goodbye:  # the agent is about to end it
             await first_end(job.wait_for_shutdown(), timeout=GOODBYE_LIMIT)
-        call, ran_with = session.call_id, describe_models(session, "llm")
+        call = session.call_id
         is_over = bool(job.reason)
         raise_error(job)
     calls = record.tool_calls  # before the report, which also tells those of earlier turns
