@@ -189,10 +189,21 @@ class Carried:
 
         False if there is nothing that may leave: what is carried is the same as before.
         """
+        has_changed = self._cut(context, room, lambda left: self.boundary(context, left, keep_turns, room), effect)
+        if self.tokens(context) > room:  # what is still to be answered or told is carried by itself
+            latest = _unanswered(context, len(context))
+            shorter = self._cut(context, room, lambda left: _boundary(context, latest, left, keep_turns), effect)
+            has_changed = has_changed or shorter
+        return has_changed
+
+    def _cut(
+        self, context: Sequence[ChatItem], room: int, boundary: Callable[[int], int], effect: Callable[[str], Effect]
+    ) -> bool:
+        """The same, from the place that `boundary` says for so much room."""
         has_changed = False
         for _ in range(2):  # once to know how much is taken by what is kept of those that leave
             left = max(room // 2, room - sum(map(item_tokens, self._before)))
-            at = self.boundary(context, left, keep_turns, room)
+            at = boundary(left)
             if at > self.begins_at(context):
                 self._longest, has_changed = None, True
                 self._begin(context, at, room, effect)
