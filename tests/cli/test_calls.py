@@ -12,12 +12,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from antiphon.calls.where import AGENT_MODULE
 from antiphon.cli.main import main
+from antiphon.store import Row, acknowledged, open_store
 from tests.console.page import Page
 
 ANTIPHON = (sys.executable, "-c", "from antiphon.cli.main import main; main()")
@@ -62,6 +65,61 @@ def run(*arguments: str | Path) -> int:
     code = left.value.code
     assert isinstance(code, int)
     return code
+
+
+ASKED = """
+from antiphon import Agent, DidNotHappen, Happened, function_tool
+
+async def find(key, arguments):
+    with open(__file__ + ".asked", "a") as file:
+        print(key, arguments["amount"], file=file)
+    return {ANSWER}
+
+class Desk(Agent):
+    def __init__(self):
+        super().__init__(instructions="", id="desk")
+
+    @function_tool(effect="writes", reconcile=find)
+    def pay(self, amount: int) -> str:
+        '''Pay.'''
+        return "paid"
+"""
+
+
+def kept_unknown(folder: Path, *, deadline: float) -> None:
+    """A process is gone that had started to pay."""
+
+    async def work() -> None:
+        async with open_store(str(folder / ".antiphon" / "calls.db")) as store:
+            lease = await store.lease("call-1", "gone")
+            row = Row("k" * 32, f"{AGENT_MODULE}agent.Desk.pay@desk", arguments='{"amount": 13}')
+            row = replace(row, extra={"name": "pay"}).started(time.time() - 60, deadline=deadline)
+            await acknowledged(store.start(lease, row))
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize(
+    ("answer", "deadline", "said"),
+    [
+        ("Happened('receipt 7')", -1.0, "it happened"),
+        ("DidNotHappen()", -1.0, "it did not happen"),
+        ("DidNotHappen()", 60.0, "may still be at work"),
+        ("None", -1.0, "does not know yet"),
+    ],
+)
+def test_backends_are_asked_about_what_a_process_left_that_is_gone(
+    tmp_path: Path, answer: str, deadline: float, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "agent.py"
+    path.write_text(ASKED.replace("{ANSWER}", answer))
+    kept_unknown(tmp_path, deadline=time.time() + deadline)
+    assert run("calls", "--store", path, "--unknown", "--reconcile", path) == 0
+    assert said in capsys.readouterr().out
+    assert Path(f"{path}.asked").read_text() == f"{'k' * 32} 13\n"
+    assert run("calls", "--store", path, "--unknown", "--json") == 0
+    left = json.loads(capsys.readouterr().out)
+    assert (left == []) is said.startswith("it ")
 
 
 def killed_while_it_pays(agent_file: Path) -> None:

@@ -156,6 +156,12 @@ def add_calls(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--debug", action="store_true", help="show tracebacks and logs")
     parser.add_argument("--unknown", action="store_true", help="what tools may have done, and nobody knows")
+    parser.add_argument(
+        "--reconcile",
+        type=Path,
+        metavar="FILE",
+        help="with --unknown: ask the backends, by the tools of this agent file",
+    )
     parser.add_argument("--most", type=number, default=50, metavar="N", help="so many (default: %(default)s)")
     parser.set_defaults(action="list")
     actions = parser.add_subparsers(metavar="action")

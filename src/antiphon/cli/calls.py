@@ -40,6 +40,8 @@ async def calls(options: argparse.Namespace) -> None:
             case "prune":
                 before = time.time() - options.days * _DAY
                 _print_count(await store.prune(before, unknown=options.unknown), as_json=options.json)
+            case _ if options.reconcile is not None:
+                await _reconcile(store, options)
             case _ if options.unknown:
                 await _list_unknown(store, options)
             case _:
@@ -90,6 +92,21 @@ async def _list_unknown(store: Store, options: argparse.Namespace) -> None:
         table.append((row.key[:SHOWN], _when(row.started_at), row.name, _cut(row.arguments), info.id))
     _print_table(table)
     print("Find out whether it happened, and say so: antiphon calls resolve ID --happened, or --did-not")
+
+
+async def _reconcile(store: Store, options: argparse.Namespace) -> None:
+    from antiphon.cli.reconcile import reconcile
+
+    found = await reconcile(store, options.reconcile, await unknown_rows(store, options.most))
+    if options.json:
+        return _print_json([{**_row_data(one.info, one.row), "said": one.said} for one in found])
+    if not found:
+        return print("Nothing is unknown: of all that tools did it is known what came of it.")
+    table = [("ID", "TOOL", "ARGUMENTS", "CALL", "WHAT CAME OF IT")]
+    for one in found:
+        row = one.row
+        table.append((row.key[:SHOWN], row.name, _cut(row.arguments), one.info.id, one.said))
+    _print_table(table)
 
 
 def _state(info: CallInfo) -> str:
