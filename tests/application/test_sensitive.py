@@ -9,7 +9,7 @@ import pytest
 
 from antiphon import Agent, AgentSession, RunContext, Secret, function_tool
 from antiphon.language import ENGLISH
-from antiphon.runtime.masks import Masks
+from antiphon.runtime.masks import LATE_WORDS, Masks
 from antiphon.testing import (
     Caller,
     CallerSTT,
@@ -284,3 +284,30 @@ def test_who_corrects_a_secret_in_its_read_back_says_no_digits_to_anybody_else()
     assert got == ["4822"]
     assert "No, it is [digits_1]." in call.seen
     assert "four eight" not in call.seen
+
+
+@pytest.mark.parametrize("said", ["no, it is four eight two two", "yes"])
+def test_the_sound_of_who_answers_the_read_back_of_a_secret_is_not_recorded_until_their_words_are_in(said: str) -> None:
+    @function_tool(effect="writes", confirm=True)
+    async def enter(pin: Secret[str]) -> str:
+        return "Entered."
+
+    async def call() -> tuple[list[tuple[bool, float]], float, float]:
+        given = Reply(calls=[("enter", {"pin": "4821"})])
+        async with SimulatedCall(FakeLLM([given, "Is that all?", "Fine."])) as line:
+            time, hushed = asyncio.get_running_loop().time, list[tuple[bool, float]]()
+            line.session.on("recording_hushed", lambda event: hushed.append((event.caller, time())))
+            await line.start(Agent(instructions="", tools=[enter]))
+            await line.caller.says("enter it")
+            await line.settled(quiet=0.5)
+            began = time()
+            await line.caller.says(said)
+            ended = time()
+            await line.settled()
+            await asyncio.sleep(LATE_WORDS + 1.0)
+            return hushed, began, ended
+
+    hushed, began, ended = run_virtual(call())
+    assert [caller for caller, at in hushed if at < began][-1] is True
+    assert [caller for caller, at in hushed if began <= at <= ended] == []
+    assert hushed[-1][0] is False

@@ -172,6 +172,25 @@ class TestTools:
 
         run(test())
 
+    def test_a_sensitive_value_goes_to_an_argument_that_the_options_name(self, http: Shop) -> None:
+        histories: list[str] = []
+
+        async def test(options: MCPToolOptions) -> None:
+            async with open_toolset(http.http(), tool_options={"greet": options}) as toolset:
+                llm = FakeLLM([Reply(calls=[("greet", {"name": "[digits_1]"})]), "Done."])
+                async with AgentSession[Any](llm=llm) as session:
+                    await session.start(Agent(instructions="", tools=[toolset]))
+                    with session.sensitive():
+                        await session.run(user_input="4821")
+                    histories.append(repr(session.history.to_dict()))
+
+        run(test(MCPToolOptions()))
+        run(test(MCPToolOptions(redact=("name",))))
+        refused, taken = histories
+        assert "only an argument that is declared secret may have" in refused
+        assert "Hello [" in taken
+        assert "4821" not in refused + taken
+
     def test_options_say_what_the_server_cannot(self, http: Shop) -> None:
         options = MCPToolOptions(
             effect="reads",

@@ -99,6 +99,8 @@ class Masks:
         """For how many sensitive things the caller is being asked."""
         self._questions = 0
         """How many calls with secrets wait for the caller's yes: who corrects one says digits."""
+        self._correcting: asyncio.TimerHandle | None = None
+        """Such a question is over, and what is said may still belong to it."""
         self._settling: asyncio.TimerHandle | None = None
         self._is_heard = False
         self._unsettled = False
@@ -159,12 +161,35 @@ class Masks:
         self._hush()
 
     def question_asked(self) -> None:
-        """A call with secrets is about to be read back: digits in the answer are masked, and its words are not."""
+        """A call with secrets is about to be read back: digits in the answer are masked, and its words are not.
+
+        Its sound is not to be recorded.
+        """
         self._questions += 1
+        self._hush()
 
     def question_over(self) -> None:
-        """It was made, or will not be."""
+        """It was made, or will not be. What the caller is still saying may correct it."""
         self._questions -= 1
+        if not self._questions and (self._is_heard or self._unsettled):
+            self._correct_in(LATE_WORDS)
+        self._hush()
+
+    def _correct_in(self, seconds: float) -> None:
+        if self._correcting is not None:
+            self._correcting.cancel()
+        self._correcting = asyncio.get_running_loop().call_later(seconds, self._corrected)
+
+    def _corrected(self) -> None:
+        self._correcting = None
+        if self._is_heard:
+            self._correct_in(LATE_WORDS)
+        self._hush()
+
+    @property
+    def is_corrected(self) -> bool:
+        """Digits that the caller says now may be those of a secret that was read back."""
+        return self._questions > 0 or self._correcting is not None
 
     @property
     def is_sensitive(self) -> bool:
@@ -173,7 +198,8 @@ class Masks:
 
     def _hush(self) -> None:
         agent = bool(self._speaking)
-        hushed = (self.is_sensitive or agent, agent)  # what the agent says may come back by the caller's microphone
+        # What the agent says may come back by the caller's microphone.
+        hushed = (self.is_sensitive or self.is_corrected or agent, agent)
         if hushed != self._hushed:
             self._hushed = hushed
             if self._told is not None:
@@ -208,8 +234,11 @@ class Masks:
     def _transcribed(self, fact: Transcribed) -> Transcribed:
         masked = _with(fact, "text", lambda text: self.words(text, final=fact.final))
         self._unsettled = not fact.final
-        if fact.final and self._settling is not None and not self._is_heard:
-            self._settle_in(MORE_WORDS)
+        if fact.final and not self._is_heard:
+            if self._settling is not None:
+                self._settle_in(MORE_WORDS)
+            if self._correcting is not None:
+                self._correct_in(MORE_WORDS)
         return masked
 
     def _told_by_tool(self, fact: ToolReturned | ToolUpdated | OutcomeFound) -> Fact:
@@ -226,7 +255,7 @@ class Masks:
         if self._redact:
             text = self._redacted(text, final=final)
         text = self.mask(text)
-        return self._without_digits(text, final=final) if self._questions else text
+        return self._without_digits(text, final=final) if self.is_corrected else text
 
     def _without_digits(self, text: str, *, final: bool) -> str:
         """The text with placeholders for all digits. Of words that are not final they are not kept."""

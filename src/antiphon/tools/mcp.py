@@ -265,6 +265,7 @@ class MCPToolset(Toolset):
                 confirm=options.confirm,
                 undo=options.undo,
                 idempotent=options.idempotent,
+                redact=options.redact,
                 max_result_chars=options.max_result_chars,
             ),
         )

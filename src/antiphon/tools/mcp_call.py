@@ -22,7 +22,7 @@ from antiphon.options import NOT_GIVEN, DuplicateMode, DuplicateScope, Effect, N
 from antiphon.protocols import RunningCall
 from antiphon.tools.function import CallContext, OutcomeUnknown, ToolError, ToolFlag
 from antiphon.tools.mcp_connection import Connection, InDoubt, NotConnected
-from antiphon.tools.options import Identity
+from antiphon.tools.options import Identity, Redact
 from antiphon.tools.read_back import Confirm
 from antiphon.tools.toolset import ServerFunction
 
@@ -66,6 +66,8 @@ class MCPToolOptions:
     """The server does a call once however often it comes with one key: it is sent again where a connection broke."""
     report_progress: bool = False
     """The server's progress notifications become `ctx.update`, so that the call goes on in the background."""
+    redact: Redact = ()
+    """Names of arguments, and "return", of which all but the server see a mask: these may have what is secret."""
     max_result_chars: int = 20_000
 
 
