@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from antiphon import Agent, AgentSession, ErrorEvent, RunContext, ToolError, function_tool
-from antiphon.errors import LeaseHeld, StoreUnavailable
+from antiphon import Agent, AgentSession, ErrorEvent, RunContext, ToolError, Toolset, function_tool
+from antiphon.errors import LeaseHeld, StoreUnavailable, UsageError
 from antiphon.replay import replay
 from antiphon.replay.journal import parse
 from antiphon.runtime.keeping import WORKER
@@ -292,6 +292,29 @@ def test_a_call_that_another_process_holds_is_an_error_at_its_start() -> None:
             await session.start(Shop(store))
 
     run_virtual(test())
+
+
+class Account(Toolset):
+    """Pays from one account."""
+
+    @function_tool(effect="writes")
+    async def pay(self, amount: int) -> str:
+        """Pay."""
+        return f"{self.id} paid {amount}"
+
+
+@pytest.mark.parametrize("ids", [("bank", "bank"), ("hers", "his")])
+def test_two_live_owners_of_one_id_are_an_error_at_start_that_names_both(ids: tuple[str, str]) -> None:
+    async def test(store: Store | None) -> None:
+        accounts = [Account(id=id).prefixed(f"{whose}_") for id, whose in zip(ids, ("hers", "his"), strict=True)]
+        async with AgentSession[Any](llm=FakeLLM(["Hello."]), store=store) as session:
+            await session.start(Agent(instructions="", tools=accounts))
+
+    run_virtual(test(None))
+    if len(set(ids)) == 2:
+        return run_virtual(test(MemoryStore()))
+    with pytest.raises(UsageError, match="'bank': the Account of 'hers_pay' and the Account of 'his_pay'"):
+        run_virtual(test(MemoryStore()))
 
 
 class Frozen(MemoryStore):

@@ -35,6 +35,7 @@ from antiphon.secret import key_of_fingerprints
 from antiphon.session_api import Session
 from antiphon.session_options import judged, options_for
 from antiphon.store import Durability, StoredCall
+from antiphon.tools.identity import check_owners
 from antiphon.tools.toolset import ToolLike
 from antiphon.transport import AudioInput, AudioOutput
 
@@ -112,6 +113,8 @@ class SessionHost:
         if self._consent_judge is not None:
             options = judged(options)
         self.cast.check_asking(agent_id, is_heard=audio_output is not None)
+        if keeping is not None:
+            check_owners(self.tables.tools_of(agent_id, on_enter=False).flatten())
         await prepare(agent.tts, audio_output)
         driver = self._here.begin(
             lambda: Driver(

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from antiphon.errors import UsageError
 from antiphon.tools.function import AnyFunctionTool, is_function_tool, is_raw_function_tool
 from antiphon.tools.tool import ToolError
 
@@ -33,14 +34,41 @@ def lasting_name(tool: AnyFunctionTool) -> str:
     return tool.origin if owner is None else f"{tool.origin}@{owner}"
 
 
+def check_owners(tools: Iterable[Any]) -> None:
+    """Raise `UsageError` if two objects that own tools that write were given one id: a store could not tell them apart.
+
+    In memory they would be one tool, too: what one did would stand for a call of the other.
+    """
+    owners: dict[tuple[str, str], AnyFunctionTool] = {}
+    for tool in _usable(tools):
+        owner = owner_of(tool)
+        name = given_id(owner)
+        if name is None or not tool.options.writes:
+            continue
+        first = owners.setdefault((tool.origin, name), tool)
+        if owner_of(first) is not owner:
+            raise UsageError(
+                f"two owners of tools have the id {name!r}: {_shown(first)} and {_shown(tool)}. What one does would"
+                " count as done by the other. Give each an id of its own, or give the tools of one alone."
+            )
+
+
+def _shown(tool: AnyFunctionTool) -> str:
+    return f"the {type(owner_of(tool)).__name__} of {tool.name!r}"
+
+
 def tool_named(name: str, tools: Iterable[Any]) -> AnyFunctionTool | None:
     """The tool that a row names; else the only one that is defined where that was. None: nobody can tell."""
-    usable = [tool for tool in tools if is_function_tool(tool) or is_raw_function_tool(tool)]
+    usable = _usable(tools)
     exact = [tool for tool in usable if lasting_name(tool) == name]
     if len(exact) == 1:
         return exact[0]
     alike = exact or [tool for tool in usable if tool.origin == _BEHIND.sub("", name)]
     return alike[0] if len({id(owner_of(tool)) for tool in alike}) == 1 else None
+
+
+def _usable(tools: Iterable[Any]) -> list[AnyFunctionTool]:
+    return [tool for tool in tools if is_function_tool(tool) or is_raw_function_tool(tool)]
 
 
 def arguments_of(tool: AnyFunctionTool | None, kept: str) -> Mapping[str, Any]:
