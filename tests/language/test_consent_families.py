@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from antiphon.language import ENGLISH, Asked, Reply, decide
+from antiphon.language import ENGLISH, GERMAN, Asked, Reply, decide
 from tests.language.families import AGREES, REFUSES, TOPICS, composed
 from tests.language.replies import CONSENT, HERE, labelled
 
@@ -45,6 +45,12 @@ def test_no_trap_is_a_consent(text: str) -> None:
     said = (HERE / "traps_en.txt").read_text(encoding="utf-8").splitlines()
     assert len(said) > 400
     assert [words for words in said if decide(words, Asked(text), ENGLISH.consent) in CONSENT] == []
+
+
+def test_no_german_trap_is_a_consent() -> None:
+    asked = Asked("Der Termin am Dienstag um zehn wird abgesagt. Soll ich das so machen?")
+    said = (HERE / "traps_de.txt").read_text(encoding="utf-8").splitlines()
+    assert [words for words in said if decide(words, asked, GERMAN.consent) in CONSENT] == []
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ SETS = (
     "consent_strangers2_en",
     "consent_decides_de",
     "consent_builds_de",
+    "consent_author_de",
 )
 PAGE = Path(__file__).parents[2] / "docs" / "consent.md"
 DECIDED = 0.95

@@ -13,7 +13,11 @@ from antiphon.language.consent import MAX_LENGTH
 from tests.language.replies import CONSENT, Labelled, labelled
 
 ENGLISH_REPLIES = (*labelled("consent_builds_en"), *labelled("consent_decides_en"))
-GERMAN_REPLIES = (*labelled("consent_builds_de"), *labelled("consent_decides_de"))
+GERMAN_REPLIES = (
+    *labelled("consent_builds_de"),
+    *labelled("consent_decides_de"),
+    *labelled("consent_author_de"),
+)
 DECIDED = (Reply.YES, Reply.BACKCHANNEL, Reply.NO)
 TABLE = Asked("Table for four on Friday at seven, shall I book it?", ("four", "Friday", "seven"))
 YES = (

@@ -10,7 +10,7 @@ English is the default. Another language is a `Language` of yours, or the code o
 | `lines` | `Fillers`, `CaptureLines`: what is said |
 | `consent` | `decide`: what a reply to a read-back means |
 | `consent_phrases` | `ConsentPhrases`: the words of such replies |
-| `consent_grammar`, `consent_clauses` | clauses by rules: "go ahead and place the order" |
+| `consent_grammar`, `consent_clauses`, `german_clauses` | clauses by rules: "go ahead and place the order" |
 | `consent_reading`, `consent_tables`, `consent_values` | how such replies, and what was read back, are read |
 | `claims` | `ClaimPhrases`, `claims_in`: what a sentence of the agent says was done |
 | `pack` | `Language`, which is all of these |

@@ -534,6 +534,8 @@ class ConsentPhrases:
         "|you would like to|you like to|please confirm to|is it okay to"
     )
     """Before the verb of what is done, whether or not `acts` has it."""
+    separable: str = ""
+    """Begins verbs, and stands apart from the rest of them: "sagen Sie ihn ab"."""
     infinitive: str = ""
     """Ends that verb where the language has it at the end of the question; "" where it follows."""
     gerund: str = "ing"

@@ -23,6 +23,7 @@ class ReadBack:
         "_before",
         "_pairs",
         "_prepositions",
+        "_separated",
         "_words",
         "acts",
         "acts_asked",
@@ -51,6 +52,8 @@ class ReadBack:
             # A read-back may name what is not to be: "from Thursday to Friday".
             self._atoms = {atom for atom in self._atoms if atom[0] != "day"} | days
         self.acts, self.particles = _acts(text, tables)
+        self._separated, apart = _separated(self.acts, tables)
+        self.particles |= apart
         asks = tables.tokens(re.split(r"[.!;:]\s+", text)[-1])
         self.acts_asked = self.acts.intersection(asks) | tables.confirming
         self.asked = tables.statements.agreeing.intersection(asks)
@@ -131,6 +134,7 @@ class ReadBack:
             for flag, holds in (
                 ("act", word in self.acts),
                 ("any", word in tables.acts),
+                ("sep", word in self._separated),
                 ("acted", _undone(word, tables.participle, tables.participles, self.acts)),
                 ("acting", _undone(word, tables.gerund, {}, self.acts)),
                 ("thing", is_known and self._is_thing(word, tables)),
@@ -154,9 +158,9 @@ class ReadBack:
 
     def _is_soon(self, tables: Tables) -> bool:
         """Whether "now" changes no time."""
-        return not self.acts.isdisjoint(tables.said_at_once) or not any(
-            self.has_any(kind) for kind in ("day", "month", "ordinal", "part")
-        )
+        kinds = ("day", "month", "ordinal", "part")
+        named = any(kind in kinds and text not in tables.at_once for kind, text in self._atoms)
+        return not named or not self.acts.isdisjoint(tables.said_at_once)
 
     def fits(self, preposition: str, atom: tuple[str, str], tables: Tables) -> bool:
         """Whether what is repeated stood behind this preposition: "for seven" is another thing than "at seven"."""
@@ -213,6 +217,13 @@ def _acts(text: str, tables: Tables) -> tuple[frozenset[str], frozenset[str]]:
     return confirming | (known or next(iter(tables.acts.values()), frozenset())), frozenset()
 
 
+def _separated(acts: frozenset[str], tables: Tables) -> tuple[frozenset[str], frozenset[str]]:
+    """Verbs without the particles that may stand apart from them, and those: "sagen" and "ab"."""
+    split = {(act.removeprefix(one), one) for act in acts for one in tables.separable if act.startswith(one)}
+    long = {(rest, one) for rest, one in split if len(rest) > 3}
+    return frozenset(rest for rest, _ in long), frozenset(one for _, one in long)
+
+
 def _known_acts(words: Sequence[str], tables: Tables) -> set[str]:
     return {act for word in words for act in tables.acts_by_start.get(word[:2], ()) if _is_form(word, act)}
 
@@ -225,8 +236,9 @@ def _named_acts(words: Sequence[str], tables: Tables, *, asks: bool) -> tuple[fr
         lead, doing = tables.leads.at(words, at), tables.doing.at(words, at)
         if lead is not None and lead[1] < len(words):
             behind = lead[1]
-            verb = words[-1] if tables.infinitive else words[behind]
-            acts.update(_verb(verb, tables) if verb.endswith(tables.infinitive) else ())
+            verb = next(word for word in reversed(words) if word != "?") if tables.infinitive else words[behind]
+            is_verb = verb.endswith(tables.infinitive) or verb in tables.acts
+            acts.update(_verb(verb, tables) if is_verb else ())
         elif at == 0 and _is_gerund(word, tables):  # "Turning off the alarm."
             behind = 1
             acts |= _stems(word, tables.gerund)
@@ -235,7 +247,8 @@ def _named_acts(words: Sequence[str], tables: Tables, *, asks: bool) -> tuple[fr
             acts |= _stems(words[doing[1]], tables.gerund)
         elif at == 0 and asks and lead is None and len(words) <= 4:  # "Delete it?"
             behind = 1
-            acts.update(() if word in tables.statements.agreeing else _verb(word, tables))
+            is_verb = word.endswith(tables.infinitive) and word not in tables.statements.agreeing
+            acts.update(_verb(word, tables) if is_verb else ())
         else:
             continue
         particles.update(other for other in words[behind : behind + 3] if other in tables.particles)
@@ -251,6 +264,10 @@ def _stems(word: str, ending: str) -> set[str]:
 def _passive_acts(words: Sequence[str], tables: Tables) -> frozenset[str]:
     """Verbs in "will be frozen", if nothing is denied or a condition there."""
     acts: set[str] = set()
+    if tables.infinitive:  # what is done stands at the end: "soll der Termin abgesagt werden?"
+        if tables.negating.isdisjoint(words) and any(tables.passives.at(words, at) for at in range(len(words))):
+            acts |= {tables.participles[word] for word in words if word in tables.participles}
+        return frozenset(acts)
     for at, word in enumerate(words):
         known = tables.phrases.at(words, at)
         if word in tables.negating or (known is not None and known[0] is Tag.CONDITION):

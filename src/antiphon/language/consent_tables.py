@@ -205,6 +205,7 @@ class Tables:
         "rights",
         "said_at_once",
         "same",
+        "separable",
         "statements",
         "states",
         "suffixes",
@@ -281,6 +282,7 @@ class Tables:
         self.greetings = frozenset(row(phrases.greetings))
         self.afterwards = PhraseTable(phrases.afterwards, Tag.FILLER)
         self.pronouns = frozenset(row(phrases.pronouns))
+        self.separable = tuple(row(phrases.separable))
         self.whole = frozenset(row(phrases.whole))
         self.abandons = frozenset(row(phrases.abandons))
         self.said_at_once = frozenset(row(phrases.said_at_once))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from antiphon.language.consent_phrases import ConsentPhrases
+from antiphon.language.german_clauses import GERMAN_CLAUSES
 
 _UNITS = "null ein zwei drei vier fünf sechs sieben acht neun".split()
 _TEENS = "zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn".split()
@@ -33,12 +34,80 @@ def _numbers() -> str:
     return "|".join(f"{word}={value}" for word, value in words.items())
 
 
+_IRREGULAR = (
+    "überwiesen=überweisen|verschoben=verschieben|abgeschrieben=abschreiben|eingetragen=eintragen|angerufen=anrufen"
+    "|gesendet=senden|versendet=versenden|gerufen=rufen|übernommen=übernehmen|aufgegeben=aufgeben"
+    "|freigegeben=freigeben|geschlossen=schließen|eingezogen=einziehen|verbunden=verbinden|genommen=nehmen"
+    "|abgeschlossen=abschließen|zurückgegeben=zurückgeben|geliehen=leihen|geschrieben=schreiben|gehoben=heben"
+    "|angehoben=anheben|entzogen=entziehen|vorgenommen=vornehmen|gestrichen=streichen|ausgesprochen=aussprechen"
+)
+_SEPARABLE = "zurück|weiter|hinzu|frei|fest|vor|nach|aus|auf|ein|um|ab|an|zu|mit|her|hin|los|weg|durch"
+_ACTS = (
+    "reservieren|buchen|bestellen|überweisen|absagen|stornieren|kündigen|löschen|bestätigen|speichern|eintragen"
+    "|anrufen|bezahlen|zahlen|senden|schicken|verschieben|ändern|anlegen|abschicken|aufgeben|ausführen|verlängern"
+    "|erneuern|sperren|freischalten|aktivieren|deaktivieren|starten|beenden|setzen|stellen|spenden|liefern|mieten"
+    "|anmelden|abmelden|zurücksetzen|erstatten|umbuchen|notieren|vormerken|rufen|drucken|übernehmen|beantragen"
+    "|beauftragen|versenden|verschicken|einlösen|eröffnen|freigeben|hinzufügen|kaufen|weiterleiten|wechseln|entfernen"
+    "|einrichten|abbuchen|einziehen|abonnieren|melden|registrieren|schließen|öffnen|ausschalten|einschalten"
+    "|umstellen|umleiten|verbinden|aufnehmen|vereinbaren|festhalten|zurückgeben|tauschen|umtauschen|erhöhen|senken"
+    "|veranlassen|übermitteln|einreichen|hinterlegen|ausstellen|abholen|zustellen|parken|erfassen|protokollieren"
+    "|pausieren|unterbrechen|anfordern|anpassen|einstellen|abschließen"
+)
+
+
+def _stem(act: str) -> str:
+    return act.removesuffix("en") if act.endswith("en") else act.removesuffix("n")
+
+
+def _acts() -> str:
+    """With the first person: "reserviere"."""
+    return "|".join(f"{act}|{_stem(act)}e={act}" for act in _ACTS.split("|"))
+
+
+def _participles() -> str:
+    """Of each verb: "gebucht", "reserviert", "abgesagt"."""
+    found: list[str] = []
+    for act in _ACTS.split("|"):
+        prefix = next((one for one in _SEPARABLE.split("|") if act.startswith(one) and len(act) > len(one) + 3), "")
+        stem = _stem(act.removeprefix(prefix))
+        end = "et" if stem.endswith(("t", "d", "chn", "ffn")) else "t"
+        plain = stem.endswith("ier") or stem.startswith(("be", "ver", "über", "er", "ent", "unter"))
+        found.append(f"{prefix}{'' if plain else 'ge'}{stem}{end}={act}")
+    return "|".join([*found, _IRREGULAR])
+
+
 def _ordinals() -> str:
     return "|".join(f"{word}{end}={day}" for day, word in enumerate(_ORDINALS, 1) for end in ("e", "en", "er", "es"))
 
 
 GERMAN_CONSENT = ConsentPhrases(
     code="de",
+    clauses=GERMAN_CLAUSES,
+    long_forms=(
+        "geht's=geht es|passt's=passt es|stimmt's=stimmt es|ist's=ist es|isses=ist es|hab=habe|hamse=haben sie"
+        "|könnense=können sie|machense=machen sie|dürfense=dürfen sie|wär's=wäre es|war's=war es|hab's=habe es"
+        "|mach's=mach es|tun's=tun sie|sie's=sie es|ich's=ich es|wir's=wir es"
+    ),
+    whole="alles|alle|beide|beides",
+    abandons="",
+    said_at_once=(
+        "buchen|reservieren|bestätigen|speichern|eintragen|notieren|vormerken|erfassen|hinterlegen|anmelden|beantragen"
+    ),
+    states="machen|tun|veranlassen|erledigen|wollen|möchten|brauchen|haben|sein|werden|können|sollen|müssen|passen|verstehen",
+    unfinished="",
+    allowing="können|kann|dürfen|darf|möglich",
+    doing="",
+    afterwards="mehr|mehr jetzt|jetzt|heute|im moment|im augenblick|momentan|doch|lieber|auch|noch|erstmal|trotzdem",
+    greetings="moin|servus|grüezi|hallihallo|ja hallo|hallo ja",
+    persons="",
+    pronouns="ich|wir|sie|er|es|du|ihr|ihn|ihm",
+    same=(
+        "jeden monat=monatlich|pro monat=monatlich|im monat=monatlich|jede woche=wöchentlich|pro woche=wöchentlich"
+        "|jeden tag=täglich|pro tag=täglich|jedes jahr=jährlich|pro jahr=jährlich|im jahr=jährlich"
+    ),
+    halves="",
+    nearby="auf|an|am|in|im|zu|zum|zur",
+    separable=_SEPARABLE,
     yes=(
         "ja|jaa|ja doch|jawohl|jawoll|jep|jepp|jup|jupp|yes|ja genau|ja gern|ja gerne|ja sehr gern|ja sehr gerne|gern"
         "|gerne|sehr gern|sehr gerne|aber gern|aber gerne|liebend gern|liebend gerne|herzlich gern|ja freilich"
@@ -167,7 +236,10 @@ GERMAN_CONSENT = ConsentPhrases(
     ),
     speaking="sagt|sagte|gesagt|sagen|meint|meinte|denkt|findet|fragt|fragen",
     negating="nicht|kein|keine|keinen|nie|niemals|net|ned",
-    open_end="äh|ähm|öh|und|oder|aber|weil|also|der|die|das|mit|dass|wenn|hm|hmm|tja|am|um|für|im|zum|vom|ich|na",
+    open_end=(
+        "äh|ähm|öh|und|oder|aber|weil|also|der|die|das|mit|dass|wenn|hm|hmm|tja|am|um|für|im|zum|vom|ich|na"
+        "|mein|meine|meinen|unser|unsere|ihr|ihre|ihren|dem|den|ein|eine|einen"
+    ),
     reported=(
         "will|er|mein mann|meine frau|mein sohn|meine tochter|mein freund|meine freundin|mein chef|mama|papa|mutti"
         "|schatz|liebling|du|dir|dich|dein|deine|ihm|mann|frau"
@@ -245,14 +317,7 @@ GERMAN_CONSENT = ConsentPhrases(
         "am|an|um|für|im|in|auf|zum=zu|zur=zu|zu|nach|vom=von|von|bis=zu|ab|mit|bei|beim=bei|zwischen=von|aus|unter"
         "|auf den|auf die|gegen|vor|ohne"
     ),
-    acts=(
-        "reservieren|reserviere|buchen|buche|bestellen|bestelle|überweisen|überweise|absagen|stornieren|storniere"
-        "|kündigen|kündige|löschen|lösche|bestätigen|bestätige|speichern|speichere|eintragen|anrufen|bezahlen|bezahle"
-        "|zahlen|zahle|senden|sende|schicken|schicke|verschieben|verschiebe|ändern|ändere|anlegen|abschicken|aufgeben"
-        "|ausführen|verlängern|verlängere|erneuern|sperren|sperre|freischalten|aktivieren|aktiviere|deaktivieren"
-        "|starten|starte|beenden|beende|setzen|stellen|stelle|spenden|liefern|mieten|anmelden|abmelden|zurücksetzen"
-        "|erstatten|umbuchen|notieren|notiere|vormerken|rufen|drucken|übernehmen"
-    ),
+    acts=_acts(),
     numbers=_numbers(),
     tens="",
     hundred="hundert",
@@ -274,15 +339,18 @@ GERMAN_CONSENT = ConsentPhrases(
         "|heute abend=pm"
     ),
     units="euro|euros=euro|franken|cent|dollar|prozent",
-    confirming="bestätigen|bestätige",
+    confirming="bestätigen|bestätige|eintragen|notieren|speichern|vormerken|erfassen|festhalten|aufnehmen|hinterlegen|ausführen",
     closing="",
     vocatives="mein lieber|meine liebe|mein freund",
     closings="",
     rights="",
-    passives="",
-    participles="",
+    passives="wird|werden|wurde|wurden|worden|soll|sollen|darf|dürfen|kann|können|möchten|wollen|haben",
+    participles=_participles(),
     participle="",
-    leads="soll ich|darf ich|kann ich|sollen wir|ich werde|ich würde|möchten sie",
+    leads=(
+        "dass ich|soll ich|darf ich|kann ich|sollen wir|dürfen wir|können wir|ich werde|ich würde|ich möchte"
+        "|möchten sie|wollen sie|möchtest du|willst du|werde ich|würde ich|wir werden"
+    ),
     infinitive="en",
     gerund="",
     predicates="einverstanden|zufrieden|vollständig|komplett|bereit|recht|akzeptabel|fertig",
