@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import logging
 import math
 import wave
 from collections.abc import AsyncGenerator, Mapping
@@ -24,6 +25,7 @@ from antiphon.audio import AudioFrame
 from antiphon.chat import ChatContext, FunctionCall, new_id
 from antiphon.errors import ProviderError
 from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice, is_given
+from antiphon.providers.lacking import Lacking, lacking
 from antiphon.providers.openai_client import OpenAIEndpoint
 from antiphon.providers.openai_format import ToolCallAssembler, wire_messages, wire_response_format, wire_tools
 from antiphon.providers.refusals import naming_refusals, refusal
@@ -34,6 +36,8 @@ from antiphon.visible import well_formed
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream
     from openai.types.chat import ChatCompletionChunk
+
+logger = logging.getLogger("antiphon")
 
 _RETRY_DELAY = 0.2
 """Seconds before an answer that broke off is asked for again; doubled each time."""
@@ -94,46 +98,71 @@ class LLM(OpenAIEndpoint, llm.LLM):
         self.parallel_tool_calls = parallel_tool_calls
         self._strict_tools = strict_tools
         self._reasons_first = reasons_first
+        self._without: set[Lacking] = set()
+        """What its endpoint has refused, as a thing that it does not have."""
 
     async def generate(self, request: llm.ChatRequest) -> AsyncGenerator[llm.ChatChunk, None]:
         client = self.client()
-        body = self._body(request)
-        options = {name: body.pop(name) for name in _REQUEST_OPTIONS if name in body}
-        for attempt in range(self._max_retries + 1):
-            given = False
-            with naming_refusals(request.tools), self.translated_errors():
-                # The SDK copies and checks every field of every message that it is given as such, which for a long
-                # history takes longer than all the rest; the body goes as it is.
-                answer = await client.chat.completions.create(
-                    model=self.model, messages=[], stream=True, extra_body=body, **options
-                )
+        attempt = 0
+        while True:
+            body = self._body(request)
+            given = begun = False
             try:
+                with naming_refusals(request.tools), self.translated_errors():
+                    answer = await self._ask(client, body)
+                begun = True
                 async with aclosing(self._chunks(answer, request.chat_ctx)) as chunks:
                     async for chunk in chunks:
                         given = given or (chunk.delta is not None and not chunk.delta.reasoning)
                         yield chunk
                 return
             except ProviderError as error:
+                if not given and self._goes_without(error, body):
+                    continue
                 # Some endpoints begin to answer before they look at the request, and refuse it inside of the answer.
-                if not given and (refused := refusal(error, request.tools, status=400)) is not None:
+                if begun and not given and (refused := refusal(error, request.tools, status=400)) is not None:
                     raise refused from error
-                if given or not error.retryable or attempt == self._max_retries:
+                if given or not begun or not error.retryable or attempt == self._max_retries:
                     raise
             await asyncio.sleep(_RETRY_DELAY * 2**attempt)
+            attempt += 1
+
+    async def _ask(self, client: AsyncOpenAI, body: Mapping[str, Any]) -> AsyncStream[ChatCompletionChunk]:
+        options = {name: body[name] for name in _REQUEST_OPTIONS if name in body}
+        # The SDK copies and checks every field of every message that it is given as such, which for a long history
+        # takes longer than all the rest; the body goes as it is.
+        rest = {name: value for name, value in body.items() if name not in options}
+        answer: AsyncStream[ChatCompletionChunk] = await client.chat.completions.create(
+            model=self.model, messages=[], stream=True, extra_body=rest, **options
+        )
+        return answer
+
+    def _goes_without(self, error: ProviderError, body: Mapping[str, Any]) -> bool:
+        """Whether the endpoint refused a part of the protocol that it does not have. It is not asked for it again."""
+        part = lacking(error, body)
+        if part is None or part in self._without:
+            return False
+        self._without.add(part)
+        logger.warning("%s: its endpoint has no %s: %s. %s", self.label, part.value, part.consequence, error)
+        return True
 
     def _body(self, request: llm.ChatRequest) -> dict[str, Any]:
         extra = {**self.extra_kwargs, **request.extra_kwargs}
         extra |= extra.pop("extra_body", {})
-        body: dict[str, Any] = {"stream_options": {"include_usage": True}}
+        body: dict[str, Any] = {}
+        if Lacking.USAGE not in self._without:
+            body["stream_options"] = {"include_usage": True}
         if is_given(self.temperature):
             body["temperature"] = self.temperature
         parallel = extra.pop("parallel_tool_calls", self.parallel_tool_calls)
         if is_given(request.parallel_tool_calls):
             parallel = request.parallel_tool_calls
         choice = request.tool_choice if is_given(request.tool_choice) else self.tool_choice
-        if request.tools:  # without tools, endpoints refuse what else is said about them
+        if (
+            request.tools and Lacking.TOOLS not in self._without
+        ):  # without tools, endpoints refuse what else is said about them
             body["tools"] = wire_tools(request.tools, strict=self._strict)
-            if is_given(parallel):
+            if is_given(parallel) and Lacking.PARALLEL not in self._without:
                 body["parallel_tool_calls"] = parallel
             if is_given(choice):
                 body["tool_choice"] = choice
@@ -143,6 +172,8 @@ class LLM(OpenAIEndpoint, llm.LLM):
 
     @property
     def _strict(self) -> bool:
+        if Lacking.STRICT in self._without:
+            return False
         if is_given(self._strict_tools):
             return self._strict_tools
         return self.base_url is None and self._given is None

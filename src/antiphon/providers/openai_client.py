@@ -140,6 +140,8 @@ class OpenAIEndpoint(RemoteProvider):
         message = f"{self.label}: {self._place} answered {status}: {error.message}"
         if status in (401, 403):
             message += f" Check the key: {self.key_variable}, or api_key=."
+        if "v1/responses" in error.message or "not a chat model" in error.message:
+            message += " The Responses API is not spoken here: choose a model of Chat Completions, such as gpt-4o-mini."
         spent = error.code == "insufficient_quota"  # a 429 that no waiting cures
         return ProviderStatusError(
             message, status=status, body=error.body, provider=self.label, retryable=False if spent else None
