@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.cli.surroundings import agent_file, is_written_for_livekit, read_settings
+from antiphon.cli.surroundings import agent_file, is_written_for_livekit, mixes_frameworks, read_settings
 from antiphon.compat import livekit
 from antiphon.errors import AgentFileError, UsageError
 from tests.cli.test_main import AGENT, refused, run
@@ -132,3 +132,25 @@ def test_the_settings_are_there_when_the_agent_file_is_loaded(folder: Path, caps
     captured = capsys.readouterr()
     assert captured.out.startswith("{")
     assert "GREETING_OF_THE_TEST" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("imports", "mixed"),
+    [
+        ("from livekit.agents import Agent\nfrom antiphon import function_tool\n", True),
+        ("import antiphon, livekit.agents\n", True),
+        ("from livekit.agents import Agent\n", False),
+        ("from antiphon.providers import livekit_plugin\nfrom livekit.plugins import openai\n", False),
+        ("from antiphon.compat import livekit\nfrom livekit.agents import Agent\n", False),
+    ],
+)
+def test_a_file_for_two_frameworks_is_known_by_its_imports(folder: Path, imports: str, mixed: bool) -> None:
+    (folder / "agent.py").write_text(imports)
+    assert mixes_frameworks(folder / "agent.py") is mixed
+
+
+def test_a_file_for_two_frameworks_is_told_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both = f"try:\n    import livekit.agents\nexcept ImportError:\n    pass\n{AGENT}"
+    (folder / "agent.py").write_text(both)
+    assert run("call", "--say", "Hi") == 0
+    assert "agent.py imports antiphon and livekit.agents: it runs as Antiphon's" in capsys.readouterr().out

@@ -138,6 +138,8 @@ def _look_around(options: argparse.Namespace, server: AgentServer | None) -> Non
         options.livekit = True
         if os.environ.get(SUPERVISOR) is None:  # else it was said
             _notice(options, f"{file.name} is written for LiveKit Agents: its livekit.agents is Antiphon's here")
+    elif server is None and file is not None and surroundings.mixes_frameworks(file):
+        _notice(options, f"{file.name} imports antiphon and livekit.agents: {surroundings.MIXED}")
 
 
 def _notice(options: argparse.Namespace, line: str) -> None:

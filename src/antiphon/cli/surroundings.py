@@ -18,6 +18,12 @@ from antiphon.visible import one_line, shortened
 AGENT_FILE = Path("agent.py")
 """What a command without a file takes."""
 
+MIXED = (
+    "it runs as Antiphon's, beside LiveKit's own livekit.agents, and their agents and tools do not know each other."
+    " Write it for one of the two; plugins of LiveKit are wrapped by antiphon.providers.livekit_plugin."
+)
+"""What somebody is told whose file is written for both."""
+
 _LONGEST_LINE = 500
 
 
@@ -41,21 +47,34 @@ def agent_file(given: Path | None) -> Path:
 
 def is_written_for_livekit(file: Path) -> bool:
     """Whether the file imports `livekit.agents`, and nothing of Antiphon. False for what is no Python."""
+    names = _imported(file)
+    return _is_among("livekit.agents", names) and not _is_among("antiphon", names)
+
+
+def mixes_frameworks(file: Path) -> bool:
+    """Whether the file imports Antiphon and `livekit.agents`, which is then not Antiphon's."""
+    names = _imported(file)
+    both = _is_among("livekit.agents", names) and _is_among("antiphon", names)
+    return both and not _is_among("antiphon.compat", names)
+
+
+def _imported(file: Path) -> set[str]:
+    """The dotted names of what a file imports; none of what is no Python."""
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
+        return set()
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return names
 
-    def imports(package: str) -> bool:
-        return any(f"{name}.".startswith(f"{package}.") for name in names)
 
-    return imports("livekit.agents") and not imports("antiphon")
+def _is_among(package: str, names: set[str]) -> bool:
+    return any(f"{name}.".startswith(f"{package}.") for name in names)
 
 
 def read_settings(folder: Path, notice: Callable[[str], None]) -> None:
