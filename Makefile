@@ -16,7 +16,7 @@ REAL ?= 1300
 CUTS ?= 5000
 SEED ?= $(shell date +%s)
 
-.PHONY: demo test format lint types cov docs prove-fuzz prove-walks prove-chaos prove-ledger prove-wires prove-soak prove-secrets prove-stores
+.PHONY: demo test format lint types cov docs prove-fuzz prove-walks prove-chaos prove-ledger prove-wires prove-soak prove-secrets prove-stores prove-install prove-plugins
 
 demo: $(USABLE)  ## A real call to the example receptionist, on this machine alone
 	$(BIN)/antiphon demo
@@ -61,6 +61,15 @@ prove-soak: $(READY)  ## 2,000 simulated and 1,300 real calls, of which nothing 
 prove-stores: $(USABLE)  ## 100,000 steps of two workers on each store, and 5,000 cuts of power
 	ANTIPHON_STORE_STEPS=$(STEPS) ANTIPHON_POWER_CUTS=$(CUTS) ANTIPHON_SEED=$(SEED) \
 		$(BIN)/pytest -s --timeout 7200 -o faulthandler_timeout=0 tests/stores/test_model.py tests/stores/test_power_loss.py
+
+prove-install: $(USABLE)  ## Each extra in an environment of its own: a working command, or a clear remedy
+	$(BIN)/python -m tests.installs $(EXTRAS)
+
+prove-plugins:  ## Plugins of LiveKit's package, on doubles: an environment of their own, for they want another livekit
+	test -x .venv-plugins/bin/python || $(PYTHON) -m venv .venv-plugins
+	.venv-plugins/bin/python -m pip install --quiet --disable-pip-version-check --editable . 'livekit-agents>=1.8' \
+		livekit-plugins-openai livekit-plugins-deepgram pytest pytest-timeout numpy soxr websockets blockbuster
+	.venv-plugins/bin/python -m pytest tests/providers/test_livekit_plugin.py
 
 prove-secrets: $(READY)  ## 2,000 calls with secrets, of which nothing may be kept
 	$(BIN)/python -m tests.application.secret_calls --calls $(CALLS) --seed $(SEED)
