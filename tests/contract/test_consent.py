@@ -331,3 +331,13 @@ def test_what_is_irreversible_and_approved_is_not_read_back_too() -> None:
 def test_what_cannot_be_approved_is_an_error_at_definition(options: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ToolDefinitionError, match=complaint):
         function_tool(**options)(lambda: "")
+
+
+def test_changes_of_mind_use_up_no_rounds_of_tools() -> None:
+    """Rounds belong to one turn of the caller, and each "yes, but" is one: the fourth read-back is booked."""
+    book, booked = desk(confirm=True)
+    calls: list[Any] = [Reply(calls=[("book", {"date": "2026-12-04", "people": people})]) for people in (2, 3, 5, 6)]
+    changes = [f"Yes, but for {people}" for people in ("three", "five", "six")]
+    session = talk(book, [*calls, "It is number 4711."], "A table for two", *changes, "yes", max_tool_steps=2)
+    assert booked == [("2026-12-04", 6)]
+    assert said(session)[-1] == "assistant: It is number 4711."

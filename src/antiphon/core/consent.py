@@ -243,7 +243,8 @@ class Consent:
 
     def void(self, question: Question, why: ConsentDecision, output: str, heard: str, by: DecidedBy) -> None:
         """The call never runs."""
-        question.call.answer(output, is_error=False, shows=(), reply=True)
+        refused = why in ("no", "change", "question")
+        question.call.answer(output, is_error=False, shows=(), reply=True, refused=refused)
         self._decided(question, why, heard, by)
 
     def gone(self, question: Question) -> None:

@@ -59,7 +59,7 @@ class Rounds:
         """Write the closed calls of a step into the history, in call order, each beside its output."""
         done = step.take_closed()
         if done:
-            speech.round_over()
+            speech.round_over(anew=any(call.refused for call in done))
         pairs = tuple(self._record_pair(open_call, f"gen_{step.gen}", speech.agent) for open_call in done)
         self._debts.turns.release(speech, speech.agent)
         self._debts.borne(speech, done)

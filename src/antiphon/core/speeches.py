@@ -122,7 +122,7 @@ class Speeches:
         before = speech.step
         if before is not None:  # what was said since its latest request stands in this one
             self._debts.answered_by(speech, below=speech.frame is not self._frames.top)
-        used = speech.rounds if self.used_up_steps(speech) else 0
+        used = speech.rounds_used if self.used_up_steps(speech) else 0
         choice = speech.tool_choice if response is None and speech.rounds == 0 else None
         tools = tools and choice != "none"
         step = self._open_step(speech, tools=tools)
@@ -160,7 +160,7 @@ class Speeches:
     def used_up_steps(self, speech: Speech) -> bool:
         """It has had all the rounds that it may have, and more might have followed."""
         is_last = speech.farewell or speech.ends_call or speech.last_round
-        return 0 < self._options.max_tool_steps <= speech.rounds and not is_last
+        return 0 < self._options.max_tool_steps <= speech.rounds_used and not is_last
 
     def _note_user_input(self, speech: Speech) -> None:
         """What the application passed on as the caller's words enters the history: also where no reply begins to it."""

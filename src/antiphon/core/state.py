@@ -77,10 +77,7 @@ class Run:
         self.call, self.speech, self.frame = open_call.call, speech, home
 
     def waits(self, time_left: float | None) -> bool:
-        """For one thing more that only the caller, or its own speech, can end. True if it waited for nothing before.
-
-        `time_left`: what its clock shows.
-        """
+        """For one thing more that the caller or its own speech ends; its clock shows `time_left`. True: the first."""
         self.suspended += 1
         if self.suspended > 1:
             return False
@@ -140,6 +137,7 @@ class OpenCall:
     """The call and its output, as the history has them."""
     shows: tuple[Row, ...] = ()
     """The starts whose outcome its output tells."""
+    refused: bool = False
     answered: bool = False
     """It was not started, for what was done before: its output is nothing new."""
     ends_task: bool = False
@@ -188,10 +186,12 @@ class OpenCall:
         if self.run is not None and self.run.row is not None:
             self.shows = (self.run.row,)
 
-    def answer(self, output: str, *, is_error: bool, shows: tuple[Row, ...], reply: bool) -> None:
-        """It is not made: this was done before."""
+    def answer(
+        self, output: str, *, is_error: bool, shows: tuple[Row, ...], reply: bool, refused: bool = False
+    ) -> None:
+        """It is not made: this was done before. `refused`: by a turn of the caller, which has rounds of its own."""
         self.close(output, is_error=is_error, reply=reply)
-        self.shows, self.answered = shows, True
+        self.shows, self.answered, self.refused = shows, True, refused
 
     def goes_on(self, progress: str, *, reply: bool = True) -> None:
         """Its output is a word on the way: the tool works on in the background."""
@@ -327,6 +327,7 @@ class Speech:
     agent: str = ""
     """Who speaks: the agent that was in charge when its first step began."""
     rounds: int = 0
+    rounds_used: int = 0  # those of them that belong to the turn which it answers now
     step: Step | None = None
     live: list[Segment] = field(default_factory=list)
     """Its segments that may still sound."""
@@ -383,9 +384,9 @@ class Speech:
         """Its response is complete; its calls are not all closed."""
         self.stage = Stage.TOOLS
 
-    def round_over(self) -> None:
-        """Calls of it are written down: what it said before tells nothing of them."""
-        self.rounds += 1
+    def round_over(self, *, anew: bool) -> None:
+        """Calls of it are written down: what it said before tells nothing of them. `anew`: for another turn."""
+        self.rounds, self.rounds_used = self.rounds + 1, 0 if anew else self.rounds_used + 1
 
     def round_answered(self, step: Step, *, wants_reply: bool) -> None:
         """It owes a reply if a round wanted one. Text beside the calls is an answer to the round before."""

@@ -80,7 +80,7 @@ MECHANISMS: tuple[tuple[str, type, Seen], ...] = (
      lambda t, x: t.runs[x.run].policy.effect == "unsaid" and t.runs[x.run].policy.interrupted == "cancel"),
     ("asked ahead", do.Generate, lambda _, x: x.ahead),
     ("delivery", do.Generate, lambda _, x: x.delivery),
-    ("step limit hit", do.Generate, lambda t, x: 0 < t.options.max_tool_steps <= t.speech(x.speech).rounds),
+    ("step limit hit", do.Generate, lambda t, x: 0 < t.options.max_tool_steps <= t.speech(x.speech).rounds_used),
     ("said once more", do.Speak, _is_said_again),
     ("fallback line", do.Speak, lambda t, x: x.text == t.options.fallback_line),
     ("failure line", do.Speak, lambda t, x: x.text == t.options.failure_line),

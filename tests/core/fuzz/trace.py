@@ -57,11 +57,18 @@ class Speech:
     steps: list[Step] = field(default_factory=list)
     rounds: int = 0
     """Responses with calls."""
+    rounds_before: int = 0
+    """Those of them up to where the caller last answered one of its questions in other words than a yes."""
     heard: bool = False
     interrupted: bool = False
     silenced: bool = False
     """By the application."""
     done: bool = False
+
+    @property
+    def rounds_used(self) -> int:
+        """Of those that the turn which it answers may have."""
+        return self.rounds - self.rounds_before
 
     @property
     def is_over(self) -> bool:
@@ -651,7 +658,9 @@ class Trace:
                 self.is_ending = False
             case told.ConsentAsked():
                 self.question = notice
-            case told.ConsentDecided(call=call, decision=decision):
+            case told.ConsentDecided(number, call, decision):
+                if decision in ("no", "change", "question"):
+                    self.speech(number).rounds_before = self.speech(number).rounds
                 self.question, self.is_put = None, False
                 self.calls[call.call_id].is_rejected |= decision != "yes"
             case told.SpeechInterrupted(number):

@@ -399,9 +399,9 @@ def _close_round(floor: Floor, speech: Speech, step: Step) -> None:
     is_added_to = floor.debts.turns.answerable_by(speech.frame.agent, below=speech.frame is not floor.top)
     if (speech.owes or is_added_to) and not speech.last_round:
         floor.rounds.let_know(speech.frame.agent, calls)
-        may_call = speech.rounds < floor.options.max_tool_steps and not speech.farewell and not only_updates
+        may_call = speech.rounds_used < floor.options.max_tool_steps and not speech.farewell and not only_updates
         if floor.speeches.used_up_steps(speech):
-            floor.out.send(ToolStepsUsedUp(speech.id, speech.rounds))
+            floor.out.send(ToolStepsUsedUp(speech.id, speech.rounds_used))
         floor.speeches.begin(speech, tools=may_call)
     else:
         speech.said_all()
@@ -449,4 +449,4 @@ def _is_silent(floor: Floor, speech: Speech, step: Step) -> bool:
     ):
         return False
     told = 0 < speech.rounds == speech.told_in
-    return not told or speech.rounds >= floor.options.max_tool_steps
+    return not told or speech.rounds_used >= floor.options.max_tool_steps

@@ -15,7 +15,7 @@ from tests.core.fuzz.trace import EPSILON, Made, Run, Speech
 
 
 class RoundsAreBounded(Promise):
-    """After `max_tool_steps` rounds the next request has no tools; calls that come back are dropped (tool loop 4).
+    """After `max_tool_steps` rounds of a turn the next request has no tools; calls that come back are dropped (loop 4).
 
     The request says so, once told: unless another agent takes over or the call ends with it. Calls that a response
     wanted all the same are named to the one that is asked for in its place (commands).
@@ -31,7 +31,7 @@ class RoundsAreBounded(Promise):
 
     @on(told.ToolStepsUsedUp)
     def used_up(self, notice: told.ToolStepsUsedUp) -> None:
-        rounds = self.trace.speech(notice.speech).rounds
+        rounds = self.trace.speech(notice.speech).rounds_used
         if notice.speech in self._told or notice.steps != rounds or rounds < self.options.max_tool_steps:
             self.broken(f"{notice} after {rounds} rounds, of {self._told}")
         self._told.add(notice.speech)
@@ -49,18 +49,18 @@ class RoundsAreBounded(Promise):
 
     @on(do.Generate, do.Adopt)
     def asked(self, command: do.Generate | do.Adopt) -> None:
-        if command.tools and self.trace.speech(command.speech).rounds >= self.options.max_tool_steps:
-            self.broken(f"{command} has tools after {self.trace.speech(command.speech).rounds} rounds")
+        if command.tools and self.trace.speech(command.speech).rounds_used >= self.options.max_tool_steps:
+            self.broken(f"{command} has tools after {self.trace.speech(command.speech).rounds_used} rounds")
         if isinstance(command, do.Generate):
             self._says_why(command)
 
     def _says_why(self, command: do.Generate) -> None:
         speech, not_made = self.trace.speech(command.speech), self._not_made.pop(command.speech, [])
-        is_used_up = 0 < self.options.max_tool_steps <= speech.rounds
+        is_used_up = 0 < self.options.max_tool_steps <= speech.rounds_used
         runs = [made.run for step in speech.steps for made in step.calls if made.run is not None]
         is_last = speech.is_goodbye or any(run.number in self._hands_over for run in runs)
-        if command.steps_used != (speech.rounds if is_used_up else 0) and not (is_last and not command.steps_used):
-            self.broken(f"{command} after {speech.rounds} rounds")
+        if command.steps_used != (speech.rounds_used if is_used_up else 0) and not (is_last and not command.steps_used):
+            self.broken(f"{command} after {speech.rounds_used} rounds")
         if command.steps_used and command.speech not in self._told:
             self.broken(f"{command}, and nobody was told")
         if command.retry and list(command.not_made) != not_made:
