@@ -651,9 +651,15 @@ class Trace:
             self.latest_word = ""
         self.taken_words |= serials(text)
 
+    @property
+    def _is_of_hook(self) -> bool:
+        return self.returned is not None and self.returned.kind == "on_user_turn_completed"
+
     def _notice(self, notice: told.Notice) -> None:
         match notice:
-            case told.TurnCommitted(text) if self.is_put and self.returned is None:  # the gate took it
+            case told.TurnCommitted() | told.TurnVetoed() if self._is_of_hook:
+                self.returned = None  # it has decided; the gate may take another turn behind it
+            case told.TurnCommitted(text) if self.is_put:  # the gate took it
                 self._taken(text)
                 self.is_ending = False
             case told.ConsentAsked():
