@@ -308,8 +308,13 @@ class Speeches:
         self.finish_if_over(speech)
 
     def wind_down(self, speech: Speech) -> None:
-        """It gets no more rounds: what runs is finished, what was said is played, nothing follows."""
+        """It gets no more rounds: what runs is finished, what was said is played, nothing follows.
+
+        A line of the session's own goes on: it is not of the agent whose task is over.
+        """
         step = speech.step
+        if speech.kind is Kind.SAY and step is not None and not step.segment.tells:
+            return
         if step is not None and speech.is_generating:
             if not any(c.gate in (Gate.RUNNING, Gate.CLOSED) for c in step.calls):
                 self.interrupt(speech, force=True)
