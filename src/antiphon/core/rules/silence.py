@@ -141,6 +141,9 @@ class Silence:
         awaited = next((one for one in self._floor.line.segments if one.speech.kind is not Kind.FILLER), None)
         if awaited is not None and awaited.voice is Voice.SILENT:
             due = max(due, awaited.began + budget.voice)
+        own = next((one for one in self._floor.top.speeches if _says_our_own(one)), None)
+        if own is not None:
+            due = max(due, own.opened + budget.voice)
         if now < due - budget.prepare:
             self._discard()
             self.deadline = due - budget.prepare
@@ -216,6 +219,12 @@ def _is_at_work(speech: Speech) -> bool:
             return speech.kind is not Kind.FILLER
         case Stage.HELD | Stage.DONE:
             return False
+
+
+def _says_our_own(speech: Speech) -> bool:
+    """A line of the session's own is made: its text is in, before the voice says that it has begun."""
+    step = speech.step
+    return speech.kind is Kind.SAY and step is not None and step.segment.sound is Sound.OPEN and not step.segment.tells
 
 
 def _ends_chain(speech: Speech) -> bool:

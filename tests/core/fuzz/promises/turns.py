@@ -53,7 +53,8 @@ class ATurnIsTakenWhenItIsOver(Promise):
     def taken(self, command: do.RunHook) -> None:
         if command.kind != "on_user_turn_completed" or command.text in self.trace.given:
             return
-        if command.heard_as not in self._committed:
+        is_of_gate = not command.hook and self.options.model_hears  # when it was over the model was told so
+        if command.heard_as not in self._committed and not is_of_gate:
             self._check(command)
 
     def _check(self, command: do.CommitAudio | do.RunHook) -> None:
