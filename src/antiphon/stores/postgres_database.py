@@ -15,28 +15,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from antiphon.errors import StoreError, StoreUnavailable
 from antiphon.secrets import without_secrets
-from antiphon.store import CallInfo, CallMeta, Lease, Row, RowState, StoredCall, merged
-from antiphon.stores.changes import Asked, Database, Entries, GiveBack, Keep, Nothing, Take, WriteRow
+from antiphon.store import CallMeta, Lease, Row, RowState, merged
+from antiphon.stores.changes import Asked, Entries, GiveBack, Keep, Nothing, Take, WriteRow
 from antiphon.stores.refusals import fenced, held, misplaced, no_such_row
-from antiphon.stores.storable import meta_from_json, meta_to_json, plain, storable
+from antiphon.stores.storable import meta_to_json, plain, storable
+from antiphon.stores.tables import NOBODY_KNOWS, TOUCH, Ask, Tables, all_of, chosen
 
 if TYPE_CHECKING:
     import psycopg
 
-_CALLS = "{s}.calls c left join {s}.leases l on l.call=c.number"
 _T = TypeVar("_T")
 
 _LATER = ("08", "25006", "40", "53", "55", "57", "58", "XX")
 """Beginnings of the SQLSTATEs that say: not now. Others say: not this."""
 
-TOUCH = 1.0
-"""Seconds by which it may be out of date when something was written of a call: each time would cost a version."""
-
 _TRIES = 3
 """How often a transaction is begun that stood in another one's way."""
-
-_HELD = "coalesce(l.until > clock_timestamp(), false)"
-_INFO = f"c.id, c.meta, c.epoch, c.worker, {_HELD}, extract(epoch from c.touched)::float8"
 
 
 def query(text: str) -> bytes:
@@ -55,7 +49,7 @@ def failing(store: str, error: psycopg.Error, *, committing: bool = False) -> St
     return StoreError(f"store {store}: the server refuses: {said}. Look at its rights and settings.")
 
 
-class PostgresDatabase(Database):
+class PostgresDatabase(Tables):
     """Owns the connection, which is in autocommit mode."""
 
     def __init__(self, name: str, schema: str, connection: psycopg.Connection[Any]) -> None:
@@ -144,13 +138,17 @@ class PostgresDatabase(Database):
                 raise  # one of many cannot be written
         raise AssertionError("unreachable")
 
+    calls_table = "{s}calls c left join {s}leases l on l.call=c.number"
+    touched = "extract(epoch from c.touched)::float8"
+    since = "r.touched >= to_timestamp(?)"
+    held = "coalesce(l.until > clock_timestamp(), false)"
+
     @contextlib.contextmanager
-    def _read(self) -> Iterator[Callable[..., list[Any]]]:
-        """One state of the store, whatever is written meanwhile."""
+    def reading(self) -> Iterator[Ask]:
         import psycopg
 
         def ask(statement: str, *values: Any) -> list[Any]:
-            return self._connection.execute(query(statement.format(s=self._schema)), values).fetchall()
+            return self._connection.execute(query(self._own(statement)), values).fetchall()
 
         try:
             self._connection.execute("begin isolation level repeatable read, read only")
@@ -162,70 +160,11 @@ class PostgresDatabase(Database):
         except psycopg.Error as error:
             raise failing(self._name, error) from error
 
+    def _own(self, statement: str) -> str:
+        """As this database has it."""
+        return statement.replace("{s}", f"{self._schema}.").replace("?", "%s")
+
     # -- what anybody asks
-
-    def load(self, call: str) -> StoredCall | None:
-        with self._read() as ask:
-            found = ask(
-                f"select c.number, {_INFO} from {_CALLS} where c.id=%s",
-                storable(call),
-            )
-            if not found:
-                return None
-            number, *info = found[0]
-            rows = ask("select data from {s}.rows where call=%s order by number", number)
-            parts = ask("select name, data from {s}.parts where call=%s", number)
-            lengths = ask("select stream, max(position) + 1 from {s}.entries where call=%s group by stream", number)
-        return StoredCall(
-            _info(info),
-            tuple(Row.from_json(data) for (data,) in rows),
-            {plain(name): bytes(data) for name, data in parts},
-            {plain(stream): length for stream, length in lengths},
-        )
-
-    def entries(self, call: str, stream: str, first: int, most: int) -> list[bytes]:
-        with self._read() as ask:
-            found = ask(
-                "select data from {s}.entries where call=(select number from {s}.calls where id=%s) and stream=%s"
-                " and position>=%s order by position limit %s",
-                storable(call),
-                storable(stream),
-                first,
-                most,
-            )
-        return [bytes(data) for (data,) in found]
-
-    def calls(self, caller: str | None, held: bool | None, most: int) -> list[CallInfo]:
-        where, values = _where(caller=caller)
-        if held is not None:
-            where.append(f"{'' if held else 'not '}{_HELD}")
-        with self._read() as ask:
-            found = ask(
-                f"select {_INFO} from {_CALLS}{_all_of(where)} order by c.touched desc, c.number desc limit %s",
-                *values,
-                most,
-            )
-        return [_info(one) for one in found]
-
-    def rows(
-        self, call: str | None, caller: str | None, states: Sequence[RowState], since: float, most: int
-    ) -> list[tuple[CallInfo, Row]]:
-        where, values = _where(call=call, caller=caller)
-        if states:
-            where.append("r.state = any(%s)")
-            values.append([state.value for state in states])
-        if since:
-            where.append("r.touched >= to_timestamp(%s)")
-            values.append(since)
-        with self._read() as ask:
-            found = ask(
-                f"select {_INFO}, r.data from {{s}}.rows r join {{s}}.calls c on c.number=r.call"
-                f" left join {{s}}.leases l on l.call=c.number{_all_of(where)}"
-                " order by r.touched desc, r.number desc limit %s",
-                *values,
-                most,
-            )
-        return [(_info(one[:-1]), Row.from_json(one[-1])) for one in found]
 
     def row_at_rest(self, call: str, key: str) -> Row | None:
         """A row, once nobody is at work on its call."""
@@ -251,22 +190,24 @@ class PostgresDatabase(Database):
         return self._write(resolved)
 
     def erase(self, call: str | None, caller: str | None) -> int:
-        where, values = _where(call=call, caller=caller)
+        where, values = chosen(call=call, caller=caller)
 
         def erased() -> int:
             self._connection.execute("begin")
-            chosen = self._connection.execute(
+            found = self._connection.execute(
                 query(
-                    "select c.number, c.id, l.worker, extract(epoch from l.until - clock_timestamp())::float8"
-                    f" from {self._schema}.calls c join {self._schema}.leases l on l.call=c.number{_all_of(where)}"
-                    " order by c.id for update"
+                    self._own(
+                        "select c.number, c.id, l.worker, extract(epoch from l.until - clock_timestamp())::float8"
+                        f" from {{s}}calls c join {{s}}leases l on l.call=c.number{all_of(where)}"
+                        " order by c.id for update"
+                    )
                 ),
                 values,
             ).fetchall()
-            for _, name, worker, seconds in chosen:
+            for _, name, worker, seconds in found:
                 if seconds > 0:
                     raise held(plain(name), plain(worker), seconds)
-            return self._drop([number for number, *_ in chosen])
+            return self._drop([number for number, *_ in found])
 
         return self._write(erased)
 
@@ -275,19 +216,19 @@ class PostgresDatabase(Database):
             ""
             if unknown
             else f" and not exists(select 1 from {self._schema}.rows r where r.call=c.number"
-            " and r.state in ('started', 'unknown'))"
+            f" and r.state in {NOBODY_KNOWS})"
         )
 
         def pruned() -> int:
             self._connection.execute("begin")
-            chosen = self._connection.execute(
+            found = self._connection.execute(
                 query(
                     f"select c.number from {self._schema}.calls c join {self._schema}.leases l on l.call=c.number where"
                     f" c.touched < to_timestamp(%s) and l.until <= clock_timestamp(){kept} order by c.id for update"
                 ),
                 (before,),
             ).fetchall()
-            return self._drop([number for (number,) in chosen])
+            return self._drop([number for (number,) in found])
 
         return self._write(pruned)
 
@@ -518,18 +459,3 @@ UPSERT_ROW = (
 
 def _columns(pairs: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
     return [storable(one) for one, _ in pairs], [storable(other) for _, other in pairs]
-
-
-def _where(*, call: str | None = None, caller: str | None = None) -> tuple[list[str], list[Any]]:
-    chosen = {"c.id": call, "c.caller": caller}
-    given = {column: storable(value) for column, value in chosen.items() if value is not None}
-    return [f"{column}=%s" for column in given], list(given.values())
-
-
-def _all_of(conditions: Sequence[str]) -> str:
-    return f" where {' and '.join(conditions)}" if conditions else ""
-
-
-def _info(found: Sequence[Any]) -> CallInfo:
-    call, meta, epoch, worker, is_held, touched = found
-    return CallInfo(plain(call), meta_from_json(meta), epoch, plain(worker), is_held, touched)

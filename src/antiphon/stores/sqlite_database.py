@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from antiphon.errors import StoreError, StoreUnavailable
-from antiphon.store import CallInfo, Lease, Row, RowState, StoredCall, merged
-from antiphon.stores.changes import Asked, Database, Entries, GiveBack, Keep, Nothing, Take, WriteRow
+from antiphon.store import Lease, Row, RowState, merged
+from antiphon.stores.changes import Asked, Entries, GiveBack, Keep, Nothing, Take, WriteRow
 from antiphon.stores.refusals import fenced, held, misplaced, no_such_row
-from antiphon.stores.storable import meta_from_json, meta_to_json, plain, storable
+from antiphon.stores.storable import meta_to_json, plain, storable
+from antiphon.stores.tables import NOBODY_KNOWS, TOUCH, Ask, Tables, all_of, chosen
 
 CHECKPOINT = 4_000_000
 """Bytes of the write-ahead log at which it goes into the file, when nothing else is to be done."""
@@ -25,14 +26,10 @@ CHECKPOINT = 4_000_000
 LATEST_CHECKPOINT = 64_000_000
 """Bytes at which it does even though there is."""
 
-TOUCH = 1.0
-"""Seconds by which it may be out of date when something was written of a call: each time would cost two pages."""
-
-_INFO = "calls.id, calls.meta, calls.epoch, calls.worker, calls.until, calls.touched"
 _T = TypeVar("_T")
 
 
-class SQLiteDatabase(Database):
+class SQLiteDatabase(Tables):
     """`connection` syncs; `quick` does not, and writes leases. `inode` is that of the file which was proved."""
 
     def __init__(self, path: Path, connection: Any, quick: Any, *, inode: int) -> None:
@@ -118,75 +115,30 @@ class SQLiteDatabase(Database):
             may_have_happened=committing,
         )
 
+    calls_table = "calls c"
+    touched = "c.touched"
+    since = "r.touched>=?"
+
+    @property
+    def held(self) -> str:
+        return f"(c.until>{time.time()!r})"
+
     @contextlib.contextmanager
-    def _read(self) -> Iterator[Any]:
-        """One state of the store, whatever is written meanwhile."""
+    def reading(self) -> Iterator[Ask]:
+        def ask(statement: str, *values: Any) -> list[Any]:
+            found: list[Any] = self._connection.execute(statement.replace("{s}", ""), values).fetchall()
+            return found
+
         try:
             self._connection.execute("begin")
             try:
-                yield self._connection
+                yield ask
             finally:
                 self._connection.execute("rollback")
         except sqlite3.DatabaseError as error:
             raise StoreUnavailable(f"store {self._path}: it cannot be read: {error}. Look at its disk.") from error
 
     # -- what anybody asks
-
-    def load(self, call: str) -> StoredCall | None:
-        with self._read() as connection:
-            found = connection.execute(f"select number, {_INFO} from calls where id=?", (storable(call),)).fetchone()
-            if found is None:
-                return None
-            number, *info = found
-            rows = connection.execute("select data from rows where call=? order by number", (number,)).fetchall()
-            parts = connection.execute("select name, data from parts where call=?", (number,)).fetchall()
-            lengths = connection.execute(
-                "select stream, max(position) + 1 from entries where call=? group by stream", (number,)
-            ).fetchall()
-        return StoredCall(
-            _info(info),
-            tuple(Row.from_json(data) for (data,) in rows),
-            {plain(name): bytes(data) for name, data in parts},
-            {plain(stream): length for stream, length in lengths},
-        )
-
-    def entries(self, call: str, stream: str, first: int, most: int) -> list[bytes]:
-        with self._read() as connection:
-            found = connection.execute(
-                "select data from entries where call=(select number from calls where id=?) and stream=? and position>=?"
-                " order by position limit ?",
-                (storable(call), storable(stream), first, most),
-            ).fetchall()
-        return [bytes(data) for (data,) in found]
-
-    def calls(self, caller: str | None, held: bool | None, most: int) -> list[CallInfo]:
-        where, values = _where(caller=caller)
-        if held is not None:
-            where.append("until>?" if held else "until<=?")
-            values.append(time.time())
-        with self._read() as connection:
-            found = connection.execute(
-                f"select {_INFO} from calls{_all_of(where)} order by touched desc, number desc limit ?", (*values, most)
-            ).fetchall()
-        return [_info(one) for one in found]
-
-    def rows(
-        self, call: str | None, caller: str | None, states: Sequence[RowState], since: float, most: int
-    ) -> list[tuple[CallInfo, Row]]:
-        where, values = _where(call=call, caller=caller)
-        if states:
-            where.append(f"rows.state in ({', '.join('?' * len(states))})")
-            values += [state.value for state in states]
-        if since:
-            where.append("rows.touched>=?")
-            values.append(since)
-        with self._read() as connection:
-            found = connection.execute(
-                f"select {_INFO}, rows.data from rows join calls on calls.number=rows.call{_all_of(where)}"
-                " order by rows.touched desc, rows.number desc limit ?",
-                (*values, most),
-            ).fetchall()
-        return [(_info(one[:-1]), Row.from_json(one[-1])) for one in found]
 
     def resolve(self, call: str, key: str, state: RowState, output: str, at: float, attempt: int | None) -> Row:
         def resolved() -> Row:
@@ -204,25 +156,29 @@ class SQLiteDatabase(Database):
 
     def erase(self, call: str | None, caller: str | None) -> int:
         def erased() -> int:
-            where, values = _where(call=call, caller=caller)
-            chosen = self._connection.execute(
-                f"select number, id, worker, until from calls{_all_of(where)}", values
+            where, values = chosen(call=call, caller=caller)
+            found = self._connection.execute(
+                f"select number, id, worker, until from calls c{all_of(where)}", values
             ).fetchall()
-            for _, name, worker, until in chosen:
+            for _, name, worker, until in found:
                 if until > time.time():
                     raise held(plain(name), plain(worker), until - time.time())
-            return self._drop([number for number, *_ in chosen])
+            return self._drop([number for number, *_ in found])
 
         return self._gone(self._write(self._connection, erased))
 
     def prune(self, before: float, unknown: bool) -> int:
-        kept = "" if unknown else f" and not exists(select 1 from rows where call=calls.number and state in {_OPEN})"
+        kept = (
+            ""
+            if unknown
+            else f" and not exists(select 1 from rows where call=calls.number and state in {NOBODY_KNOWS})"
+        )
 
         def pruned() -> int:
-            chosen = self._connection.execute(
+            found = self._connection.execute(
                 f"select number from calls where touched<? and until<=?{kept}", (before, time.time())
             ).fetchall()
-            return self._drop([number for (number,) in chosen])
+            return self._drop([number for (number,) in found])
 
         return self._gone(self._write(self._connection, pruned))
 
@@ -248,8 +204,6 @@ class SQLiteDatabase(Database):
             may_have_happened=True,
         )
 
-
-_OPEN = "('started', 'unknown')"
 
 _OURS = (sqlite3.ProgrammingError, sqlite3.IntegrityError, sqlite3.DataError, sqlite3.NotSupportedError)
 """Not the disk's fault."""
@@ -383,18 +337,3 @@ class _Batch:
                     "insert or replace into parts values(?, ?, ?)", (number, storable(name), bytes(part))
                 )
         self._touched[number] = None
-
-
-def _where(*, call: str | None = None, caller: str | None = None) -> tuple[list[str], list[Any]]:
-    chosen = {"calls.id": call, "calls.caller": caller}
-    given = {column: storable(value) for column, value in chosen.items() if value is not None}
-    return [f"{column}=?" for column in given], list(given.values())
-
-
-def _all_of(conditions: Sequence[str]) -> str:
-    return f" where {' and '.join(conditions)}" if conditions else ""
-
-
-def _info(found: Sequence[Any]) -> CallInfo:
-    call, meta, epoch, worker, until, touched = found
-    return CallInfo(plain(call), meta_from_json(meta), epoch, plain(worker), until > time.time(), touched)
