@@ -56,6 +56,8 @@ LEASE = 2.0
 RENEW_EVERY = 0.5
 """Seconds between two renewals of a lease."""
 
+_BOOT: int | None = getattr(time, "CLOCK_BOOTTIME", None)
+
 JOURNAL, HISTORY = "journal", "history"
 """The streams of entries that the framework keeps of a call. Others may be named."""
 
@@ -293,6 +295,11 @@ class StoredCall:
     """How many entries each stream has: the position of the next."""
 
 
+def lease_clock() -> float:
+    """Seconds of the monotonic clock by which leases go: on Linux also those for which the machine slept."""
+    return time.monotonic() if _BOOT is None else time.clock_gettime(_BOOT)
+
+
 class Lease:
     """That this worker holds a call: the right to write of it, and to start its tools."""
 
@@ -308,7 +315,7 @@ class Lease:
     @property
     def held(self) -> bool:
         """Whether nobody else can hold the call now. Asks no one: by the monotonic clock, on the safe side."""
-        return self._until == math.inf or time.monotonic() < self._until
+        return self._until == math.inf or lease_clock() < self._until
 
     @property
     def is_over(self) -> bool:
@@ -316,7 +323,7 @@ class Lease:
         return self._until == -math.inf
 
     def renewed(self, until: float) -> None:
-        """The store has granted it up to then: `time.monotonic()`, counted from before it was asked."""
+        """The store has granted it up to then: `lease_clock()`, counted from before it was asked."""
         if not self.is_over:
             self._until = until
 

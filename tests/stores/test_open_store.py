@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
 
 from antiphon.errors import UsageError
-from antiphon.store import Durability, Row, acknowledged, open_store
+from antiphon.store import Durability, Lease, Row, acknowledged, lease_clock, open_store
 from antiphon.stores.memory import MemoryStore
 from antiphon.stores.sqlite import SQLiteStore
 
@@ -53,3 +54,12 @@ def test_a_lost_acknowledgement_is_asked_for_again(tmp_path: Path) -> None:
             assert await store.entries("call") == [b"a", b"b"]
 
     asyncio.run(main())
+
+
+@pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="the clock that counts sleep is of Linux")
+def test_a_lease_runs_out_while_the_machine_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    lease = Lease("call", "worker", 1, lease_clock() + 2.0)
+    assert lease.held
+    woken = time.clock_gettime(time.CLOCK_BOOTTIME) + 3.0
+    monkeypatch.setattr(time, "clock_gettime", lambda clock: woken)
+    assert not lease.held

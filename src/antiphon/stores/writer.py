@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from antiphon.errors import LeaseLost, StoreError, StoreUnavailable
-from antiphon.store import Lease
+from antiphon.store import Lease, lease_clock
 from antiphon.stores.changes import Asked, Database, GiveBack, Nothing, Take
 
 logger = logging.getLogger("antiphon")
@@ -204,7 +204,7 @@ class Writer:
     def _turn(self, database: Database, batch: list[Asked]) -> None:
         batch[:] = [asked for asked in batch if not asked.done.done() and _begins(asked)]
         if any(not isinstance(asked.change, Nothing) for asked in batch):
-            began = time.monotonic()
+            began = lease_clock()
             self._written(batch, self._commit(database, batch), began)
         elif self.trouble is not None:
             database.probe()
@@ -259,8 +259,8 @@ class Writer:
         self._leases -= {lease}
 
     def _renew(self, database: Database) -> None:
-        began = time.monotonic()
-        self._renew_at = began + self._lease_seconds / 4
+        began = lease_clock()
+        self._renew_at = time.monotonic() + self._lease_seconds / 4
         self._leases = frozenset(lease for lease in self._leases if not lease.is_over)
         lost = set(database.renew(self._leases, self._lease_seconds))
         for lease in self._leases - lost:
