@@ -487,7 +487,7 @@ def test_what_may_have_told_a_result_stays_beside_it() -> None:
         context.append(ChatMessage(role="user", content=f"turn-{number} {RAMBLING}"))
         context.append(ChatMessage(role="assistant", content=f"answer-{number} {RAMBLING}"))
     carried = Carried()
-    carried.asked(1, context, (call.call_id,))
+    carried.asked(1, context, (call.call_id, context[2].id))
     assert carried.cut(context, 300, 2, lambda _: "writes")
 
     shown = [item for item in carried.items(context) if item in context[:3]]

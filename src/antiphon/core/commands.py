@@ -42,8 +42,8 @@ class Generate:
     unheard: tuple[str, ...] = ()
     """Ids of calls whose results the caller has not heard yet: the model is told so."""
     owed: tuple[str, ...] = ()
-    """Ids of the caller's messages that are to be answered, and of calls of which anything may still have to be told,
-    or that still work: however long the talk is, the request carries them."""
+    """Ids of the caller's messages that are to be answered, of calls of which anything may still have to be told, of
+    what may have told it, and of calls that still work: however long the talk is, the request carries them."""
     delivery: bool = False
     """The response is made to tell `unheard` results, unasked; the model may say nothing if it told them already."""
     retry: bool = False

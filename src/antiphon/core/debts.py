@@ -19,6 +19,7 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from antiphon.chat import ChatMessage
 from antiphon.core.facts import Handoff
 from antiphon.core.history import History, Note
 from antiphon.core.ledger import Ledger
@@ -303,11 +304,19 @@ class Debts:
         return tuple(result.call_id for result in owed)
 
     def carried_in_any_case(self, speech: Speech) -> tuple[str, ...]:
-        """Ids of what no request of the speech may leave out: messages to answer, and calls that may be untold."""
+        """Ids of what no request of the speech may leave out: messages to answer, and calls that may be untold.
+
+        With them goes what was heard of replies built with these: perhaps it told them.
+        """
         account = self._account(speech)
         ids = [turn.item for turn in account.answers if turn.item]
-        ids += [one.call_id for one in self.results if one.frame is speech.frame or one.speech is speech]
         ids += [call_id for _, call_id, _ in account.shown]
+        said = list(account.said)
+        for result in self.results:
+            if result.frame is speech.frame or result.speech is speech:
+                ids.append(result.call_id)
+                said += result.notes
+        ids += [item.id for note in said for item in note.items if isinstance(item, ChatMessage)]
         return tuple(ids)
 
     def answered_by(self, speech: Speech, *, unasked: bool = False, below: bool = False) -> None:

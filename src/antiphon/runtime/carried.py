@@ -315,18 +315,8 @@ def _pairs(items: Sequence[ChatItem]) -> Iterator[tuple[FunctionCall, FunctionCa
 
 
 def _untold(left_out: Sequence[ChatItem], owed: Collection[str], room: int) -> list[ChatItem]:
-    """What of items that are not carried is still to be answered or told, and what of it may have been told."""
-    untold: list[ChatItem] = []
-    is_untold = False
-    """The agent has said nothing since the last of them."""
-    for item in left_out:
-        if _id_of(item) in owed:
-            untold.append(item)
-            is_untold = True
-        elif is_untold and isinstance(item, ChatMessage) and item.role == "assistant":
-            untold.append(item)  # perhaps it told that, and what is left to say of it depends on this
-            is_untold = False
-    return _within(untold, _KEPT * room)
+    """What of items that are not carried is still to be answered or told, and what may have told it."""
+    return _within([item for item in left_out if _id_of(item) in owed], _KEPT * room)
 
 
 def _within(untold: Sequence[ChatItem], tokens: float) -> list[ChatItem]:
