@@ -70,6 +70,15 @@ def add_beginning(commands: argparse._SubParsersAction[Any]) -> None:
     init.add_argument("folder", type=Path, metavar="NAME", help="the folder, which must be new or empty")
     doctor = commands.add_parser("doctor", help="what is there (packages, models, devices, keys, servers), what to do")
     doctor.add_argument("--json", action="store_true", help="as JSON on standard output")
+    doctor.add_argument(
+        "--live",
+        action="store_true",
+        help="ask the models that can be used, and say whether they keep their promises; it costs what they cost",
+    )
+    for kind in ("llm", "stt", "tts"):
+        doctor.add_argument(
+            f"--{kind}", metavar="NAME", help=f"with --live: ask this {kind.upper()}, and only what is named"
+        )
     for command in (init, doctor):
         command.add_argument("--debug", action="store_true", help="show tracebacks and logs")
 

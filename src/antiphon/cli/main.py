@@ -345,12 +345,18 @@ async def _init(options: argparse.Namespace, _: AgentServer | None = None) -> No
 
 async def _doctor(options: argparse.Namespace, _: AgentServer | None = None) -> None:
     from antiphon.cli.doctor import examine
+    from antiphon.cli.live_models import try_models
 
-    checks = await examine()
+    named = {kind: name for kind in KINDS if (name := getattr(options, kind))}
+    if named and not options.live:
+        raise UsageError("doctor: --llm, --stt and --tts say which models --live shall ask. Add --live.")
+    checks = await try_models(named) if options.live else await examine()
     if options.json:
         print(to_json([asdict(one) for one in checks], indent=2))
     else:
         print(*(one.line() for one in checks), sep="\n")
+    if options.live and not all(one.ok for one in checks):
+        raise CommandFailed(1)
 
 
 def _keep(call: Call, options: argparse.Namespace, *, title: str, tell: Callable[[], None]) -> None:
