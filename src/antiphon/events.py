@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
-from antiphon.chat import AgentHandoff, ChatMessage, FunctionCall, FunctionCallOutput
+from antiphon.chat import AgentHandoff, ChatContext, ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.errors import UsageError, pass_on
 from antiphon.options import SessionOptions
 from antiphon.record import record
@@ -73,6 +73,20 @@ class AgentOutputTranscribedEvent(_Event):
     is_final: bool
     segment_id: str
     type: Literal["agent_output_transcribed"] = "agent_output_transcribed"
+
+
+@dataclass(slots=True, kw_only=True)
+class SaidAsideEvent(_Event):
+    """The caller heard words that the history does not have.
+
+    A line that bridged a wait, or what the application keeps out of it (`say(add_to_chat_ctx=False)`).
+    """
+
+    text: str
+    """What was heard of it."""
+    segment_id: str
+    """As in `AgentOutputTranscribedEvent`."""
+    type: Literal["said_aside"] = "said_aside"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -395,11 +409,27 @@ class UnbackedClaimEvent(_Event):
     type: Literal["unbacked_claim"] = "unbacked_claim"
 
 
+@dataclass(slots=True, kw_only=True)
+class ModelRequestEvent(_Event):
+    """A model is about to be asked, for those who look into a call. Realtime models, which keep the talk, are not told.
+
+    Only read what is in it: the request itself goes out behind it.
+    """
+
+    agent_id: str
+    chat_ctx: ChatContext
+    """Instructions, what is carried of the talk, and notes for this response."""
+    tools: list[Any]
+    """What the model may call."""
+    type: Literal["model_request"] = "model_request"
+
+
 AgentEvent: TypeAlias = (
     AgentStateChangedEvent
     | UserStateChangedEvent
     | UserInputTranscribedEvent
     | AgentOutputTranscribedEvent
+    | SaidAsideEvent
     | ConversationItemAddedEvent
     | AgentFalseInterruptionEvent
     | UserTurnExceededEvent
@@ -417,6 +447,7 @@ AgentEvent: TypeAlias = (
     | TurnMetricsEvent
     | ContextTrimmedEvent
     | UnbackedClaimEvent
+    | ModelRequestEvent
     | JournalEvent
     | ToolsetReadyEvent
     | ErrorEvent

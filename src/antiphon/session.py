@@ -471,9 +471,9 @@ class AgentSession(Session[Userdata], Closable):
     def submit_user_turn(self, text: str) -> None:
         self._in_loop("submit_user_turn", lambda driver: driver.report(UserTurnSubmitted(text)))
 
-    def answer_consent(self, yes: bool, *, text: str | None = None) -> None:
+    def answer_consent(self, yes: bool, *, text: str | None = None, call_id: str | None = None) -> None:
         said = text or (self._language.consent_lines.yes if yes else self._language.consent_lines.no)
-        self._in_loop("answer_consent", lambda driver: driver.report(ConsentGiven(yes, said)))
+        self._in_loop("answer_consent", lambda driver: driver.report(ConsentGiven(yes, said, call_id)))
 
     def commit_user_turn(self) -> None:
         def commit(driver: Driver) -> None:

@@ -197,10 +197,11 @@ class Session(EventEmitter, ABC, Generic[Userdata]):
         """A turn that the caller typed: it is answered like a spoken one."""
 
     @abstractmethod
-    def answer_consent(self, yes: bool, *, text: str | None = None) -> None:
+    def answer_consent(self, yes: bool, *, text: str | None = None, call_id: str | None = None) -> None:
         """The caller answers by a key or a button what is read back of a call (`confirm=`).
 
-        A yes counts only once all arguments were heard, a no at any time. Without effect where nothing is asked.
+        A yes counts only once all arguments were heard, a no at any time. Without effect where nothing is asked, or
+        where the call that is asked about is not `call_id`, if that is given: a button of a page may be pressed late.
         `text` stands in the history for it; not given, the language's own word.
         """
 

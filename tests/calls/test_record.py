@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from antiphon.agent import Agent
 from antiphon.calls.record import CallRecord, ToolCallRecord, ToolStep, Turn, arguments_of, percentiles, plain
 from antiphon.chat import ChatContext, ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.events import (
@@ -37,6 +38,9 @@ class Watched(EventEmitter):
     def __init__(self) -> None:
         super().__init__()
         self.history = ChatContext()
+        self.current_agent = Agent(instructions="")
+        self.tools: list[Any] = []
+        self.store = None
         self.time = 0.0
         self.shown: list[Turn | ToolCallRecord] = []
         self.told: list[TurnMetrics] = []

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from antiphon.application.cast import Cast
@@ -16,7 +16,7 @@ from antiphon.application.handles import Handles
 from antiphon.application.rest import Rest
 from antiphon.application.surroundings import Surroundings
 from antiphon.before_speech import BeforeSpeech
-from antiphon.chat import FunctionCall
+from antiphon.chat import ChatContext, FunctionCall
 from antiphon.core import notices
 from antiphon.core.commands import message_id
 from antiphon.core.facts import Call
@@ -31,6 +31,8 @@ from antiphon.events import (
     ContextTrimmedEvent,
     FunctionToolsExecutedEvent,
     MaxToolStepsReachedEvent,
+    ModelRequestEvent,
+    SaidAsideEvent,
     ToolAdoptedEvent,
     ToolCallEnded,
     ToolCallStarted,
@@ -97,6 +99,12 @@ class Announcer:
             lambda: AgentOutputTranscribedEvent(transcript=text, is_final=final, segment_id=segment_id),
         )
 
+    def requested(self, agent: str, context: ChatContext, tools: Sequence[Any]) -> None:
+        """A model is about to be asked with this."""
+        self._here.tell(
+            "model_request", lambda: ModelRequestEvent(agent_id=agent, chat_ctx=context.copy(), tools=list(tools))
+        )
+
     def trimmed(self, agent: str, why: TrimReason, left_out: int, before: int, after: int, summary: str) -> None:
         """Requests of the agent carry less of the talk than before."""
         self._here.tell(
@@ -119,6 +127,13 @@ class Announcer:
         )
 
     # -- what the core tells
+
+    def said_aside(self, notice: notices.SaidAside) -> None:
+        """Words were heard that the history does not have."""
+        port = self._here.running.port
+        text = port.masks.mask(notice.text) if port.masks.is_active else notice.text
+        segment_id = message_id(notice.segment, port.mark)
+        self._here.tell("said_aside", lambda: SaidAsideEvent(text=text, segment_id=segment_id))
 
     def agent_state_changed(self, notice: notices.AgentStateChanged) -> None:
         """The agent began to listen, think or speak."""
@@ -250,6 +265,7 @@ def _event(name: str, make: Callable[[Any], object]) -> Reaction:
 _REACTIONS: dict[type[notices.Notice], Reaction] = {
     notices.AgentStateChanged: Announcer.agent_state_changed,
     notices.UserStateChanged: Announcer.user_state_changed,
+    notices.SaidAside: Announcer.said_aside,
     notices.SpeechInterrupted: lambda announcer, notice: announcer.handles.interrupted(notice),
     notices.SpeechProtected: lambda announcer, notice: announcer.handles.protected(notice),
     notices.StepEnded: lambda announcer, notice: announcer.handles.step_ended(notice),

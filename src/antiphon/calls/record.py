@@ -15,8 +15,10 @@ from datetime import date, datetime, time
 from functools import partial
 from typing import Any, Literal, TypeAlias, cast
 
+from antiphon.calls.offered import offered_by
 from antiphon.calls.where import at_users_line
 from antiphon.chat import ChatMessage, FunctionCall, FunctionCallOutput
+from antiphon.errors import SessionClosed
 from antiphon.events import (
     AgentStateChangedEvent,
     ConsentAskedEvent,
@@ -25,6 +27,7 @@ from antiphon.events import (
     ErrorEvent,
     EventEmitter,
     FunctionToolsExecutedEvent,
+    SaidAsideEvent,
     ToolCallEnded,
     ToolCallStarted,
     ToolCallUpdated,
@@ -32,14 +35,18 @@ from antiphon.events import (
     ToolExecutionUpdatedEvent,
     ToolResultEvent,
     TurnMetricsEvent,
+    UnbackedClaimEvent,
     UserStateChangedEvent,
 )
 from antiphon.metrics import CallMetrics, TurnMetrics
 from antiphon.session import AgentSession
 from antiphon.tools.function import FunctionTool, RawFunctionTool
+from antiphon.tools.guarantees import Guarantee
 from antiphon.vault import hide_in
 from antiphon.visible import LONGEST_SHOWN, finite, shortened
 
+NAMELESS = "default_agent"
+"""What an agent without a name of its own goes by."""
 Status = Literal["running", "done", "error", "dropped", "cancelled", "unknown", "adopted", "refused"]
 
 
@@ -57,8 +64,16 @@ class Turn:
     """It was cut, and not by the caller: by the application, or a filler by the answer."""
     unheard: str = ""
     """What the agent was going to say when it was cut, as far as known."""
+    aside: bool = False
+    """A line that bridged a wait, or that the application keeps out of the history."""
+    agent: str = ""
+    """Agent only: what texts call the one who spoke; empty: it has no name."""
     latency_ms: float | None = None
     """Agent only: from the end of the caller's sound to the first sound of this answer."""
+
+    def is_by(self, agent: str) -> None:
+        """This agent said it."""
+        self.agent = agent
 
     def answers(self, seconds: float) -> None:
         """It is the answer to what the caller said, and came so many seconds after it."""
@@ -88,6 +103,16 @@ class ConsentRecord:
         self.decision, self.heard, self.by = decision, heard, by
 
 
+@dataclass(slots=True, frozen=True)
+class Claim:
+    """A sentence of the agent claimed that something was done, and no tool had done it."""
+
+    at: float
+    sentence: str
+    done: str
+    """What it claims, in its word."""
+
+
 @dataclass(slots=True)
 class ToolCallRecord:
     """One call of a tool. `ended` is None while it runs."""
@@ -103,6 +128,8 @@ class ToolCallRecord:
     ended: float | None = None
     consent: ConsentRecord | None = None
     """What the caller was asked first, if they were."""
+    guarantee: Guarantee | None = None
+    """How often it takes effect for one wish; None: its tool does not say that it writes."""
 
     def end(self, status: str, now: float) -> None:
         """It is over, or goes on for another call ("adopted"). `status`: as events of tools have it."""
@@ -132,6 +159,7 @@ class CallReport:
     """What each reply took, in the order in which they ended."""
     failed_tools: list[str] = field(default_factory=list)
     """Names of the tools that raised what is no `ToolError`, or could not be used."""
+    claims: list[Claim] = field(default_factory=list)
 
     @property
     def metrics(self) -> CallMetrics:
@@ -150,6 +178,7 @@ class CallReport:
             "history": self.history,
             "duration": round(self.duration, 3),
             "errors": self.errors,
+            "claims": [rounded(dataclasses.asdict(claim)) for claim in self.claims],
         }
 
 
@@ -171,7 +200,8 @@ class CallRecord:
     """Follows one session and puts in order what happens in it. `now` gives seconds since the call began.
 
     Whoever wants to know at once listens with `on`: "turn" is given each `Turn`; "tool" each `ToolCallRecord` and its
-    `ToolStep`; "reply" the `TurnMetrics` of a reply that is over; "interim" the caller's words so far; "error" what
+    `ToolStep`; "reply" the `TurnMetrics` of a reply that is over; "consent" the `FunctionCall` and its
+    `ConsentRecord` when it is asked or decided; "claim" each `Claim`; "interim" the caller's words so far; "error" what
     failed, in one line. A result that the agent speaks of is told before its words.
     """
 
@@ -180,6 +210,7 @@ class CallRecord:
         self.replies: list[TurnMetrics] = []
         self.errors: list[str] = []
         self.failed_tools: list[str] = []
+        self.claims: list[Claim] = []
         self.progress: dict[str, str] = {}
         """By call id: what a tool that goes on in the background reported last, in its own words."""
         self.now = now
@@ -196,7 +227,7 @@ class CallRecord:
         self._agent_began: float | None = None
 
     def on(self, name: str, callback: Callable[..., object]) -> None:
-        """Call `callback` at "turn", "tool", "reply", "interim" or "error"; see the class."""
+        """Call `callback` at "turn", "tool", "reply", "consent", "claim", "interim" or "error"; see the class."""
         self._events.on(name, callback)
 
     def listen(self, session: AgentSession[Any]) -> None:
@@ -206,6 +237,8 @@ class CallRecord:
         session.on("user_input_transcribed", lambda event: self._events.emit("interim", event.transcript))
         session.on("agent_state_changed", self._agent_state)
         session.on("conversation_item_added", self._item_added)
+        session.on("said_aside", self._said_aside)
+        session.on("unbacked_claim", self._claimed)
         session.on("tool_execution_updated", self._tool_updated)
         session.on("tool_adopted", lambda event: self._begun(event.function_call, "adopted"))
         session.on("tool_dropped", self._tool_dropped)
@@ -252,6 +285,7 @@ class CallRecord:
             errors=self.errors,
             replies=list(self.replies),
             failed_tools=self.failed_tools,
+            claims=self.claims,
         )
 
     # -- what was said
@@ -281,8 +315,32 @@ class CallRecord:
             self._agent_began = None
             overtaken = item.interrupted and self._user_began is None
             turn = Turn("assistant", item.text_content or "", began, now, item.interrupted, overtaken, unheard(item))
+            turn.is_by(self._speaker())
+        self._add(turn)
+
+    def _said_aside(self, event: SaidAsideEvent) -> None:
+        now = self.now()
+        turn = Turn("assistant", event.text, now if self._agent_began is None else self._agent_began, now, aside=True)
+        turn.is_by(self._speaker())
+        if self._agent_began is not None:
+            self._agent_began = now  # what is said behind it begins here
+        self._add(turn)
+
+    def _add(self, turn: Turn) -> None:
         self.turns.append(turn)
         self._events.emit("turn", turn)
+
+    def _speaker(self) -> str:
+        try:
+            label = "" if self._session is None else self._session.current_agent.label
+        except SessionClosed:
+            return ""
+        return "" if label == NAMELESS else label
+
+    def _claimed(self, event: UnbackedClaimEvent) -> None:
+        claim = Claim(self.now(), event.sentence, event.done)
+        self.claims.append(claim)
+        self._events.emit("claim", claim)
 
     def _reply_over(self, event: TurnMetricsEvent) -> None:
         self.replies.append(event.metrics)
@@ -326,11 +384,13 @@ class CallRecord:
     def _consent_asked(self, event: ConsentAskedEvent) -> None:
         consent = self._asked.setdefault(event.function_call.call_id, ConsentRecord(event.text))
         consent.is_asked(event.text, event.times)
+        self._events.emit("consent", event.function_call, consent)
 
     def _consent_decided(self, event: ConsentDecidedEvent) -> None:
         consent = self._asked.get(event.function_call.call_id)
         if consent is not None:
             consent.is_decided(event.decision, event.heard, event.by)
+            self._events.emit("consent", event.function_call, consent)
 
     def _tools_executed(self, event: FunctionToolsExecutedEvent) -> None:
         for function_call, output in event.zipped():
@@ -364,9 +424,21 @@ class CallRecord:
         key = base_id(call.call_id)
         if key not in self._calls:
             self._calls[key] = ToolCallRecord(
-                key, call.name, arguments_of(call.arguments), started=self.now(), consent=self._asked.get(key)
+                key,
+                call.name,
+                arguments_of(call.arguments),
+                started=self.now(),
+                consent=self._asked.get(key),
+                guarantee=self._guarantee(call.name),
             )
         return self._calls[key]
+
+    def _guarantee(self, name: str) -> Guarantee | None:
+        try:
+            tools = () if self._session is None else offered_by(self._session)
+        except SessionClosed:
+            return None
+        return next((tool.guarantee for tool in tools if tool.name == name), None)
 
     def _output(self, output: FunctionCallOutput) -> None:
         """Keep what the model was told, or, of a report from the background, what the tool said to it."""

@@ -8,14 +8,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Protocol
 
+from antiphon.calls.offered import offered_by
 from antiphon.calls.offers import describe_model
 from antiphon.calls.where import users_line
 from antiphon.errors import AgentFileError, AntiphonError
 from antiphon.protocols import ModelKind
 from antiphon.session import AgentSession
-from antiphon.store import Store
-from antiphon.tools.guarantees import guarantee_of
-from antiphon.tools.toolset import ToolContext
 
 START_LIMIT = 60.0
 """Seconds in which an entrypoint must have started its session."""
@@ -40,14 +38,7 @@ def describe_models(session: AgentSession[Any], *kinds: ModelKind) -> str:
 
 def describe_guarantees(session: AgentSession[Any]) -> str:
     """How often each tool that writes takes effect: "Tools that write: pay at most once."; "" where there is none."""
-    store = session.store
-    has_transactions = store is not None and type(store).transaction is not Store.transaction
-    table, _ = ToolContext.leaving_out_unusable([*session.current_agent.tools, *session.tools])
-    promised = [
-        f"{tool.name} {promise}"
-        for tool in table.function_tools.values()
-        if (promise := guarantee_of(tool, has_transactions=has_transactions)) is not None
-    ]
+    promised = [f"{tool.name} {tool.guarantee}" for tool in offered_by(session) if tool.guarantee is not None]
     return f"Tools that write: {', '.join(promised)}." if promised else ""
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
-from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
@@ -24,7 +24,9 @@ from antiphon.console.access import Access
 from antiphon.console.archive import FiledCall
 from antiphon.console.calls import Calls
 from antiphon.console.line import Line
+from antiphon.console.narration import MAX_TEXT
 from antiphon.console.protocol import CloseCode, Refused
+from antiphon.visible import visible_data
 
 if TYPE_CHECKING:
     from starlette.requests import HTTPConnection, Request
@@ -79,6 +81,15 @@ def page_app(calls: Calls) -> Starlette:
     async def may_call(request: Request) -> Response:
         return gate.refusal(request) or Response(status_code=204)
 
+    async def about(request: Request) -> Response:
+        refusal = gate.refusal(request)
+        if refusal is not None:
+            return refusal
+        told = await calls.about()
+        return (
+            Response(status_code=204) if told is None else JSONResponse(visible_data(told, MAX_TEXT), headers=_SECRET)
+        )
+
     async def report(request: Request) -> Response:
         filed = _filed(calls, request)
         if filed is None or filed.report is None:
@@ -102,6 +113,7 @@ def page_app(calls: Calls) -> Starlette:
             WebSocketRoute("/watch", watch),
             Route("/call", may_call),
             Route("/watch", may_call),
+            Route("/about", about),
             Route("/calls/{call_id}/report", report),
             Route("/calls/{call_id}/recording.wav", recording),
             Mount("/", StaticFiles(directory=static, html=True)),

@@ -19,12 +19,13 @@ from antiphon.calls.report import Sound, delays
 from antiphon.calls.start import describe_models, raise_error, start_session
 from antiphon.chat import ChatContext
 from antiphon.console import protocol
+from antiphon.console.about import Insight, about_file, about_session, shown_name
 from antiphon.console.access import Access, Limits, client_of
 from antiphon.console.archive import Archive
 from antiphon.console.incoming import Incoming
 from antiphon.console.line import Line
 from antiphon.console.media import media_for
-from antiphon.console.narration import Narration
+from antiphon.console.narration import MAX_TEXT, Narration
 from antiphon.console.protocol import CloseCode, Message, Refused, Start
 from antiphon.console.reload import AgentFile
 from antiphon.errors import AntiphonError, SessionClosed, StoreError
@@ -35,6 +36,7 @@ from antiphon.server.job import Job, JobContext, job_of
 from antiphon.server.room import Room
 from antiphon.session import AgentSession
 from antiphon.transports.recorder import Span, StereoRecorder
+from antiphon.visible import visible_data
 
 if TYPE_CHECKING:
     from starlette.websockets import WebSocket
@@ -47,8 +49,6 @@ MAX_RECORDING = 700_000_000
 """Bytes of sound on disk, both directions together, after which a call is not recorded any further."""
 POLITENESS = 2.0
 """Seconds that a call has to come to a rest when the agent file has changed."""
-NAMELESS = "default_agent"
-"""What an agent without a name of its own goes by; its file says more."""
 MAX_TYPED_EARLY = 10
 HANDING_OVER = 3.0
 """Seconds that a call has to end when another one continues it."""
@@ -86,6 +86,7 @@ class Calls:
         limits: Limits | None = None,
         ice_hosts: tuple[str, ...] | None = None,
         admission: Admission | None = None,
+        for_developer: bool = False,
     ) -> None:
         self.file = file
         self.models = models
@@ -94,10 +95,28 @@ class Calls:
         self.limits = limits or Limits()
         self.ice_hosts = ice_hosts
         """Addresses to be reached at by WebRTC; None: all of this machine but its own loopback."""
+        self.for_developer = for_developer
+        """Whoever calls may look into the agent: its instructions, tools, history, requests."""
+        self._about: Message | None = None
+        """What is known of the agent since a call had it, until the file changes."""
         self._running: dict[str, PageCall] = {}
         self.admission = admission or self.limits.admission()
         """Whoever gives one may have other calls take places of it."""
         file.on_change(self.tell_news)
+
+    async def about(self) -> Message | None:
+        """What the page may tell of the agent before a call; None: nothing, or its file cannot be served."""
+        if not self.for_developer or self.file.server is None:
+            return None
+        if self._about is None:
+            self._about = await asyncio.to_thread(about_file, self.file.path, self.models.voice)
+        return self._about
+
+    def learn(self, session: AgentSession[Any]) -> None:
+        """A call has begun: what its agent is, is known for certain."""
+        if self.for_developer:
+            phrases = [] if self._about is None else self._about["phrases"]
+            self._about = about_session(session, self.file.path, phrases)
 
     @property
     def running(self) -> int:
@@ -182,6 +201,7 @@ class Calls:
 
     def tell_news(self) -> None:
         """Tell every call how it stands with the agent file; where there is newer code, have them end politely."""
+        self._about = None
         for call in list(self._running.values()):
             call.line.send(self.file_news())
             if self.file.server is not None:
@@ -254,6 +274,7 @@ class PageCall:
         self._record = CallRecord(self._now)
         self._session: AgentSession[Any] | None = None
         self._models = ""
+        self._insight: Insight | None = None
         self._told_to_end: asyncio.Future[str] = self._loop.create_future()
         self._typed_early: list[str] = []
         """Turns that were typed before the session ran."""
@@ -383,6 +404,8 @@ class PageCall:
     def _attach(self, session: AgentSession[Any]) -> None:
         """The session of this call is about to start."""
         self._session = session
+        if self._calls.for_developer:
+            self._insight = Insight(session)
         if self._start.push_to_talk and self._media.kind != "text":
             session.set_turn_detection("manual")
         # The first event of all: nothing is sent before the page knows that the call has begun.
@@ -390,14 +413,16 @@ class PageCall:
         if self._recorder is not None:
             self._recorder.follow(session)
         self._record.listen(session)
-        Narration(self.line.send, self._record).listen(session)
+        Narration(self.line.send, self._record, name=self._name).listen(session)
+
+    def _name(self, label: str) -> str:
+        return shown_name(label, self._calls.file.path)
 
     def _announce(self, session: AgentSession[Any]) -> None:
         kinds = ("llm",) if self._media.kind == "text" else ("llm", "stt", "tts")
         self._models = describe_models(session, *kinds)
-        agent = session.current_agent.label
-        if agent == NAMELESS:
-            agent = self._calls.file.path.stem.replace("_", " ").capitalize()
+        agent = shown_name(session.current_agent.label, self._calls.file.path)
+        self._calls.learn(session)
         transport = self._start.transport if self._media.kind != "text" else "websocket"
         rate = self._start.rate if self._media.output is None else self._media.output.sample_rate
         self.line.send(protocol.ready(self.id, rate=rate, agent=agent, models=self._models, transport=transport))
@@ -448,6 +473,12 @@ class PageCall:
                 self._media.report(message.epoch, message.samples)
             case protocol.Dtmf():
                 self._room.receive_dtmf(message.digit)
+            case protocol.Consent():
+                if session is not None:
+                    session.answer_consent(message.yes, call_id=message.call_id)
+            case protocol.Inspect():
+                if session is not None and self._insight is not None:
+                    self.line.send(visible_data(self._insight.look(), MAX_TEXT))
             case protocol.Offer():
                 self._media.offer(message.sdp)
             case protocol.HangUp():

@@ -4,7 +4,8 @@ One WebSocket is one call. The page begins with `start`; after that either side 
 Text frames are JSON objects with a `type`; binary frames are sound, 16-bit little-endian mono at the rate that `start`
 named. Fields that are not known here are ignored, so that a page may be newer than its server.
 
-Below: nothing. Above: `calls.py`, and the JavaScript in `static/wire.js`, which says the same in its language.
+Below: the record of a call. Above: `calls.py`, and the JavaScript in `static/wire.js`, which says the same in its
+language.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from antiphon.calls.record import ConsentRecord
 from antiphon.visible import one_line
 
 Message: TypeAlias = dict[str, Any]
@@ -58,6 +60,9 @@ class Refused(Exception):
 
 
 # -- page to server
+
+CallId: TypeAlias = Annotated[str, Field(min_length=1, max_length=200)]
+"""Of a call of a tool."""
 
 
 class _FromPage(BaseModel):
@@ -108,6 +113,20 @@ class Dtmf(_FromPage):
     digit: Annotated[str, Field(pattern=r"^[0-9*#A-D]$")]
 
 
+class Consent(_FromPage):
+    """A button answers what is read back of a call."""
+
+    type: Literal["consent"]
+    call_id: CallId
+    yes: bool
+
+
+class Inspect(_FromPage):
+    """The page wants to be shown what the agent knows: instructions, tools, history, the last request."""
+
+    type: Literal["inspect"]
+
+
 class HangUp(_FromPage):
     """The caller ends the call."""
 
@@ -122,14 +141,16 @@ class Offer(_FromPage):
 
 
 FromPage: TypeAlias = Annotated[
-    Start | Text | Push | Played | Dtmf | HangUp | Offer,
+    Start | Text | Push | Played | Dtmf | Consent | Inspect | HangUp | Offer,
     Field(discriminator="type"),
 ]
 
-_from_page: TypeAdapter[Start | Text | Push | Played | Dtmf | HangUp | Offer] = TypeAdapter(FromPage)
+_from_page: TypeAdapter[Start | Text | Push | Played | Dtmf | Consent | Inspect | HangUp | Offer] = TypeAdapter(
+    FromPage
+)
 
 
-def parse(text: str) -> Start | Text | Push | Played | Dtmf | HangUp | Offer:
+def parse(text: str) -> Start | Text | Push | Played | Dtmf | Consent | Inspect | HangUp | Offer:
     """The message in a text frame. Raises `Refused` for anything else."""
     try:
         return _from_page.validate_json(text)
@@ -162,15 +183,40 @@ def said(segment: str, text: str, *, final: bool) -> Message:
     return {"type": "said", "segment": segment, "text": text, "final": final}
 
 
-def message(item_id: str, role: str, text: str, *, interrupted: bool, unheard: str = "") -> Message:
-    """What the history keeps of something said; of what was cut also what was going to be said, as far as known."""
+def message(item_id: str, role: str, text: str, *, interrupted: bool, unheard: str = "", agent: str = "") -> Message:
+    """What the history keeps of something said, and by which agent.
+
+    Of what was cut also what was going to be said, as far as known. `id` is the `segment` of `said`, if it sounded.
+    """
     told = {"type": "message", "id": item_id, "role": role, "text": text, "interrupted": interrupted}
-    return told | ({"unheard": unheard} if unheard else {})
+    return told | ({"unheard": unheard} if unheard else {}) | ({"agent": agent} if agent else {})
 
 
 def handoff(agent: str) -> Message:
     """Another agent is in charge."""
     return {"type": "handoff", "agent": agent}
+
+
+def aside(segment: str, text: str, agent: str) -> Message:
+    """What was heard of a line that bridged a wait: the history does not have it."""
+    return {"type": "aside", "segment": segment, "text": text, "agent": agent}
+
+
+def consent(call_id: str, name: str, arguments: dict[str, Any], asked: ConsentRecord) -> Message:
+    """A call is read back to the caller, or it is decided whether it is made. `decision` is "" until then."""
+    told = {
+        "asked": asked.asked,
+        "times": asked.times,
+        "decision": asked.decision,
+        "heard": asked.heard,
+        "by": asked.by,
+    }
+    return {"type": "consent", "call_id": call_id, "name": name, "arguments": arguments, **told}
+
+
+def claim(sentence: str, done: str) -> Message:
+    """The agent claims that something was done, and no tool has done it."""
+    return {"type": "claim", "sentence": sentence, "done": done}
 
 
 def tool(
@@ -181,10 +227,12 @@ def tool(
     status: str,
     text: str | None = None,
     seconds: float | None = None,
+    guarantee: str | None = None,
 ) -> Message:
     """A tool's call: started, updated, done, error, cancelled, dropped or unknown.
 
-    A null `text` or `seconds` leaves what was told before: a call is done first, and its output known a moment later.
+    `guarantee`: how often it takes effect; null where its tool does not say that it writes. A null `text` or `seconds`
+    leaves what was told before: a call is done first, and its output known a moment later.
     """
     return {
         "type": "tool",
@@ -194,6 +242,7 @@ def tool(
         "status": status,
         "text": text,
         "seconds": None if seconds is None else round(seconds, 3),
+        "guarantee": guarantee,
     }
 
 

@@ -130,12 +130,13 @@ async def page_server(
     keep: bool = True,
     listening: socket.socket | None = None,
     admission: Admission | None = None,
+    for_developer: bool = False,
 ) -> AsyncIterator[PageServer]:
     """A page server that runs inside. `folder` keeps recordings and reports; without one they go when it stops.
 
     `reload`: the agent file is loaded anew when it is saved. `keep`: without a folder there are recordings and reports,
     too. `listening`: a socket that is shared with others, in place of one of its own. `admission`: places that calls
-    from elsewhere take, too.
+    from elsewhere take, too. `for_developer`: who calls may look into the agent.
 
     Raises `UsageError` if the address cannot be used.
     """
@@ -153,6 +154,7 @@ async def page_server(
             limits=limits,
             ice_hosts=ice_hosts,
             admission=admission,
+            for_developer=for_developer,
         )
         certificate = place.certificate or (own_certificate((place.name, "localhost")) if place.tls else None)
         server = _Server(connection_config(page_app(calls), certificate), calls, listening)
@@ -280,7 +282,9 @@ async def serve(
     def tell_change() -> None:
         notice(f"{file.path} loaded anew." if file.server is not None else file.problem)
 
-    async with page_server(file, place, models=models, limits=limits, folder=folder, reload=reload) as running:
+    async with page_server(
+        file, place, models=models, limits=limits, folder=folder, reload=reload, for_developer=True
+    ) as running:
         opened(running.url)
         if needs_tls(place):
             notice("Browsers give the microphone to https pages only, other than on this machine. Add --tls.")

@@ -60,6 +60,14 @@ class SpeechProtected:
 
 
 @record
+class SaidAside:
+    """Words were heard that the history does not have: a line that bridged a wait, or what is to stay out of it."""
+
+    segment: int
+    text: str
+
+
+@record
 class StepEnded:
     """One response of a speech is written, and its sound is over."""
 
@@ -276,6 +284,7 @@ Notice: TypeAlias = (
     | SpeechStarted
     | SpeechInterrupted
     | SpeechProtected
+    | SaidAside
     | StepEnded
     | SpeechDone
     | SpeechFailed

@@ -85,6 +85,7 @@ class Generation:
         while True:
             tools = self._requests.tools(command)
             self._requests.say_what_results_are(command, request.items, tools)
+            self._requests.told(command, request, tools)
             try:
                 settings = self._requests.settings(command)
                 await response.consume(self._agents.agent(command.agent).llm_node(request, tools, settings), tools)

@@ -165,6 +165,9 @@ class Events(Protocol):
     def spoken(self, segment: int, text: str, final: bool) -> None:
         """What was heard of a segment so far, for captions."""
 
+    def requested(self, agent: str, context: ChatContext, tools: Sequence[Any]) -> None:
+        """A model is about to be asked with this: see `ModelRequestEvent`."""
+
     def trimmed(self, agent: str, why: TrimReason, left_out: int, before: int, after: int, summary: str) -> None:
         """Requests of the agent carry less of the talk than before: see `ContextTrimmedEvent`."""
 

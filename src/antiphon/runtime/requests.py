@@ -52,6 +52,7 @@ class Requests:
         written: Callable[[str], str | None],
     ) -> None:
         self._agents = agents
+        self._events = events
         self._masks = masks
         self.window = window
         """How much of the talk a request carries."""
@@ -104,6 +105,11 @@ class Requests:
         context = ChatContext()
         context.items = self._masks.shown(items)
         return context
+
+    def told(self, command: Generate, context: ChatContext, tools: Sequence[Any]) -> None:
+        """Those who look into the call are told what the model is about to be asked with."""
+        if self._events.listened("model_request"):
+            self._events.requested(command.agent, context, tools)
 
     def _instruct(self, command: Generate, items: list[ChatItem]) -> None:
         """Put what the reply was asked for with behind what was said before, and before what its own tools came to.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from antiphon.core import facts as f
 from antiphon.core import texts
 from antiphon.core.floor import Floor
-from antiphon.core.notices import SpeechStarted, VoiceGivenUp
+from antiphon.core.notices import SaidAside, SpeechStarted, VoiceGivenUp
 from antiphon.core.rules import closing, steps
 from antiphon.core.stages import Kind, Sound, Stage
 from antiphon.core.state import Segment
@@ -33,6 +33,8 @@ def finished(floor: Floor, fact: f.PlayoutFinished) -> None:
         gone.speech.trouble.voice_failed(fact.unsaid)
     if fact.heard:
         floor.dead_voice.heard()
+        if not gone.speech.record:
+            floor.out.send(SaidAside(fact.segment, fact.heard))
     elif fact.failed or fact.unsaid:
         _voice_failed(floor, gone)
     steps.end_if_over(floor, gone.speech)
