@@ -18,6 +18,7 @@ from antiphon.events import (
     ErrorEvent,
     EventEmitter,
     FunctionToolsExecutedEvent,
+    SaidAsideEvent,
     ToolAdoptedEvent,
     ToolCallEnded,
     ToolCallStarted,
@@ -26,6 +27,7 @@ from antiphon.events import (
     ToolExecutionUpdatedEvent,
     ToolResultEvent,
     TurnMetricsEvent,
+    UnbackedClaimEvent,
     UserStateChangedEvent,
 )
 from antiphon.metrics import CallMetrics, ResponseMetrics, Stretch, TurnMetrics
@@ -324,3 +326,21 @@ def test_any_userdata_becomes_json() -> None:
         "f": "NaN",
         "loop": None,
     }
+
+
+def test_a_filler_stands_where_it_was_heard_and_the_answer_begins_behind_it() -> None:
+    session = Watched()
+    session.at(4.0, "agent_state_changed", AgentStateChangedEvent(old_state="thinking", new_state="speaking"))
+    session.at(5.0, "said_aside", SaidAsideEvent(text="Let me look.", segment_id="f1"))
+    session.say(7.0, "assistant", "Nine is free.")
+    filler, answer = session.record.report(8.0).to_json()["turns"]
+    assert (filler["text"], filler["aside"], filler["started"], filler["ended"]) == ("Let me look.", True, 4.0, 5.0)
+    assert (answer["text"], answer["aside"], answer["started"], answer["ended"]) == ("Nine is free.", False, 5.0, 7.0)
+
+
+def test_what_was_claimed_and_not_done_is_reported() -> None:
+    session = Watched()
+    session.at(2.0, "unbacked_claim", UnbackedClaimEvent(sentence="I have booked it.", done="booked", speech_id="s1"))
+    assert session.record.report(8.0).to_json()["claims"] == [
+        {"at": 2.0, "sentence": "I have booked it.", "done": "booked"}
+    ]

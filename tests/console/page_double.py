@@ -17,13 +17,19 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.routing import Mount, WebSocketRoute
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from antiphon.console.app import LOOK
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
 
 Message: TypeAlias = dict[str, Any]
 
@@ -76,6 +82,10 @@ def _has(sent: list[Message], wanted: Message) -> bool:
     return any(wanted.items() <= one.items() for one in sent)
 
 
+async def _look(name: str, request: Request) -> Response:
+    return FileResponse(Path(str(files("antiphon.calls") / name)))
+
+
 class Double:
     """Plays scripts. `sent` is what the page said, a list for each call; `peaks` the loudest sample of each frame of
     the microphone."""
@@ -84,6 +94,8 @@ class Double:
         self.url = ""
         self.sent: list[list[Message]] = []
         self.peaks: list[int] = []
+        self.about: Message | None = None
+        """What the page is told of the agent before a call."""
         self._scripts: list[Script] = []
         self._watching: set[WebSocket] = set()
         self._loop = asyncio.new_event_loop()
@@ -92,9 +104,14 @@ class Double:
             routes=[
                 WebSocketRoute("/call", self._call),
                 WebSocketRoute("/watch", self._watch),
+                *(Route(f"/{name}", partial(_look, name)) for name in LOOK),
+                Route("/about", self._about),
                 Mount("/", StaticFiles(directory=static, html=True)),
             ]
         )
+
+    async def _about(self, request: Request) -> Response:
+        return Response(status_code=204) if self.about is None else JSONResponse(self.about)
 
     def play(self, *scripts: Script) -> None:
         """What the next calls are like. Forgets what was sent before."""

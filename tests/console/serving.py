@@ -75,12 +75,15 @@ async def serving(
     place: Place | None = None,
     folder: Path | None = None,
     reload: bool = True,
+    for_developer: bool = False,
 ) -> AsyncIterator[PageServer]:
     """A server of the agent file at `path`, on a free port."""
     file = AgentFile(path)
     await file.load()
     place = place or Place(port=0)
-    async with page_server(file, place, models=models, limits=limits, folder=folder, reload=reload) as server:
+    async with page_server(
+        file, place, models=models, limits=limits, folder=folder, reload=reload, for_developer=for_developer
+    ) as server:
         await wait_until(lambda: server.server.started)
         yield server
 

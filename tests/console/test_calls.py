@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import re
 import sys
 import urllib.request
@@ -42,6 +43,61 @@ def test_a_caller_books_by_typing() -> None:
             booked = await page.wait_for("tool", name="book_appointment", status="done")
             assert booked["arguments"] == {"patient_name": "Anna Smith", "date": "next Tuesday", "time": "9:00 AM"}
             assert booked["seconds"] is not None
+
+    run(check)
+
+
+def test_a_button_of_the_page_agrees_to_what_was_read_back() -> None:
+    async def check() -> None:
+        async with serving(RECEPTIONIST, models=STAND_IN) as server, Page(server.url, audio=False) as page:
+            await page.asks("Book nine o'clock next Tuesday for Anna Smith please")
+            asked = await page.wait_for("consent", decision="")
+            assert asked["asked"] == "An appointment for Anna Smith, next Tuesday at 9:00 AM. Shall I book it?"
+            await page.send("consent", call_id="another", yes=True)
+            await page.send("consent", call_id=asked["call_id"], yes=True)
+            decided = await page.wait_for("consent", decision="yes")
+            assert (decided["call_id"], decided["heard"], decided["by"]) == (asked["call_id"], "yes", "key")
+            booked = await page.wait_for("tool", name="book_appointment", status="done")
+            assert (booked["call_id"], booked["guarantee"]) == (asked["call_id"], "at most once")
+
+    run(check)
+
+
+def test_a_developers_page_says_whom_one_calls_and_looks_inside() -> None:
+    async def check() -> None:
+        async with serving(RECEPTIONIST, models=STAND_IN, for_developer=True) as server:
+            status, _, body = await get(f"{server.url}/about")
+            about = json.loads(body)
+            assert (status, about["agent"], about["language"]) == (200, "Receptionist", "en")
+            assert about["phrases"] == ["Do you have anything next Tuesday?"]
+            assert about["models"] == {"llm": "standin.StandInLLM (rule-based, not a language model)"}
+            assert [(tool["name"], tool["guarantee"], tool["is_read_back"]) for tool in about["tools"]] == [
+                ("check_availability", None, False),
+                ("book_appointment", "at most once", True),
+            ]
+            async with Page(server.url, audio=False) as page:
+                await page.asks("Do you have anything next Tuesday?")
+                await page.send("inspect")
+                inside = await page.wait_for("inspection")
+                assert inside["instructions"].startswith("You are a friendly receptionist")
+                assert [item["type"] for item in inside["history"]][-3:] == [
+                    "function_call",
+                    "function_call_output",
+                    "message",
+                ]
+                assert inside["request"]["tools"] == ["check_availability", "book_appointment"]
+                assert inside["request"]["items"][-1]["type"] == "function_call_output"
+
+    run(check)
+
+
+def test_nobody_but_a_developer_looks_inside() -> None:
+    async def check() -> None:
+        async with serving(RECEPTIONIST, models=STAND_IN) as server, Page(server.url, audio=False) as page:
+            assert (await get(f"{server.url}/about"))[0] == 204
+            await page.send("inspect")
+            await page.asks("Do you have anything next Tuesday?")
+            assert page.of("inspection") == []
 
     run(check)
 

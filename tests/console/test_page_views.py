@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.console.page_browser import chromium, faults_of, log, phase, watched
+from tests.console.page_browser import faults_of, log, phase
 from tests.console.page_double import (
     CLOSING,
     ENDED,
@@ -25,7 +25,7 @@ from tests.console.page_double import (
 )
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 Open = Callable[..., "Page"]
 
@@ -89,38 +89,6 @@ BOOKING: Script = (
     state("listening"),
 )
 """A turn with everything in it."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def double() -> Iterator[Double]:
-    double = Double()
-    with double.running():
-        yield double
-
-
-@pytest.fixture
-def open_page(browser: Browser, double: Double) -> Iterator[Open]:
-    contexts = []
-
-    def open_page(*scripts: Script, query: str = "", before: str = "", **options: Any) -> Page:
-        double.play(*scripts)
-        context = browser.new_context(**options)
-        contexts.append(context)
-        page = watched(context.new_page())
-        if before:
-            page.add_init_script(before)
-        page.goto(double.url + query)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
 
 
 def call(page: Page) -> None:

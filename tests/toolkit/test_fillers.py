@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from antiphon import Agent, RunContext, SpeechHandle, UsageError, function_tool
+from antiphon import Agent, RunContext, SaidAsideEvent, SpeechHandle, UsageError, function_tool
 from antiphon.testing import FakeLLM, Reply, run_virtual, transcript
 from tests.calls import VoiceCall, converse
 
@@ -42,8 +42,11 @@ def test_a_line_is_said_while_the_block_runs_and_stays_out_of_the_history() -> N
     async def main() -> None:
         async with VoiceCall(FakeLLM([CALL, "It is done."]), [], max_silence=None) as call:
             lines = await captioned(call, working(3.0))
+            asides: list[SaidAsideEvent] = []
+            call.session.on("said_aside", asides.append)
             await call.session.generate_reply(user_input="go")
             assert lines == ["Let me look.", "It is done."]
+            assert [aside.text for aside in asides] == ["Let me look."]
             assert "Let me look." not in " ".join(transcript(call.session.history))
 
     run_virtual(main())

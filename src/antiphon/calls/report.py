@@ -9,9 +9,11 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -82,7 +84,15 @@ def write_report(
     template = (files("antiphon.calls") / "report.html").read_text(encoding="utf-8")
     # "</script>" inside a string would end the data; JSON allows the slash to be escaped.
     payload = to_json(visible_data(data)).replace("</", "<\\/").replace("<!--", "<\\u0021--")
-    private.write(path, template.replace("/*CALL*/", payload))
+    private.write(path, template.replace("/*PALETTE*/", _palette()).replace("/*CALL*/", payload))
+
+
+@cache
+def _palette() -> str:
+    """Colours and letters, which a page that needs nothing but itself has in it."""
+    font = b64encode((files("antiphon.calls") / "inter.woff2").read_bytes()).decode()
+    palette = (files("antiphon.calls") / "palette.css").read_text(encoding="utf-8")
+    return palette.replace('url("inter.woff2")', f'url("data:font/woff2;base64,{font}")')
 
 
 def _data(call: CallReport, title: str, models: str, when: datetime) -> dict[str, Any]:
@@ -98,6 +108,7 @@ def _data(call: CallReport, title: str, models: str, when: datetime) -> dict[str
         "metrics": call.metrics.to_json(),
         "userdata": call.userdata,
         "errors": call.errors,
+        "claims": [dataclasses.asdict(claim) for claim in call.claims],
         "audio": None,
         "peaks": None,
         "cuts": [],

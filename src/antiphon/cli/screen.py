@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 from rich.console import Console
 from rich.text import Text
 
-from antiphon.calls.record import CallRecord, CallReport, ToolCallRecord, ToolStep, Turn
+from antiphon.calls.record import CallRecord, CallReport, Claim, ConsentRecord, ToolCallRecord, ToolStep, Turn
 from antiphon.calls.start import describe_guarantees
 from antiphon.cli.logs import was_told
+from antiphon.chat import FunctionCall
 from antiphon.metrics import TurnMetrics
 from antiphon.session import AgentSession
-from antiphon.visible import LONGEST_NAME, one_line, shortened, to_json, visible
+from antiphon.visible import LONGEST_NAME, LONGEST_SHOWN, one_line, shortened, to_json, visible
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -58,6 +59,24 @@ class Screen:
         record.on("turn", on_turn)
         record.on("tool", self.tool)
         record.on("error", self.error)
+        record.on("consent", self.consent)
+        record.on("claim", self.claim)
+
+    def consent(self, call: FunctionCall, consent: ConsentRecord) -> None:
+        """It is decided whether a call is made that was read back."""
+        if not consent.decision:
+            return
+        self.settle()
+        heard = f"heard {consent.heard!r}, " if consent.heard else ""
+        told = f"{one_line(call.name, LONGEST_NAME)}: {heard}{consent.decision} by {consent.by}"
+        style = "green" if consent.decision == "yes" else "red"
+        self._print(Text.assemble(_MARGIN, ("?  ", style)), Text(visible(told), style="dim"))
+
+    def claim(self, claim: Claim) -> None:
+        """The agent claims what no tool has done."""
+        self.settle()
+        told = f"claims {claim.done!r}, and no tool has done it: {shortened(one_line(claim.sentence), LONGEST_SHOWN)}"
+        self._print(Text.assemble(_MARGIN, ("!  ", "red")), Text(told, style="red"))
 
     def notice(self, line: str) -> None:
         """Something worth knowing."""
@@ -88,6 +107,8 @@ class Screen:
         said = Text(visible(turn.text))
         if turn.interrupted:
             said.append("  [cut short]" if turn.overtaken else "  [cut by the caller]", style="red")
+        if turn.aside:
+            said.append("  [filler]", style="dim")
         self._print(Text.assemble((f"{_clock(turn.started)}  ", "dim"), (who, style), "  "), said)
 
     def typed(self, text: str) -> None:

@@ -131,6 +131,8 @@ class _Conversation:
         record = self._record
         record.on("turn", self._on_turn)
         record.on("tool", self._on_tool)
+        record.on("consent", self._screen.consent)
+        record.on("claim", self._screen.claim)
         record.on("reply", self._on_reply)
         async with self._shown(), self._server.job(self._room, models=models, job=job_of(self._options.resume)) as job:
             job.on_session(record.listen)

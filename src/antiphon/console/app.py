@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
     from starlette.websockets import WebSocket
 
+LOOK = ("palette.css", "inter.woff2")
+"""What the page has in common with the report of a call, and with it lies there."""
+
 PAGE_POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -51,7 +54,7 @@ PAGE_POLICY = "; ".join(
 """What the page may load: its own files, and nothing else from anywhere."""
 
 REPORT_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; media-src 'self'; " + (
-    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+    "font-src data:; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
 """A report is one file with everything in it, and plays the recording beside it."""
 
@@ -116,11 +119,16 @@ def page_app(calls: Calls) -> Starlette:
             Route("/about", about),
             Route("/calls/{call_id}/report", report),
             Route("/calls/{call_id}/recording.wav", recording),
+            *(Route(f"/{name}", partial(_look, name)) for name in LOOK),
             Mount("/", StaticFiles(directory=static, html=True)),
         ]
     )
     app.add_middleware(_Headers)
     return app
+
+
+async def _look(name: str, request: Request) -> Response:
+    return FileResponse(Path(str(files("antiphon.calls") / name)))
 
 
 def _filed(calls: Calls, request: Request) -> FiledCall | None:

@@ -31,6 +31,7 @@ import { CallSocket, backOff } from "./wire.js";
  *   | {name: "ended", ended: Ended, seconds: number}} Phase
  *
  * @typedef {{voice: boolean, pushToTalk: boolean}} Manner how a call is held
+ * @typedef {{call: string, manner: Manner, seconds: number}} Left a call that its page went away from
  */
 
 /** Seconds that a server may take to be reached, to begin a call (the first one loads the models), to end one. */
@@ -95,13 +96,22 @@ export class Call {
     return !["idle", "ended", "ending"].includes(this.phase.name);
   }
 
-  /** Call. From a press of a button: browsers give microphone and sound to nothing less. @param {Manner} manner */
-  async start(manner) {
+  /**
+   * Call. From a press of a button: browsers give microphone and sound to nothing less, but to a page that had them.
+   * @param {Manner} manner
+   * @param {Left | null} [left] the call that this page was in when it was loaded anew
+   */
+  async start(manner, left = null) {
     if (this.on || this.phase.name === "ending") return;
     this.manner = manner;
     this.muted = this.pushed = false;
     this.underruns = this.#attempt = this.#began = 0;
     this.#resume = null;
+    if (left) {
+      this.#resume = left.call;
+      this.#because = "The page was loaded anew";
+      this.#began = performance.now() - 1000 * left.seconds;
+    }
     this.#transport = chooseTransport(location);
     const turn = ++this.#turn;
     if (manner.voice) {
@@ -128,6 +138,22 @@ export class Call {
     this.#enter({ name: "ending" });
     this.#socket?.send({ type: "hang_up" });
     this.#after(ENDED, () => this.#conclude("no answer from the server"));
+  }
+
+  /** What is left behind when the page goes in the middle of a call. @returns {Left | null} */
+  get left() {
+    if (!this.on || this.#resume === null) return null;
+    return { call: this.#resume, manner: this.manner, seconds: this.seconds };
+  }
+
+  /** Answer what is read back before a call. @param {string} id of the call @param {boolean} yes */
+  answer(id, yes) {
+    this.#socket?.send({ type: "consent", call_id: id, yes });
+  }
+
+  /** Ask what the agent knows. */
+  inspect() {
+    this.#socket?.send({ type: "inspect" });
   }
 
   /** Try now what would be tried later. */

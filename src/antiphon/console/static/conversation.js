@@ -13,10 +13,17 @@ import { Signal } from "./signal.js";
  * @typedef {import("./wire.js").Said} Said
  * @typedef {import("./wire.js").Message} Message
  * @typedef {import("./wire.js").Tool} Tool
+ * @typedef {import("./wire.js").Aside} Aside
+ * @typedef {import("./wire.js").Consent} Consent
+ * @typedef {import("./wire.js").Claim} Claim
  *
  * @typedef {object} Words  what caller or agent said
  * @property {"words"} kind
  * @property {"user" | "assistant"} role
+ * @property {string} agent  that said it; "" for the caller
+ * @property {string} name  the same, where there was more than one in the call
+ * @property {boolean} aside  a line that bridged a wait: the history does not have it
+ * @property {string} claims  what it claims was done, and no tool has done
  * @property {number} at  seconds since the call began
  * @property {string} text  for good
  * @property {string} interim  may change yet
@@ -30,6 +37,7 @@ import { Signal } from "./signal.js";
  * @typedef {object} Work  a tool call
  * @property {"work"} kind
  * @property {number} at
+ * @property {number} began  when it ran: behind what the caller was asked
  * @property {string} id
  * @property {string} name
  * @property {Record<string, unknown>} arguments
@@ -37,6 +45,10 @@ import { Signal } from "./signal.js";
  * @property {string} progress
  * @property {string | null} result  null while it is not known
  * @property {number | null} seconds
+ * @property {string | null} guarantee  how often it takes effect; null where its tool does not say that it writes
+ * @property {Asked | null} asked  what the caller was asked before it
+ *
+ * @typedef {{text: string, times: number, decision: string, heard: string, by: string}} Asked  "": nobody has decided
  *
  * @typedef {{kind: "note", at: number, text: string, bad: boolean}} Note
  * @typedef {Words | Work | Note} Entry
@@ -44,6 +56,9 @@ import { Signal } from "./signal.js";
 
 /** Words without what transcripts and histories write differently. @param {string} text */
 const plain = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim();
+
+/** The caller is asked whether it may run. @param {Work} work @returns {boolean} */
+export const pending = (work) => work.status === "asking";
 
 /** @param {Work} work @returns {boolean} */
 export const running = (work) => work.status === "started" || work.status === "updated";
@@ -58,6 +73,10 @@ export class Conversation {
 
   /** The tools that run. @type {Set<Work>} */
   #running = new Set();
+  /** Who is in charge, behind those who were before. @type {string[]} */
+  #agents = [];
+  /** What was claimed, and is not said yet. @type {Claim[]} */
+  #claims = [];
 
   /** @param {() => number} now seconds since the call began */
   constructor(now) {
@@ -68,6 +87,17 @@ export class Conversation {
   clear() {
     this.entries = [];
     this.#running.clear();
+    this.#agents = [];
+    this.#claims = [];
+  }
+
+  /** What a page that was loaded anew had shown: nothing of it changes any more. @param {Entry[]} entries */
+  restore(entries) {
+    for (const entry of entries) {
+      if (entry.kind === "words" && entry.role === "assistant" && entry.agent) this.#takesOver(entry.agent);
+      this.#add(entry);
+    }
+    this.end();
   }
 
   /** @param {FromServer} message */
@@ -77,7 +107,14 @@ export class Conversation {
     else if (message.type === "message") this.#message(message);
     else if (message.type === "tool") this.#tool(message);
     else if (message.type === "turn") this.#timing(message);
-    else if (message.type === "handoff") this.note(`Handed over to ${message.agent}`);
+    else if (message.type === "aside") this.#aside(message);
+    else if (message.type === "consent") this.#consent(message);
+    else if (message.type === "claim") this.#claim(message);
+    else if (message.type === "ready") this.#takesOver(message.agent);
+    else if (message.type === "handoff") {
+      // The first agent takes the floor, too.
+      if (this.#takesOver(message.agent)) this.note(`Handed over to ${message.agent}`);
+    }
     else if (message.type === "error") this.note(message.message, true);
   }
 
@@ -94,8 +131,8 @@ export class Conversation {
   /** Nothing more will come: what runs or is open stays as it is. */
   end() {
     for (const entry of this.entries) {
-      if (entry.kind === "work" && running(entry)) {
-        entry.status = "unknown";
+      if (entry.kind === "work" && (running(entry) || pending(entry))) {
+        entry.status = pending(entry) ? "declined" : "unknown";
         entry.seconds = this.now() - entry.at;
         this.#running.delete(entry);
       } else if (entry.kind === "words" && !entry.settled) {
@@ -130,6 +167,7 @@ export class Conversation {
     if (known?.settled) return;
     const entry = known ?? { ...this.#words("assistant"), segment };
     entry.text = text;
+    this.#judge(entry);
     if (text !== "") this.#put(entry);
   }
 
@@ -140,13 +178,43 @@ export class Conversation {
     entry.interim = "";
     entry.cut = message.interrupted;
     entry.unheard = message.unheard ?? "";
+    if (message.role === "assistant" && message.agent) this.#isBy(entry, message.agent);
+    this.#judge(entry);
     entry.settled = true;
     if (entry.text !== "" || entry.cut) this.#put(entry);
   }
 
+  /** @param {Aside} aside */
+  #aside({ segment, text, agent }) {
+    const entry = this.#last((words) => words.segment === segment) ?? { ...this.#words("assistant"), segment };
+    Object.assign(entry, { text, aside: true, settled: true });
+    this.#isBy(entry, agent);
+    this.#put(entry);
+  }
+
+  /** This agent is in charge from now on. @param {string} agent @returns {boolean} it was not before */
+  #takesOver(agent) {
+    if (agent === this.#agents.at(-1)) return false;
+    this.#agents.push(agent);
+    for (const entry of this.entries) {
+      if (entry.kind !== "words" || entry.role !== "assistant" || entry.name !== "") continue;
+      this.#isBy(entry, entry.agent);
+      this.changed.emit(entry);
+    }
+    return true;
+  }
+
+  /** @param {Words} entry @param {string} agent */
+  #isBy(entry, agent) {
+    entry.agent = agent;
+    entry.name = this.#agents.length > 1 ? agent : "";
+  }
+
   /** The entry whose words these are. @param {Message} message @returns {Words | undefined} */
-  #match({ role, text }) {
+  #match({ role, text, id }) {
     const words = plain(text);
+    const sounded = this.#last((entry) => entry.segment === id);
+    if (sounded) return sounded;
     return (
       this.#open(role, (entry) => plain(entry.text) === words) ??
       this.#open(role, (entry) => entry.text !== "" && words.startsWith(plain(entry.text))) ??
@@ -170,6 +238,10 @@ export class Conversation {
     return {
       kind: "words",
       role,
+      agent: role === "assistant" ? (this.#agents.at(-1) ?? "") : "",
+      name: role === "assistant" && this.#agents.length > 1 ? this.#agents[this.#agents.length - 1] : "",
+      aside: false,
+      claims: "",
       at: this.now(),
       text: "",
       interim: "",
@@ -184,27 +256,70 @@ export class Conversation {
 
   // -- tools and figures
 
+  /** @param {Consent} consent */
+  #consent(consent) {
+    const { call_id: id, name, asked: text, times, decision, heard, by } = consent;
+    const entry = this.#known(id) ?? this.#work({ call_id: id, name, arguments: consent.arguments, status: "asking" });
+    entry.asked = { text, times, decision, heard, by };
+    if (pending(entry) && decision !== "" && decision !== "yes") {
+      entry.status = "declined";
+      entry.seconds = 0;
+    }
+    this.#put(entry);
+  }
+
+  /** The sentence is about to be said, or was just given out. @param {Claim} claim */
+  #claim(claim) {
+    this.#claims.push(claim);
+    const last = this.#last((entry) => entry.role === "assistant");
+    if (last && this.#judge(last)) this.changed.emit(last);
+  }
+
+  /** Mark what an entry claims. @param {Words} entry @returns {boolean} it claims something */
+  #judge(entry) {
+    if (entry.role !== "assistant" || this.#claims.length === 0) return false;
+    const words = plain(entry.text);
+    const made = this.#claims.find(({ sentence }) => words.includes(plain(sentence)));
+    if (!made) return false;
+    entry.claims = made.done;
+    this.#claims = this.#claims.filter((claim) => claim !== made);
+    return true;
+  }
+
+  /** @param {string} id @returns {Work | undefined} */
+  #known(id) {
+    const known = this.entries.findLast((entry) => entry.kind === "work" && entry.id === id);
+    return known?.kind === "work" ? known : undefined;
+  }
+
   /** @param {Tool} tool */
   #tool(tool) {
-    const known = this.entries.findLast((entry) => entry.kind === "work" && entry.id === tool.call_id);
-    const entry = known?.kind === "work" ? known : this.#work(tool);
-    entry.status = tool.status;
+    const entry = this.#known(tool.call_id) ?? this.#work(tool);
+    const declined = entry.status === "declined";
+    if (entry.status === "asking") entry.began = this.now();
+    entry.status = declined ? "declined" : tool.status;
+    entry.guarantee = tool.guarantee ?? entry.guarantee;
     if (running(entry)) this.#running.add(entry);
     else this.#running.delete(entry);
     // A call is done first, and its output known a moment later: what is not told stays.
     if (running(entry)) entry.progress = tool.text ?? entry.progress;
     else {
       entry.result = tool.text ?? entry.result;
-      entry.seconds = entry.seconds ?? tool.seconds ?? this.now() - entry.at;
+      entry.seconds = entry.seconds ?? tool.seconds ?? this.now() - entry.began;
     }
     this.#put(entry);
   }
 
-  /** @param {Tool} tool @returns {Work} */
+  /**
+   * @param {{call_id: string, name: string, arguments: Record<string, unknown>,
+   *   status: import("./wire.js").ToolStatus}} tool
+   * @returns {Work}
+   */
   #work(tool) {
     return {
       kind: "work",
       at: this.now(),
+      began: this.now(),
       id: tool.call_id,
       name: tool.name,
       arguments: tool.arguments ?? {},
@@ -212,6 +327,8 @@ export class Conversation {
       progress: "",
       result: null,
       seconds: null,
+      guarantee: null,
+      asked: null,
     };
   }
 

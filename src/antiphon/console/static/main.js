@@ -3,23 +3,35 @@
 import { Call } from "./call.js";
 import { Conversation } from "./conversation.js";
 import { broken } from "./faults.js";
+import { leave, takeLeft } from "./left.js";
 import { announce } from "./view/announcer.js";
 import { Controls } from "./view/controls.js";
 import { put, some } from "./view/dom.js";
+import { inspector } from "./view/inspector.js";
 import { showLog } from "./view/log.js";
 import { notices } from "./view/notices.js";
 import { Stage } from "./view/stage.js";
 import { showSummary } from "./view/summary.js";
-import { watch } from "./wire.js";
+import { welcome } from "./view/welcome.js";
+import { about, watch } from "./wire.js";
 
 const call = new Call();
 const conversation = new Conversation(() => call.seconds);
-const log = showLog(conversation);
+const log = showLog(conversation, (id, yes) => call.answer(id, yes));
 const stage = new Stage(call, conversation);
 const summary = showSummary(conversation);
 const tell = announce(conversation);
 const problems = notices({ type: () => begin(false), call: () => begin(true) });
 const controls = new Controls(call, conversation, begin);
+const inside = inspector(call);
+
+async function introduce() {
+  const told = await about();
+  if (!told) return;
+  inside.offer(told);
+  if (call.phase.name === "idle") welcome(told, (phrase) => controls.say(phrase));
+}
+void introduce();
 
 /** @param {boolean} voice */
 function begin(voice) {
@@ -31,6 +43,15 @@ function begin(voice) {
   summary.begin();
   if (!voice) controls.focusTyping();
   void call.start({ voice, pushToTalk: voice && controls.pushToTalk });
+}
+
+/** The page was loaded anew in the middle of a call: it comes back to it. */
+function comeBack() {
+  const left = takeLeft();
+  if (!left) return;
+  conversation.restore(left.entries);
+  summary.begin();
+  void call.start(left.call.manner, left.call);
 }
 
 call.said.listen((message) => {
@@ -70,12 +91,13 @@ call.changed.listen((phase) => {
 
 // What the browser took away comes back with a press: it asks for no less.
 addEventListener("pointerdown", () => void call.wake());
-addEventListener("pagehide", () => call.hangUp());
+addEventListener("pagehide", () => leave(call.left, conversation.entries));
 
 /** @param {import("./wire.js").AgentFile} news */
 function fileNews({ state, message }) {
   if (state === "broken") return problems.show("file", broken(message));
   problems.remove("file");
+  void introduce();
   flash("Agent file reloaded");
 }
 
@@ -104,3 +126,4 @@ function flash(text) {
 }
 
 setInterval(() => log.tick(), 100);
+comeBack();

@@ -8,7 +8,7 @@
  * @typedef {"initializing" | "idle" | "listening" | "thinking" | "speaking"} AgentState
  * @typedef {"listening" | "speaking" | "away"} UserState
  * @typedef {"started" | "updated" | "done" | "error" | "cancelled" | "dropped" | "adopted"
- *   | "unknown"} ToolStatus
+ *   | "unknown" | "asking" | "declined"} ToolStatus
  *
  * @typedef {{type: "start", rate: number, audio: boolean, transport: Transport, push_to_talk: boolean,
  *   resume: string | null}} Start
@@ -17,6 +17,8 @@
  *   | {type: "push", down: boolean}
  *   | {type: "played", epoch: number, samples: number}
  *   | {type: "dtmf", digit: string}
+ *   | {type: "consent", call_id: string, yes: boolean}
+ *   | {type: "inspect"}
  *   | {type: "hang_up"}} FromPage
  *
  * @typedef {{type: "ready", call: string, rate: number, agent: string, models: string, transport: Transport}} Ready
@@ -24,17 +26,28 @@
  * @typedef {{type: "heard", text: string, final: boolean}} Heard
  * @typedef {{type: "said", segment: string, text: string, final: boolean}} Said
  * @typedef {{type: "message", id: string, role: "user" | "assistant", text: string, interrupted: boolean,
- *   unheard?: string}} Message
+ *   unheard?: string, agent?: string}} Message
+ * @typedef {{type: "aside", segment: string, text: string, agent: string}} Aside
+ * @typedef {{type: "consent", call_id: string, name: string, arguments: Record<string, unknown>, asked: string,
+ *   times: number, decision: string, heard: string, by: string}} Consent
+ * @typedef {{type: "claim", sentence: string, done: string}} Claim
  * @typedef {{type: "handoff", agent: string}} Handoff
  * @typedef {{type: "tool", call_id: string, name: string, arguments: Record<string, unknown>, status: ToolStatus,
- *   text: string | null, seconds: number | null}} Tool
+ *   text: string | null, seconds: number | null, guarantee?: string | null}} Tool
+ * @typedef {{name: string, description: string, effect: string, guarantee: string | null, is_read_back: boolean,
+ *   is_approved: boolean}} OfferedTool
+ * @typedef {{agent: string, language: string, models: Record<string, string>, tools: OfferedTool[],
+ *   phrases: string[]}} About  what the page tells of the agent before a call
+ * @typedef {{type: "inspection", agent: string, instructions: string, tools: OfferedTool[],
+ *   history: Record<string, any>[],
+ *   request: {agent: string, items: Record<string, any>[], tools: string[]} | null}} Inspection
  * @typedef {{type: "error", message: string, fatal: boolean}} Failure
  * @typedef {{type: "ended", reason: string, report: string | null, recording: string | null}} Ended
  * @typedef {{type: "agent_file", state: "loaded" | "broken", message: string}} AgentFile
  * @typedef {{type: "pause"} | {type: "resume"} | {type: "clear", epoch: number}} Playing
  * @typedef {import("./metrics.js").Turn} Turn
- * @typedef {Ready | State | Heard | Said | Message | Handoff | Tool | Turn | Failure | Ended | AgentFile
- *   | Playing} FromServer
+ * @typedef {Ready | State | Heard | Said | Message | Aside | Handoff | Consent | Claim | Tool | Turn | Inspection
+ *   | Failure | Ended | AgentFile | Playing} FromServer
  */
 
 /** Seconds of microphone that may wait to be sent. What comes after is left out: late words are worse than lost ones. */
@@ -126,6 +139,16 @@ export class CallSocket {
   close() {
     this.raw.onopen = this.raw.onmessage = this.raw.onclose = null;
     this.raw.close();
+  }
+}
+
+/** What can be told of the agent before a call. @returns {Promise<import("./wire.js").About | null>} */
+export async function about() {
+  try {
+    const answer = await fetch(withToken("/about"), { cache: "no-store" });
+    return answer.status === 200 ? await answer.json() : null;
+  } catch {
+    return null;
   }
 }
 

@@ -32,9 +32,10 @@ function worded(entry) {
   if (entry.kind === "note") return entry.text;
   if (entry.kind === "words") {
     if (!entry.settled) return null;
-    return `${entry.role === "user" ? "You" : "Agent"}: ${entry.text}${entry.cut ? ", cut" : ""}`;
+    return `${entry.role === "user" ? "You" : entry.name || "Agent"}: ${entry.text}${entry.cut ? ", cut" : ""}`;
   }
   if (entry.status === "started") return `Tool ${entry.name} runs`;
   if (entry.status === "updated") return null;
+  if (entry.status === "asking") return `Before ${entry.name}: ${entry.asked?.text ?? ""}`;
   return `Tool ${entry.name}: ${entry.status}`;
 }

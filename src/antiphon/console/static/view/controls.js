@@ -50,6 +50,12 @@ export class Controls {
     return this.#choice.checked;
   }
 
+  /** Say this, by a call without voice if there is none. @param {string} text */
+  say(text) {
+    this.#line.value = text;
+    this.#line.form?.requestSubmit();
+  }
+
   /** Put the cursor where turns are typed. */
   focusTyping() {
     this.#line.focus();

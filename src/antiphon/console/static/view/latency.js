@@ -16,6 +16,8 @@ const NAMES = {
   line: "line",
 };
 
+/** Seconds of silence beyond the wait itself that are told: less says nothing that the wait does not. */
+export const WORTH_TELLING = 0.1;
 /** Seconds below which a stretch is seen in the bar, and not worth a figure. */
 const WORTH_A_FIGURE = 0.0015;
 
@@ -40,7 +42,7 @@ export function bar({ stretches, total, deadAir, sounded }) {
     if (seconds < WORTH_A_FIGURE && kind !== "tool") continue;
     list.append(make("li", { class: kind }, label + " ", make("b", {}, ms(seconds))));
   }
-  if (deadAir > 0) list.append(make("li", { class: "dead" }, "dead air ", make("b", {}, ms(deadAir))));
+  if (deadAir - total > WORTH_TELLING) list.append(make("li", { class: "dead" }, "dead air ", make("b", {}, ms(deadAir))));
   const title = sounded ? "From your last sound to the agent's first" : "From your turn to the answer";
   const head = make("span", { class: "total", title }, ms(total));
   return make("div", { class: "timing" }, make("div", { class: "row" }, head, strip), list);

@@ -15,8 +15,8 @@ const MOST = 300;
 /** Pixels from the end that count as the end. */
 const NEAR_END = 48;
 
-/** @param {Conversation} conversation */
-export function showLog(conversation) {
+/** @param {Conversation} conversation @param {import("./tool.js").Answer} answer a button of a read-back was pressed */
+export function showLog(conversation, answer) {
   const list = one("log", HTMLOListElement);
   const scroll = some("scroll");
   const latest = some("latest");
@@ -25,12 +25,17 @@ export function showLog(conversation) {
   const items = new Map();
   let removed = 0;
   let following = true;
+  let top = 0;
 
   const toEnd = () => {
     scroll.scrollTop = scroll.scrollHeight;
   };
   scroll.addEventListener("scroll", () => {
-    following = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < NEAR_END;
+    // Only a reader goes back; what grows or is drawn late moves nothing upwards.
+    const atEnd = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < NEAR_END;
+    if (atEnd) following = true;
+    else if (scroll.scrollTop < top) following = false;
+    top = scroll.scrollTop;
     if (following) latest.hidden = true;
   });
   latest.addEventListener("click", () => {
@@ -38,7 +43,9 @@ export function showLog(conversation) {
     latest.hidden = true;
     toEnd();
   });
-  new ResizeObserver(() => following && toEnd()).observe(scroll);
+  const growth = new ResizeObserver(() => following && toEnd());
+  growth.observe(scroll);
+  growth.observe(list);
 
   const grown = () => {
     if (following) toEnd();
@@ -47,7 +54,7 @@ export function showLog(conversation) {
 
   conversation.added.listen((entry) => {
     some("welcome").hidden = true;
-    const item = draw(entry);
+    const item = draw(entry, answer);
     items.set(entry, item);
     list.append(item);
     if (items.size > MOST) {
@@ -85,16 +92,16 @@ export function showLog(conversation) {
   };
 }
 
-/** @param {Entry} entry @returns {HTMLLIElement} */
-function draw(entry) {
+/** @param {Entry} entry @param {import("./tool.js").Answer} answer @returns {HTMLLIElement} */
+function draw(entry, answer) {
   const item = make("li", { class: entry.kind });
   item.append(make("time", { class: "at" }, clock(entry.at)));
   if (entry.kind === "note") {
     item.classList.toggle("bad", entry.bad);
     item.append(make("p", { class: "note" }, entry.text));
   } else if (entry.kind === "work") {
-    item.append(card(entry));
-    refresh(item, entry, entry.at);
+    item.append(card(entry, answer));
+    refresh(item, entry, entry.began);
   } else {
     item.classList.add(entry.role);
     const who = make("b", {}, entry.role === "user" ? "You" : "Agent");
@@ -107,7 +114,7 @@ function draw(entry) {
 
 /** @param {Entry} entry @param {HTMLLIElement} item */
 function redraw(entry, item) {
-  if (entry.kind === "work") refresh(item, entry, entry.at);
+  if (entry.kind === "work") refresh(item, entry, entry.began);
   else if (entry.kind === "words") rewrite(entry, item);
 }
 
@@ -121,6 +128,15 @@ function rewrite(words, item) {
   const interim = /** @type {HTMLElement} */ (item.querySelector(".interim"));
   caption(heard, words.text, words.role === "assistant" && !words.settled);
   put(interim, words.interim && words.text ? " " + words.interim : words.interim);
+  item.classList.toggle("aside", words.aside);
+  if (words.role === "assistant" && words.name) put(/** @type {HTMLElement} */ (who.querySelector("b")), words.name);
+  if (words.aside && !who.querySelector(".bridge")) {
+    who.append(make("span", { class: "bridge", title: "It bridged a wait: the history does not have it" }, "filler"));
+  }
+  if (words.claims && !who.querySelector(".claim")) {
+    const title = "No tool has done what this claims";
+    who.append(make("span", { class: "claim", title }, `claims “${words.claims}”, and no tool has done it`));
+  }
   if (words.typed && !who.querySelector(".typed")) who.append(make("span", { class: "typed" }, "typed"));
   if (words.cut && !who.querySelector(".cut")) {
     who.append(make("span", { class: "cut" }, "cut by you"));

@@ -1,6 +1,7 @@
 // What is left of a call: figures, the recording, the report.
 
 import { withToken } from "../wire.js";
+import { WORTH_TELLING } from "./latency.js";
 import { make, ms, put, some } from "./dom.js";
 
 /**
@@ -35,8 +36,11 @@ function figures(conversation, underruns) {
     [turns === 1 ? "turn" : "turns", String(turns)],
     [work.length === 1 ? "tool call" : "tool calls", failed ? `${work.length}, ${failed} failed` : String(work.length)],
     ["median answer", answer === null ? "–" : ms(answer)],
-    ["dead air", timings.length ? deadAir.toFixed(1) + " s" : "–"],
   ];
+  // Where all silence was the wait for an answer, the answers' time says it already.
+  if (deadAir - timings.reduce((sum, timing) => sum + timing.total, 0) > WORTH_TELLING) {
+    list.push(["dead air", deadAir.toFixed(1) + " s"]);
+  }
   if (underruns) list.push([underruns === 1 ? "gap in the sound" : "gaps in the sound", String(underruns)]);
   return list;
 }

@@ -142,7 +142,7 @@ export class Trace {
    */
   #drawTools(x, first, top, height, width) {
     const { pen } = this;
-    pen.font = "11px system-ui, sans-serif";
+    pen.font = "11px Inter, system-ui, sans-serif";
     pen.textBaseline = "middle";
     const bars = [...this.#tools].map(([id, { from, to, name }]) => {
       const end = to ?? this.#at;
