@@ -5,15 +5,15 @@ nothing and touches nothing. Spans tell of the first piece of a voice's sound an
 facts, commands, notices and spans, shown to another meter, gives the same figures.
 
 A *reply* is what a speech handle stands for. What its tools say, and the lines that the session says while it is being
-worked on, belong to it; they are fillers. The core may refuse a fact, so nothing is taken from facts that a command
-tells as well.
+worked on, belong to it; they are fillers. What is read back before a call is an answer: the reply is over with it, and
+what follows the caller's yes or no is another one, to that. The core may refuse a fact, so nothing is taken from facts
+that a command tells as well.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
 
 from antiphon.core.commands import (
     Adopt,
@@ -50,6 +50,8 @@ from antiphon.core.facts import (
     UserTurnSubmitted,
 )
 from antiphon.core.notices import (
+    ConsentAsked,
+    ConsentDecided,
     Notice,
     RoundClosed,
     SpeechDone,
@@ -61,129 +63,9 @@ from antiphon.core.notices import (
     TurnCommitted,
 )
 from antiphon.metrics import CallMetrics, Origin, ResponseMetrics, Stretch, ToolMetrics, TurnMetrics
+from antiphon.runtime.measured import MeasuredReply, MeasuredResponse, MeasuredTool, MeasuredTurn
 from antiphon.runtime.observers import Observer
-from antiphon.runtime.sounds import SHORTEST_SILENCE, Sounds
-
-
-@dataclass(slots=True)
-class _Turn:
-    """A turn that the caller took."""
-
-    number: int
-    origin: Origin
-    decided: float
-    speech_ended: float | None
-    transcribed: float | None
-    hooked: bool = True
-    """The agent it was said to has an `on_user_turn_completed` of its own."""
-    hook: float | None = None
-    answered: bool = False
-    """A reply to it was begun."""
-
-    def is_answered(self) -> None:
-        """A reply to it was begun."""
-        self.answered = True
-
-    def committed(self, now: float) -> None:
-        """The hook, if there is one, has returned."""
-        if self.hooked:
-            self.hook = now - self.decided
-
-
-@dataclass(slots=True)
-class _Response:
-    metrics: ResponseMetrics
-    segment: int
-    reply: _Reply | None = None
-    """None while it is made ahead, and nobody knows for what."""
-
-    def joined(self, reply: _Reply, *, filler: bool) -> None:
-        """It is known what it is for."""
-        self.reply = reply
-        if filler:
-            self.update(filler=True)
-
-    def update(self, **changes: object) -> None:
-        """More is known of it."""
-        self.metrics = replace(self.metrics, **changes)  # type: ignore[arg-type]  # fields by name
-
-
-@dataclass(slots=True)
-class _Tool:
-    metrics: ToolMetrics
-    reply: _Reply
-
-    def ended(self, status: ToolOutcome, now: float) -> None:
-        """It has come to its end."""
-        self.metrics = replace(self.metrics, ended=now, status=status)
-
-
-@dataclass(slots=True, eq=False)
-class _Reply:
-    """A reply that is not over."""
-
-    speech: int | None
-    """None: only a filler was said for it so far."""
-    origin: Origin
-    turn: _Turn | None
-    """The turn that it answers."""
-    turns: int
-    """Turns so far."""
-    asked: float
-    gens: list[int] = field(default_factory=list)
-    tools: list[_Tool] = field(default_factory=list)
-    sound: list[Stretch] = field(default_factory=list)
-    called: dict[str, tuple[str, float]] = field(default_factory=dict)
-    """By call id: the tool that the model called, and when."""
-    rounds: int = 0
-    max_tool_steps_reached: bool = False
-    interrupted_at: float | None = None
-
-    def answers(self, turn: _Turn, speech: int, turns: int) -> None:
-        """Fillers were said for it before the model could be asked."""
-        self.speech, self.origin, self.turn, self.turns = speech, turn.origin, turn, turns
-
-    def made(self, gen: int) -> None:
-        """A response belongs to it."""
-        self.gens.append(gen)
-
-    def calls(self, call_id: str, name: str, now: float) -> None:
-        """The model called a tool."""
-        self.called[call_id] = (name, now)
-
-    def sounded(self, heard: Stretch) -> None:
-        """It was heard, so long."""
-        if self.sound and heard.started - self.sound[-1].ended < SHORTEST_SILENCE:
-            heard = Stretch(self.sound.pop().started, heard.ended)
-        self.sound.append(heard)
-
-    def runs(self, tool: _Tool) -> None:
-        """A tool runs for it."""
-        self.tools.append(tool)
-
-    def round_over(self, call_ids: Iterable[str]) -> None:
-        """The results of these calls are in. Those that never ran were refused."""
-        self.rounds += 1
-        known = {tool.metrics.call_id for tool in self.tools}
-        for call_id in call_ids:
-            name, called = self.called.get(call_id, ("", 0.0))
-            if name and call_id not in known:
-                self.tools.append(_Tool(ToolMetrics(name, call_id, called, called, "refused"), self))
-
-    def used_up_its_steps(self) -> None:
-        """It may have no more rounds."""
-        self.max_tool_steps_reached = True
-
-    def interrupted(self, now: float) -> None:
-        """The caller spoke over it."""
-        self.interrupted_at = now
-
-    @property
-    def waiting_since(self) -> float:
-        """When the caller began to wait for it."""
-        if self.turn is None:
-            return self.asked
-        return self.turn.decided if self.turn.speech_ended is None else self.turn.speech_ended
+from antiphon.runtime.sounds import Sounds
 
 
 class Meter(Observer):
@@ -208,21 +90,27 @@ class Meter(Observer):
         self.call = CallMetrics()
         self._line = Sounds()
         self._turns = 0
-        self._turn: _Turn | None = None
+        self._turn: MeasuredTurn | None = None
         """The latest."""
         self._typed: deque[str] = deque()
         self._speaking = False
         self._speech_ended: float | None = None
         self._transcribed: float | None = None
-        self._sounding: _Reply | None = None
+        self._hooks = 0
+        """Turns whose hook has not returned."""
+        self._asking: MeasuredReply | None = None
+        """Whose call is read back, from then until the caller has answered or it is given up."""
+        self._is_read_next = False
+        """The next text to be said reads it back."""
+        self._sounding: MeasuredReply | None = None
         """The reply that is heard."""
-        self._replies: dict[int, _Reply] = {}
+        self._replies: dict[int, MeasuredReply] = {}
         """By speech: its own, and those of its tools."""
-        self._responses: dict[int, _Response] = {}
+        self._responses: dict[int, MeasuredResponse] = {}
         """By generation."""
         self._segments: dict[int, int] = {}
         """The generation whose sound a segment is."""
-        self._runs: dict[int, _Tool] = {}
+        self._runs: dict[int, MeasuredTool] = {}
         """Tools that run."""
         self._unasked: dict[int, int | None] = {}
         """By response that the model began: the turn that it answers."""
@@ -322,6 +210,7 @@ class Meter(Observer):
         now = at - self._began
         match command:
             case RunHook(kind="on_user_turn_completed", text=text, agent=agent):
+                self._hooks += 1
                 self._take_turn(text, now, hooked=self._has_hook(agent))
             case Generate(gen, speech, segment):
                 self._make(gen, segment, now, by_model=True)
@@ -364,8 +253,14 @@ class Meter(Observer):
     def notice(self, at: float, notice: Notice) -> None:
         now = at - self._began
         match notice:
-            case TurnCommitted() if self._turn is not None:
-                self._turn.committed(now)
+            case TurnCommitted(text):
+                self._turn_committed(text, now)
+            case ConsentAsked(speech):
+                self._asked(speech, now)
+            case ConsentDecided(by=by):
+                if by in ("time", "session"):
+                    self._asks_no_more(None, now)
+                self._asking = None
             case RoundClosed():
                 self._round_over(notice)
             case ToolStepsUsedUp():
@@ -389,11 +284,42 @@ class Meter(Observer):
         self._turns += 1
         if self._typed and self._typed[0] == text:
             self._typed.popleft()
-            self._turn = _Turn(self._turns, "typed", now, None, None, hooked)
+            self._turn = MeasuredTurn(self._turns, "typed", now, None, None, hooked)
             return
         ended = None if self._speaking else self._speech_ended
-        self._turn = _Turn(self._turns, "caller", now, ended, self._transcribed, hooked)
+        self._turn = MeasuredTurn(self._turns, "caller", now, ended, self._transcribed, hooked)
         self._speech_ended = self._transcribed = None
+
+    def _turn_committed(self, text: str, now: float) -> None:
+        """The hook of a turn has returned, or the caller has answered what was read back: that has no hook."""
+        if self._hooks or self._asking is None:
+            self._hooks = max(0, self._hooks - 1)
+            if self._turn is not None:
+                self._turn.committed(now)
+            return
+        ended = now if self._speech_ended is None else self._speech_ended
+        self._take_turn(text, now, hooked=False)
+        self._asks_no_more(self._turn, min(ended, now))
+
+    def _asked(self, speech: int, now: float) -> None:
+        """A call is about to be read back: for the first time, or because nobody answered."""
+        reply = self._replies.get(speech)
+        if reply is not None and reply.is_asking:
+            reply = self._asks_no_more(None, now)
+        self._asking, self._is_read_next = reply, reply is not None
+        if reply is not None:
+            reply.asks()
+
+    def _asks_no_more(self, turn: MeasuredTurn | None, now: float) -> MeasuredReply | None:
+        """What was read back is over as a reply: another one answers `turn`, or comes of itself."""
+        before, self._asking = self._asking, None
+        if before is None or before.speech is None or self._replies.get(before.speech) is not before:
+            return None
+        if turn is not None:
+            turn.is_answered()
+        self._finish(before, before.heard_until(now))
+        reply = self._replies[before.speech] = before.goes_on(turn, self._turns, now)
+        return reply
 
     def _speech_done(self, speech: int, now: float) -> None:
         reply = self._replies.get(speech)
@@ -412,12 +338,12 @@ class Meter(Observer):
 
     # -- replies
 
-    def _open_reply(self, command: Generate, now: float) -> _Reply | None:
+    def _open_reply(self, command: Generate, now: float) -> MeasuredReply | None:
         if command.delivery:
             return self._open(command.speech, "results", None, now)
         return self._answer(command.speech, now)
 
-    def _answer(self, speech: int, now: float) -> _Reply | None:
+    def _answer(self, speech: int, now: float) -> MeasuredReply | None:
         """A reply to the latest turn. None: it began before there was anybody to measure it."""
         turn = self._turn
         if turn is None:
@@ -430,20 +356,20 @@ class Meter(Observer):
         reply.answers(turn, speech, self._turns)
         return reply
 
-    def _open(self, speech: int, origin: Origin, turn: _Turn | None, now: float) -> _Reply:
-        reply = self._replies[speech] = _Reply(speech, origin, turn, self._turns, now)
+    def _open(self, speech: int, origin: Origin, turn: MeasuredTurn | None, now: float) -> MeasuredReply:
+        reply = self._replies[speech] = MeasuredReply(speech, origin, turn, self._turns, now)
         return reply
 
-    def _latest(self) -> _Reply | None:
+    def _latest(self) -> MeasuredReply | None:
         return next(reversed(self._replies.values()), None)
 
     # -- responses
 
     def _make(self, gen: int, segment: int, now: float, *, by_model: bool = False) -> None:
-        self._responses[gen] = _Response(ResponseMetrics(by_model, now), segment)
+        self._responses[gen] = MeasuredResponse(ResponseMetrics(by_model, now), segment)
         self._segments[segment] = gen
 
-    def _join(self, gen: int, reply: _Reply | None, *, filler: bool = False) -> None:
+    def _join(self, gen: int, reply: MeasuredReply | None, *, filler: bool = False) -> None:
         """A response belongs to a reply, or to nobody."""
         if reply is None:
             self._forget(gen)
@@ -460,6 +386,11 @@ class Meter(Observer):
 
     def _speak(self, gen: int, speech: int, now: float) -> None:
         """A text is to be said."""
+        asking, self._is_read_next = self._asking if self._is_read_next else None, False
+        if asking is not None:
+            self._replies[speech] = asking
+            self._join(gen, asking)
+            return
         reply = self._replies.get(speech)
         if reply is None:
             self._join(gen, self._open(speech, "application", None, now))
@@ -476,7 +407,7 @@ class Meter(Observer):
             return
         reply = self._latest()
         if reply is None:
-            reply = _Reply(None, "application", None, self._turns, now)
+            reply = MeasuredReply(None, "application", None, self._turns, now)
         self._replies[speech] = reply
         self._join(gen, reply, filler=True)
 
@@ -491,7 +422,7 @@ class Meter(Observer):
         if response is not None and gen is not None and response.metrics.first_audio is None:
             self._update(gen, first_audio=now)
 
-    def _finish(self, reply: _Reply, now: float) -> None:
+    def _finish(self, reply: MeasuredReply, now: float) -> None:
         """It is over."""
         for speech in [speech for speech, owner in self._replies.items() if owner is reply]:
             del self._replies[speech]
@@ -504,7 +435,7 @@ class Meter(Observer):
         waiting = [one.waiting_since for one in self._replies.values()]
         self._line.forget(min([*waiting, now if self._speech_ended is None else self._speech_ended]))
 
-    def _metrics(self, reply: _Reply, responses: list[ResponseMetrics], now: float) -> TurnMetrics:
+    def _metrics(self, reply: MeasuredReply, responses: list[ResponseMetrics], now: float) -> TurnMetrics:
         turn = reply.turn
         over = now if reply.interrupted_at is None else reply.interrupted_at
         return TurnMetrics(
@@ -528,11 +459,11 @@ class Meter(Observer):
 
     # -- tools
 
-    def _run(self, run: int, name: str, call_id: str, speech: int, now: float) -> _Tool | None:
+    def _run(self, run: int, name: str, call_id: str, speech: int, now: float) -> MeasuredTool | None:
         reply = self._replies.get(speech)
         if reply is None:
             return None
-        tool = self._runs[run] = _Tool(ToolMetrics(name, call_id, now, None, "running"), reply)
+        tool = self._runs[run] = MeasuredTool(ToolMetrics(name, call_id, now, None, "running"), reply)
         reply.runs(tool)
         return tool
 
@@ -554,5 +485,6 @@ class Meter(Observer):
 
     def _round_over(self, closed: RoundClosed) -> None:
         response = self._responses.get(closed.gen)
-        if response is not None and response.reply is not None:
-            response.reply.round_over(call.call_id for call, _ in closed.pairs)
+        reply = self._replies.get(closed.speech) if response is None else response.reply
+        if reply is not None:
+            reply.round_over(call.call_id for call, _ in closed.pairs)
