@@ -16,8 +16,8 @@ from rich.text import Text
 
 from antiphon.calls.record import CallRecord, CallReport, Claim, ConsentRecord, ToolCallRecord, ToolStep, Turn
 from antiphon.calls.start import describe_guarantees
-from antiphon.cli.logs import was_told
 from antiphon.chat import FunctionCall
+from antiphon.cli.logs import was_told
 from antiphon.metrics import TurnMetrics
 from antiphon.session import AgentSession
 from antiphon.visible import LONGEST_NAME, LONGEST_SHOWN, one_line, shortened, to_json, visible

@@ -20,7 +20,7 @@ from typing import Any
 from antiphon.agent import Agent
 from antiphon.calls.offered import OfferedTool, offered, offered_by
 from antiphon.calls.record import NAMELESS
-from antiphon.calls.start import AGENT_MODULE
+from antiphon.calls.where import AGENT_MODULE
 from antiphon.console.protocol import Message
 from antiphon.errors import AntiphonError, pass_on
 from antiphon.events import ModelRequestEvent
