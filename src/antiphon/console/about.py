@@ -19,6 +19,7 @@ from typing import Any
 
 from antiphon.agent import Agent
 from antiphon.calls.offered import OfferedTool, offered, offered_by
+from antiphon.calls.offers import describe_model
 from antiphon.calls.record import NAMELESS
 from antiphon.calls.where import AGENT_MODULE
 from antiphon.console.protocol import Message
@@ -97,7 +98,7 @@ def _labels(models: ModelResolver, given: Mapping[ModelKind, Any]) -> dict[Model
         chosen = models({kind: given.get(kind, NOT_GIVEN) for kind in KINDS})
     except AntiphonError as error:
         return {"llm": str(error)}
-    return {kind: model.label for kind, model in chosen.items() if isinstance(model, Model)}
+    return {kind: describe_model(model) for kind, model in chosen.items() if isinstance(model, Model)}
 
 
 def _plain_sight(module: ModuleType) -> tuple[str, dict[ModelKind, Any]]:
@@ -154,7 +155,7 @@ def _named(value: ast.expr, module: ModuleType) -> Any:
 def about_session(session: AgentSession[Any], file: Path, phrases: list[str]) -> Message:
     """What the agent in charge is, and can do."""
     agent = session.current_agent
-    models = {kind: model.label for kind in KINDS if isinstance(model := getattr(agent, kind), Model)}
+    models = {kind: describe_model(model) for kind in KINDS if isinstance(model := getattr(agent, kind), Model)}
     return _about(shown_name(agent.label, file), session.language.code, models, offered_by(session), phrases)
 
 
