@@ -98,3 +98,11 @@ $(READY): $(USABLE)
 	@# The page's types are checked by TypeScript, where there is npm to fetch it.
 	if command -v npm >/dev/null; then npm install --silent --no-fund --no-audit --prefix .venv typescript@6.0.3 || true; fi
 	touch $@
+
+KILLS ?= 300
+
+.PHONY: prove-resume
+prove-resume: $(READY)  ## Processes that end anywhere in 200 tasks, 300 of them by kill -9, and others that go on
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --constraint constraints.txt bfcl-eval mpmath
+	$(BIN)/python -m tests.chaos.killed --kills $(KILLS) --seed $(SEED)
+	$(BIN)/python -m tests.chaos --kills --tasks 200 --every 10 --pairs 400 --no-three --seed $(SEED) --out out/chaos

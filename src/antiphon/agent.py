@@ -36,6 +36,7 @@ from antiphon.vad import VAD
 
 _HOOKS_AND_NODES = (
     "on_enter",
+    "on_resume",
     "on_exit",
     "on_user_turn_completed",
     "stt_node",
@@ -104,6 +105,7 @@ class Agent:
         """Grows with every change of the tools."""
         self._membership: Membership | None = None
         self._instructions_item: ChatMessage | None = None
+        self._goes_on = False
         ToolContext(self._tools).check()
 
     # -- what it is
@@ -253,6 +255,12 @@ class Agent:
     async def on_enter(self) -> None:
         """It takes over: the session begins, or another agent handed off to it."""
 
+    async def on_resume(self) -> None:
+        """In the place of `on_enter`: its call began in another process, in which it was in charge, and goes on here.
+
+        What was said and done it knows already, and what it kept of itself (`load_state`).
+        """
+
     async def on_exit(self) -> None:
         """It is about to hand off, or the session ends."""
 
@@ -262,6 +270,15 @@ class Agent:
         The content of `new_message` may be changed; items added to `turn_ctx` are shown to the model for this reply
         only. Raise `StopResponse` to leave the turn unanswered.
         """
+
+    # -- what it keeps of itself, for a call that goes on in another process
+
+    def dump_state(self) -> Any:
+        """What is to be kept of it with the call, as JSON data; None: nothing. Asked for when a turn or a tool ends."""
+        return None
+
+    def load_state(self, state: Any) -> None:
+        """What `dump_state` gave in the process before, also in earlier versions of the class. Before `on_resume`."""
 
     # -- nodes: override one to change how a stage works; `Agent.default.<node>(self, ...)` is the built-in
 
@@ -360,6 +377,17 @@ class Agent:
         self._membership = membership
         if known := _shown_calls(self._items):  # it was given the context of another agent
             self._changed(None, learns=known)
+
+    def resumes(self) -> None:
+        """It was in charge when its process ended: `on_resume` runs next, in the place of `on_enter`."""
+        self._goes_on = True
+
+    def hook(self, kind: str) -> str:
+        """The name of the hook that runs now, of this kind."""
+        if kind == "on_enter" and self._goes_on:
+            self._goes_on = False
+            return "on_resume"
+        return kind
 
     def context_items(self) -> list[ChatItem]:
         """What it knows, without the instructions. Not to be changed."""

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from antiphon.errors import UsageError
 from antiphon.language import Language
 from antiphon.scope import Scoped
 from antiphon.store import Store
 from antiphon.transport import AudioInput, AudioOutput
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True, frozen=True)
@@ -70,6 +72,16 @@ class KeypadRoom(Protocol):
 
     def on(self, name: str, callback: Callable[..., object]) -> object: ...
     def off(self, name: str, callback: Callable[..., object]) -> None: ...
+
+
+class UserdataCodec(Protocol[T]):
+    """How a session's userdata is kept with its call, where that is no dataclass, pydantic model or dictionary."""
+
+    def dump(self, userdata: T, /) -> Any:
+        """As JSON data. Called at the end of each turn and behind each tool."""
+
+    def load(self, data: Any, /) -> T:
+        """What `dump` gave, also that of earlier versions of the application, as userdata again."""
 
 
 class Job(Protocol):

@@ -47,7 +47,7 @@ from antiphon.options import (
     TurnHandling,
     is_given,
 )
-from antiphon.protocols import AudioRoom, Job, current_job
+from antiphon.protocols import AudioRoom, Job, UserdataCodec, current_job
 from antiphon.read_only import ReadOnlyChatContext
 from antiphon.running_tool import RunningTool
 from antiphon.secret import Secret
@@ -61,11 +61,10 @@ from antiphon.tools.toolset import ToolLike
 from antiphon.transport import AudioInput, AudioOutput, RoomInputOptions, RoomOptions
 
 if TYPE_CHECKING:
-    from antiphon.application.resuming import KeptCall
+    from antiphon.application.resuming import KnownAgents
     from antiphon.metrics import CallMetrics
     from antiphon.run_result import RunResult
     from antiphon.runtime.driver import Driver
-    from antiphon.runtime.keeping import Keeping
 
 logger = logging.getLogger("antiphon")
 
@@ -94,7 +93,9 @@ class AgentSession(Session[Userdata], Closable):
     `redact`: what of the caller's words and of results is known by a mask alone ("card_number", "phone_number",
     "email", or a function), to models, logs and all that is kept; tools and the agent's voice get it.
     `store`: where the call is kept while it goes on, an open store or the address of one ("sqlite:///calls.db"); None:
-    in memory alone. Not given: where the command keeps calls that starts the session.
+    in memory alone. Not given: where the command keeps calls that starts the session. `agents`: those that may go on
+    with a call that began in another process, or a function of an id; `userdata_codec`: how userdata is kept that is no
+    dataclass, pydantic model or dictionary (`docs/resume.md`).
     `consent_timeout`: seconds of silence, 8 unless given, until the caller is asked once more whether a call may run
     whose tool says `confirm=`, and then not any more; None: without end, as in text. `consent_judge(words, asked)`: a
     coroutine function that says what the reply means; the words decide by themselves where it says nothing in 2 s.
@@ -111,9 +112,6 @@ class AgentSession(Session[Userdata], Closable):
     _closer: asyncio.Task[None] | None = None
     _call_id = ""
     _resumes = _by_turns = False
-    _resumed: KeptCall | None = None
-    _keeping: Keeping | None = None
-    """That of an address, which is the session's own to open and close."""
 
     def __init__(
         self,
@@ -149,6 +147,8 @@ class AgentSession(Session[Userdata], Closable):
         close_grace: float = 1.0,
         redact: RedactWords = (),
         store: NotGivenOr[Store | str | None] = NOT_GIVEN,
+        agents: KnownAgents = (),
+        userdata_codec: UserdataCodec[Userdata] | None = None,
     ) -> None:
         from antiphon import session_options  # with the first session: who only imports names does not pay for it
         from antiphon.application.host import SessionHost, ToolRules
@@ -157,8 +157,7 @@ class AgentSession(Session[Userdata], Closable):
         pack = self._language = language_pack(language)
         self._options = SessionOptions(
             turns=session_options.turns_of(turn_handling, turn_detection, preemptive_generation),
-            max_tool_steps=max_tool_steps,
-            **session_options.graces(write_grace, close_grace),
+            **session_options.limits(max_tool_steps, write_grace, close_grace),
             **session_options.lines_of(pack, fallback_line, failure_line, unheard_line),
             **session_options.waits_of(pack, max_silence, fillers, user_away_timeout, away_ladder, consent_timeout),
         )
@@ -167,14 +166,13 @@ class AgentSession(Session[Userdata], Closable):
             self,
             models=session_options.models_of(llm, stt, tts, vad, turn_detector, turn_detection),
             tools=tools or (),
-            parallel_tool_calls=parallel_tool_calls,
-            tool_rules=ToolRules(max_result_chars, max_tools, call_tool),
+            tool_rules=ToolRules(max_result_chars, max_tools, call_tool, parallel_tool_calls),
             before_speech=before_speech,
             context_budget=session_options.context_budget(context_budget),
             redact=session_options.redaction(redact),
             consent_judge=consent_judge,
         )
-        self._store = CallStore(store)
+        self._store = CallStore(store, agents, userdata_codec)
 
     # -- beginning
 
@@ -212,15 +210,12 @@ class AgentSession(Session[Userdata], Closable):
             input = input or room.audio_input
             output = output or room.audio_output
         input, output = await session_options.cleaned(input, output, room_options, room_input_options)
-        agent_id = self._host.cast.admit(agent)
-        if job is not None:
-            await job.prepare([agent.llm, agent.stt, agent.tts, agent.vad, self._host.models.get("turn_detector")])
-        driver = self._driver = await self._begun(agent, agent_id, input, output)
+        driver = await self._begun(agent, job, input, output)
         self._closer = asyncio.create_task(self._close_when_told(driver), name="session close")
         result = self._host.rest.run() if capture_run else None
         self._host.tables.setup_shared()
-        driver.start(agent_id)
-        self._take_over(driver)
+        driver.start(self._host.cast.current_agent_id)
+        self._store.go_on(self, self._host, driver)
         await self._host.tables.toolsets.wait_ready()
         await asyncio.sleep(0)  # `on_enter` has begun: what it says is said before what the application says next
         if result is not None:
@@ -230,54 +225,63 @@ class AgentSession(Session[Userdata], Closable):
             job.started(self)
         return result
 
-    async def resume(self, call_id: str, *, agents: Sequence[Agent], room: Any = None, **how: Any) -> None:
+    async def resume(
+        self,
+        call_id: str = "",
+        *,
+        caller: str = "",
+        within: float = 24 * 3600.0,
+        agents: KnownAgents = (),
+        room: Any = None,
+        **how: Any,
+    ) -> None:
         """Go on with a call whose process has ended: `start` for it, with the same options (`how`).
 
-        The session needs the `store` that the call is in. In charge is the agent of `agents` that was, by its id; else
-        the first, whose `on_enter` runs then. What was heard is the history. What tools that write did is not done
-        again; the caller is told what they have not heard of it. Raises `UsageError`, `LeaseHeld`, `StoreError`.
+        `caller` alone begins a new call, of somebody whom the application has identified: what tools that write did in
+        their calls of the last `within` seconds, and they have not heard, or nobody knows, the agent knows beforehand.
+
+        The session needs the `store`. In charge is the agent of `agents` (or the constructor's) that was, by its id:
+        they are a list, or a function of an id; else the first, whose `on_enter` runs then. What was heard is the
+        history. What tools did is told, not done again. Raises `UsageError`, `LeaseHeld`, `StoreError`.
         """
         if self._driver is not None:
             raise UsageError("session.resume: this session was started already; make a new AgentSession for each call")
-        agent = await self._take_up(call_id, agents)
-        await self.start(agent, room=room, **how)
+        if call_id:
+            agent = await self._store.take_up(call_id, self, agents=agents)
+            self._call_id = self._store.resumed or ""
+        else:
+            agent = await self._store.rings_again(caller, within, agents)
+        try:
+            await self.start(agent, room=room, **how)
+        except BaseException:
+            if self._driver is None:
+                await self._store.give_back()
+            raise
 
     def _attached_job(self) -> Job | None:
         """The job that the call belongs to, if there is one. It may say what the call is known by."""
         job = current_job.get()
-        if job is not None and (attached := job.attach(self)) is not None and self._resumed is None:
+        if job is not None and (attached := job.attach(self)) is not None and self._store.resumed is None:
             self._call_id, self._resumes, self._by_turns = attached, job.resumes, job.by_turns
         return job
 
-    async def _take_up(self, call_id: str, agents: Sequence[Agent]) -> Agent:
-        from antiphon.application.resuming import taken_up
-
-        self._resumed, agent = await taken_up(call_id, self._store, agents)
-        self._call_id = self._resumed.stored.info.id
-        return agent
-
-    async def _begun(self, agent: Agent, agent_id: str, audio_in: Any, audio_out: Any) -> Driver:
+    async def _begun(self, agent: Agent, job: Job | None, audio_in: Any, audio_out: Any) -> Driver:
         """The driver, and the call held in its store, if there is one. Where that fails, nothing stays held."""
-        if self._resumes:
-            await self._take_up(self._call_id, [agent])
-        stored = self._resumed.stored if self._resumed else None
-        self._keeping = keeping = await self._host.keep(self._store, self.call_id, stored, self._by_turns)
+        host = self._host
         try:
-            return await self._host.begin(self._options, agent_id, audio_in, audio_out, keeping)
+            if self._resumes:
+                agent = await self._store.take_up(self._call_id, self, first=agent)
+                self._call_id = self._store.resumed or self._call_id  # the job may know its beginning alone
+            agent_id = host.cast.admit(agent)
+            if job is not None:
+                await job.prepare([agent.llm, agent.stt, agent.tts, agent.vad, host.models.get("turn_detector")])
+            keeping = await self._store.hold(host, self.call_id, by_turns=self._by_turns)
+            driver = self._driver = await host.begin(self._options, agent_id, audio_in, audio_out, keeping)
+            self._store.watch(host, driver)
+            return driver
         except BaseException:
-            await self._host.give_back(self._store, keeping)
+            await self._store.give_back()
             raise
-
-    def _take_over(self, driver: Driver) -> None:
-        """The first that is said, before anybody is told what was done: that the line was cut."""
-        kept, keeping = self._resumed, self._keeping
-        if kept is None or keeping is None:
-            return
-        if self.language.resumed_line and not self._by_turns:
-            self.say(self.language.resumed_line)
-        self._host.take_over(kept, keeping, driver)
-        if kept.owes_turn:
-            self.generate_reply()
 
     # -- what it is
 
@@ -570,8 +574,6 @@ class AgentSession(Session[Userdata], Closable):
         self._host.end()
         await driver.aclose(CANCELLED_TASKS_GRACE)
         await self._host.tables.toolsets.close_all(self._options.close_grace)
-        if self._keeping is not None:
-            await self._keeping.aclose()
         await self._store.aclose()
         self.emit("close", close_event(closed))
         self.clear()

@@ -140,9 +140,9 @@ def _value_object(kind: type[T], value: Any, where: str) -> T:
     return kind(**value)
 
 
-def graces(write: float, close: float) -> dict[str, Any]:
-    """What tools and hooks get when the call ends. Seconds."""
-    return {"write_grace": write, "close_grace": close}
+def limits(max_tool_steps: int, write: float, close: float) -> dict[str, Any]:
+    """Rounds of tools, and what tools and hooks get when the call ends, in seconds."""
+    return {"max_tool_steps": max_tool_steps, "write_grace": write, "close_grace": close}
 
 
 def lines_of(

@@ -64,6 +64,8 @@ class Vault:
         """By kind and value: the placeholder."""
         self._numbers: dict[str, int] = {}
         """How many there are of each kind."""
+        self._lost: set[str] = set()
+        """Placeholders of what was kept in a process that has ended."""
         self._texts: list[tuple[str, str]] = []
         """What is looked for in every text, and its placeholder; the longest first."""
         self._digits: list[tuple[str, str]] = []
@@ -97,6 +99,21 @@ class Vault:
             self._texts.append((value, placeholder))
             self._texts.sort(key=lambda one: -len(one[0]))
         return placeholder
+
+    def last(self, kind: str) -> int:
+        """The highest number that stands for something of that kind."""
+        return self._numbers.get(kind, 0)
+
+    def lost(self, placeholders: Iterable[str]) -> None:
+        """These stand for what was kept in a process that has ended: nobody knows it, and others get other names."""
+        for placeholder in placeholders:
+            kind, _, number = placeholder[1:-1].rpartition("_")
+            self._numbers[kind] = max(self._numbers.get(kind, 0), int(number))
+            self._lost.add(placeholder)
+
+    def lost_in(self, text: str) -> list[str]:
+        """The placeholders in a text whose values nobody knows any more."""
+        return [found for found in PLACEHOLDER.findall(text) if found in self._lost] if self._lost else []
 
     # -- on the way to where it stays
 

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from antiphon.chat import ChatContext
 from antiphon.testing import transcript
 from antiphon.testing.chaos.call import Case
-from antiphon.testing.chaos.faults import Fault
+from antiphon.testing.chaos.faults import KILLS, KINDS, Fault
 from antiphon.testing.chaos.many import Job, Summary, do_all, proof, try_case
 from antiphon.testing.chaos.shrink import shrink
 from antiphon.testing.chaos.verdict import Finding
@@ -36,6 +36,7 @@ def main() -> int:
     parser.add_argument("--no-three", action="store_true", help="leave out all pairs of one dialogue of three calls")
     parser.add_argument("--seed", default=str(time.time_ns() % 1_000_000), help="of all of them (default: the clock)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
+    parser.add_argument("--kills", action="store_true", help="end processes, which others follow, in place of all else")
     parser.add_argument("--only", metavar="CASE", help="one call, by the name that a finding has")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="keep the journals of what goes wrong here")
     given = parser.parse_args()
@@ -43,7 +44,8 @@ def main() -> int:
         return tell(given.only)
     everything = list(tasks())
     chosen = everything[:: max(1, len(everything) // given.tasks)][: given.tasks]
-    jobs = proof(chosen, given.seed, every=given.every, pairs=given.pairs, three=not given.no_three)
+    kinds = KILLS if given.kills else KINDS
+    jobs = proof(chosen, given.seed, every=given.every, pairs=given.pairs, three=not given.no_three, kinds=kinds)
     return many(jobs, len(chosen), given.seed, given.jobs, given.out)
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from antiphon.testing.chaos import KINDS, Case, judge, make_call
+from antiphon.testing.chaos import KILLS, KINDS, Case, judge, make_call
 from antiphon.testing.chaos.many import Job, Summary, do, proof
 from tests.chaos.bfcl import SETS, effects, is_installed, tasks
 
@@ -66,4 +66,17 @@ def test_whatever_goes_wrong_nothing_is_lost_or_doubled() -> None:
     print(summary.sentence)
     assert not summary.findings, "\n".join(map(str, summary.findings))
     assert set(summary.faults) == set(KINDS)
+    assert summary.unknown
+
+
+def test_wherever_processes_end_nothing_is_lost_or_doubled() -> None:
+    everything = list(tasks())
+    chosen = everything[7 :: max(1, len(everything) // (TASKS // 3))][: TASKS // 3]
+    by_voice = [Job(errand, "one", "voice", SEED, kinds=KILLS) for errand in chosen]
+    every = max(1, TASKS // 30)
+    written = proof(chosen, SEED, every=every, pairs=TASKS // 3, three=False, media=("text",), kinds=KILLS)
+    summary = total([*written, *by_voice])
+    print(summary.sentence)
+    assert not summary.findings, "\n".join(map(str, summary.findings))
+    assert set(summary.faults) == set(KILLS)
     assert summary.unknown

@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from antiphon import Agent, AgentSession, DidNotHappen, Happened, RunContext, ToolError, function_tool
+from antiphon import (
+    Agent,
+    AgentSession,
+    DidNotHappen,
+    Happened,
+    RunContext,
+    ToolError,
+    function_tool,
+)
 from antiphon.errors import StoreError, UsageError
 from antiphon.store import HISTORY, RowState
 from antiphon.stores.memory import MemoryStore

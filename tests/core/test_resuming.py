@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from antiphon.core.commands import Generate, RunTool
-from antiphon.core.facts import Call, CallResumed, KeptWrite, OutcomeFound, ToolReturned, WriteOutcome
+from antiphon.core.facts import Call, CallResumed, CutCall, KeptWrite, OutcomeFound, ToolReturned, WriteOutcome
 from antiphon.core.notices import WriteTold
+from antiphon.options import ToolPolicy
 from tests.core.dialogue import Dialogue
 from tests.core.test_ledger import WRITES, calls, output
 
@@ -112,3 +113,26 @@ def test_what_is_found_out_twice_is_told_once() -> None:
     d.tell(OutcomeFound(1001, True, "number 4711")).tell(OutcomeFound(1001, False, ""))
     assert [line for line in d.lines if "late" in line] == ["call book old/late"]
     assert "it happened. number 4711" in d.lines[-1]
+
+
+def test_the_line_comes_behind_what_was_heard_of_a_cut_reply_and_before_what_was_done() -> None:
+    d = Dialogue().tell(CallResumed((kept(),), said="We are open", line="We were cut off."))
+    d.voice("We were cut off.")
+    d.played()
+    d.model("It went through: number 4711.")
+    d.played()
+    assert d.lines == [
+        "assistant: We are open~",
+        "call book old/resumed",
+        "output number 4711",
+        "assistant: We were cut off.",
+        "assistant: It went through: number 4711.",
+    ]
+
+
+def test_a_call_that_does_not_write_is_settled_and_its_agent_goes_on() -> None:
+    cut = CutCall(Call("look1/late", "look", "1", "1"), ToolPolicy(effect="reads"))
+    d = Dialogue().tell(CallResumed((), (cut,)))
+    assert d.lines[0] == "call look look1/late" and "Call it again" in output(d)
+    assert d.last(Generate).unheard == ("look1/late",)
+    assert d.last(Generate).tools

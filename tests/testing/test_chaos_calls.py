@@ -12,9 +12,25 @@ from typing import Any
 import pytest
 
 from antiphon import Agent, ToolError, function_tool
+from antiphon.application.resuming import KeptCall
+from antiphon.chat import ChatMessage
+from antiphon.core.facts import CallResumed
 from antiphon.errors import UsageError
 from antiphon.replay import read
-from antiphon.testing.chaos import KINDS, Bench, Case, Errand, Fault, Verdict, Wish, World, judge, make_call, points
+from antiphon.testing.chaos import (
+    KILLS,
+    KINDS,
+    Bench,
+    Case,
+    Errand,
+    Fault,
+    Verdict,
+    Wish,
+    World,
+    judge,
+    make_call,
+    points,
+)
 from antiphon.testing.chaos.call import Medium
 from antiphon.testing.chaos.errand import heard, said
 from antiphon.testing.chaos.many import Job, Summary, do, do_all, in_parts, proof, try_case
@@ -117,6 +133,27 @@ def test_each_kind_of_fault_comes_and_does_no_harm(kind: Any, medium: Medium) ->
     verdict = judged(case)
     assert not verdict.findings
     assert verdict.made.came == case.faults
+
+
+@pytest.mark.parametrize("medium", ["text", "voice"])
+@pytest.mark.parametrize("kind", KILLS)
+def test_a_process_may_end_anywhere_and_another_goes_on(kind: Any, medium: Medium) -> None:
+    for at in (2, 5):
+        case = Case(
+            replace(SHOPPING, turns=(*SHOPPING.turns, (buy(3), buy(4)))), (Fault(kind, at),), medium, stored=True
+        )
+        verdict = judged(case)
+        assert not verdict.findings
+        assert verdict.made.came == case.faults
+        said = [one.text_content for one in verdict.made.history if isinstance(one, ChatMessage)]
+        assert any("cut off" in (text or "") for text in said)
+
+
+def test_what_a_call_that_goes_on_forgets_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Case(ONE, (Fault("killed-after", 1),), stored=True)
+    assert judged(case).unknown == 1
+    monkeypatch.setattr(KeptCall, "fact", lambda self, *of: CallResumed(()))
+    assert wrongs(case) == {"doubled", "unsaid"}
 
 
 @pytest.mark.parametrize("kind", ["crashed", "crashed-after", "timed-out"])

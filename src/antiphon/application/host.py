@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.agent import Agent
 from antiphon.application.announcer import Announcer
-from antiphon.application.call_store import CallStore
 from antiphon.application.cast import Cast
 from antiphon.application.handles import Handles
 from antiphon.application.models import Models
 from antiphon.application.rest import Rest
+from antiphon.application.snapshot import Snapshots
 from antiphon.application.speeches import Speeches
 from antiphon.application.surroundings import Surroundings
 from antiphon.application.tool_tables import ToolRules as ToolRules
 from antiphon.application.tool_tables import ToolTables
 from antiphon.application.transcript import Transcript
+from antiphon.application.userdata import FieldsCodec, userdata_of
 from antiphon.before_speech import BeforeSpeech
-from antiphon.options import ConsentJudge, ContextBudget, NotGivenOr, RedactWords, SessionOptions
-from antiphon.protocols import ModelKind
+from antiphon.options import ConsentJudge, ContextBudget, RedactWords, SessionOptions
+from antiphon.protocols import ModelKind, UserdataCodec
 from antiphon.runtime.driver import Driver
 from antiphon.runtime.host import Host
 from antiphon.runtime.keeping import Keeping
@@ -34,7 +35,7 @@ from antiphon.runtime.tool_log import log_tools
 from antiphon.secret import key_of_fingerprints
 from antiphon.session_api import Session
 from antiphon.session_options import judged, options_for
-from antiphon.store import Durability, StoredCall
+from antiphon.store import Durability, Store, StoredCall
 from antiphon.tools.identity import check_owners
 from antiphon.tools.toolset import ToolLike
 from antiphon.transport import AudioInput, AudioOutput
@@ -52,7 +53,6 @@ class SessionHost:
         *,
         models: Mapping[ModelKind, Any],
         tools: Sequence[ToolLike],
-        parallel_tool_calls: NotGivenOr[bool],
         tool_rules: ToolRules,
         before_speech: BeforeSpeech | None,
         context_budget: ContextBudget | None,
@@ -65,7 +65,7 @@ class SessionHost:
         self._before_speech = before_speech
         near = weakref.proxy(here)
         self.masks = Masks(session.language, redact, lambda caller, agent: near.hushed(caller, agent))
-        self.models = Models(models, parallel_tool_calls)
+        self.models = Models(models, tool_rules.parallel_tool_calls)
         self.rest = Rest(here)
         self.handles = Handles(here)
         self.tables = ToolTables(here, agents, self.handles, shared=tools, rules=tool_rules)
@@ -74,29 +74,12 @@ class SessionHost:
         self.speeches = Speeches(here, self.cast, self.handles, self.transcript)
         self.announcer = Announcer(here, self.cast, self.handles, self.rest)
 
-    async def keep(
-        self, store: CallStore, call_id: str, stored: StoredCall | None = None, by_turns: bool = False
-    ) -> Keeping | None:
-        """Hold the call in its store; None: there is none. Raises `LeaseHeld` if another process holds it."""
-        opened = await store.open()
-        if opened is None:
-            return None
-        if opened.durability is not Durability.MEMORY:
+    def keeping(self, store: Store, call_id: str, stored: StoredCall | None, caller: str, *, by_turns: bool) -> Keeping:
+        """What keeps the call in a store, once it is opened. `caller`: who calls, if the application knows it."""
+        if store.durability is not Durability.MEMORY:
             key_of_fingerprints.store_opened()
         near = weakref.proxy(self._here)
-        keeping = Keeping(opened, call_id, lambda error: near.failed(error, opened), stored, by_turns)
-        try:
-            await keeping.open()
-        except BaseException:
-            await self.give_back(store, keeping)
-            raise
-        return keeping
-
-    async def give_back(self, store: CallStore, keeping: Keeping | None) -> None:
-        """The call does not begin here."""
-        if keeping is not None:
-            await keeping.give_back()
-        await store.aclose()
+        return Keeping(store, call_id, lambda error: near.failed(error, store), stored, caller, by_turns=by_turns)
 
     async def begin(
         self,
@@ -145,14 +128,23 @@ class SessionHost:
         self._here.session.when_listened("turn_metrics", self.announcer.measure)
         return driver
 
-    def take_over(self, kept: KeptCall, keeping: Keeping, driver: Driver) -> None:
-        """The call goes on here: what its tools did counts, and what the caller is owed is owed here."""
+    def take_over(self, kept: KeptCall, keeping: Keeping, driver: Driver, line: str) -> None:
+        """The call goes on here: what its tools did counts, and what the caller is owed is owed here.
+
+        `line`: what they hear first.
+        """
         self.transcript.goes_on(kept.items)
+        if lost := kept.placeholders:
+            self.masks.vault.lost(lost)
         numbers = {row.key: driver.new_id() for row in kept.stored.rows if not is_effect(row)}
-        fact = kept.fact(numbers, self.tables.tools_of(self.cast.current_agent_id, on_enter=False).flatten())
         keeping.rows.resumed(kept.stored.rows, numbers, kept.turns)
-        driver.report(fact)
+        driver.report(kept.fact(numbers, line))
         driver.resumed(kept.stored.rows, numbers, self.cast.current_agent_id)
+
+    def keep_snapshots(self, keeping: Keeping, codec: UserdataCodec[Any] | FieldsCodec, driver: Driver) -> None:
+        """Keep userdata and the states of agents with the call."""
+        near = weakref.proxy(self._here)
+        driver.observe(Snapshots(keeping, codec, lambda: userdata_of(near.session), self.cast.agents, self.masks))
 
     def end(self) -> None:
         """The session is over: nobody waits for speech, or for it to rest, any more."""

@@ -17,6 +17,7 @@ from antiphon.application.surroundings import Surroundings
 from antiphon.core.facts import ContextChanged
 from antiphon.errors import ToolDefinitionError
 from antiphon.events import ToolsetReadyEvent
+from antiphon.options import NOT_GIVEN, NotGivenOr
 from antiphon.record import record
 from antiphon.run_context import RunContext
 from antiphon.run_result import mocked_tools, note_tools
@@ -47,6 +48,8 @@ class ToolRules:
     """More are an error."""
     call_tool: CallHook | None
     """Code around all calls."""
+    parallel_tool_calls: NotGivenOr[bool] = NOT_GIVEN
+    """Whether a model may make several in one response."""
 
 
 class _Table:

@@ -314,11 +314,25 @@ class KeptWrite:
 
 
 @record
+class CutCall:
+    """A call of a tool that does not write, which was at work when its process ended."""
+
+    call: Call
+    policy: ToolPolicy
+
+
+@record
 class CallResumed:
     """The call began in another process, which has ended. To be the first fact of all."""
 
     writes: tuple[KeptWrite, ...]
     """In the order in which they were started."""
+    cut: tuple[CutCall, ...] = ()
+    """In the order in which they were started."""
+    said: str = ""
+    """What was heard of a reply that the end of the process cut."""
+    line: str = ""
+    """What the caller hears first: that the line was cut."""
 
 
 @record

@@ -100,6 +100,13 @@ class History:
         self.record(message, agent)
         return message
 
+    def said_before(self, heard: str, agent: str) -> None:
+        """Record what was heard of a reply that the end of its process cut."""
+        item_id = self.item_id()
+        self.record(
+            ChatMessage(role="assistant", content=heard, id=item_id, interrupted=True, created_at=self.wall), agent
+        )
+
     def pair(self, call: FunctionCall, output: FunctionCallOutput, agent: str) -> Note:
         """Record a call and its output, side by side."""
         self.record(call, agent)

@@ -103,6 +103,10 @@ class Rounds:
         """Write what a tool reported from the background, or before this process, as a pair, for `agent` to know."""
         self._record_pair(done, f"run_{run}", agent)
 
+    def cut(self, done: OpenCall, agent: str) -> None:
+        """Write a call that the end of its process cut as a pair of its own, for `agent` to know."""
+        self._record_pair(done, f"cut_{done.call.call_id}", agent)
+
     def take_up(self, run: Run, agent: str) -> None:
         """A dropped call turns out to be one that must not be undone.
 

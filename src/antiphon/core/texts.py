@@ -97,6 +97,16 @@ def unknown_outcome(name: str) -> str:
     return f"It is unknown whether `{name}` happened; do not repeat it."
 
 
+def interrupted_by_restart(name: str, *, reads: bool) -> str:
+    """The output of a call that was at work when its process ended, of a tool that does not say that it writes."""
+    if reads:
+        return f"`{name}` was interrupted by a restart. Call it again if it is still wanted."
+    return (
+        f"`{name}` was interrupted by a restart: nobody knows whether it finished. Tell the user so; call it again only"
+        " if they want that."
+    )
+
+
 NOT_HAPPENED = "It did not happen."
 """What became of a call of which nobody knew, where who was asked says so."""
 

@@ -40,9 +40,11 @@ class Hooks:
     def run(self, command: RunHook) -> None:
         """Run a hook; it closes with `HookReturned`, at once if there is nothing to run."""
         ready = self._tools.setup_toolsets(command.agent) if command.kind == "on_enter" else None
-        if command.kind in self._agents.agent(command.agent).overridden:
+        agent = self._agents.agent(command.agent)
+        name = agent.hook(command.kind)
+        if name in agent.overridden:
             self._running[command.hook] = command
-            self._port.spawn(self._run(command, ready), f"{command.kind} of {command.agent}")
+            self._port.spawn(self._run(command, name, ready), f"{name} of {command.agent}")
             return
         self._returned(command, HookReturned(command.hook))
 
@@ -59,16 +61,16 @@ class Hooks:
         logger.warning("%s", error)
         self._events.failed(error, self._agents.agent(command.agent))
 
-    async def _run(self, command: RunHook, ready: asyncio.Future[None] | None) -> None:
+    async def _run(self, command: RunHook, name: str, ready: asyncio.Future[None] | None) -> None:
         current.set(HookScope(self._port, command.agent, command.kind))
         outcome = HookReturned(command.hook)
         try:
             if ready is not None:
                 await asyncio.shield(ready)
-            outcome = await self._call(command)
+            outcome = await self._call(command, name)
         except BaseException as error:
             pass_on(error)
-            logger.exception("%s of agent %r raised", command.kind, command.agent)
+            logger.exception("%s of agent %r raised", name, command.agent)
             self._events.failed(error, self._agents.agent(command.agent))
         finally:
             self._returned(command, outcome)
@@ -79,11 +81,13 @@ class Hooks:
             self._tools.close_toolsets(command.agent)
         self._port.report(outcome)
 
-    async def _call(self, command: RunHook) -> HookReturned:
+    async def _call(self, command: RunHook, name: str) -> HookReturned:
         agent = self._agents.agent(command.agent)
-        if command.kind == "on_enter":
+        if name == "on_enter":
             await agent.on_enter()
-        elif command.kind == "on_exit":
+        elif name == "on_resume":
+            await agent.on_resume()
+        elif name == "on_exit":
             await agent.on_exit()
         else:
             return await self._turn_completed(command)

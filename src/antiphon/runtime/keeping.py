@@ -20,13 +20,14 @@ from functools import partial
 
 from antiphon.chat import Clock
 from antiphon.core.codec import to_data
-from antiphon.core.commands import Close, Command, Record
+from antiphon.core.commands import Close, Command, Record, RunTool
 from antiphon.core.facts import Fact, RunResumed, ToolUpdated
 from antiphon.core.lines import FORMAT, Head, end_line, fact_line, ids_line, version
-from antiphon.core.notices import HandedOff, Notice, WriteEnded, WriteTold
+from antiphon.core.notices import Notice, WriteEnded, WriteTold
 from antiphon.errors import LeaseHeld, LeaseLost, StoreConflict, StoreError, StoreUnavailable
 from antiphon.events import CloseReason
 from antiphon.runtime.kept_rows import KeptRows
+from antiphon.runtime.kept_state import PART, KeptState
 from antiphon.runtime.kept_stream import KeptStream
 from antiphon.runtime.observers import Observer
 from antiphon.runtime.port import Port
@@ -57,7 +58,8 @@ WORKER = f"{os.getpid()}-{secrets.token_hex(4)}"
 class Keeping(Observer):
     """Keeps one call. `failed(error)` is told once of each time at which the store does not write.
 
-    `stored`: what another process kept of it before. `by_turns`: the end of this job is not that of the call.
+    `stored`: what another process kept of it before. `caller`: who calls, if the application knows it. `by_turns`: the
+    end of this job is not that of the call.
     """
 
     def __init__(
@@ -66,6 +68,8 @@ class Keeping(Observer):
         call: str,
         failed: Callable[[StoreError], None],
         stored: StoredCall | None = None,
+        caller: str = "",
+        *,
         by_turns: bool = False,
     ) -> None:
         self.store = store
@@ -83,8 +87,15 @@ class Keeping(Observer):
             KeptStream(journal, self._ended_early),
             KeptStream(HISTORY, self._ended_early, lengths.get(HISTORY, 0)),
         ]
-        self._meta = CallMeta(version=FORMAT, antiphon=version(), began=began)
+        known = "" if stored is None else stored.info.meta.caller
+        self._meta = CallMeta(caller or known, version=FORMAT, antiphon=version(), began=began)
         self._meta_is_written = False
+        self._state: KeptState | None = None
+        self._state_is_written = True
+        self._parts: dict[str, bytes] = {} if stored is None else dict(stored.parts)
+        """As they were handed over last."""
+        self._unwritten: set[str] = set()
+        """Names of parts that are to be handed over."""
         self._timer: asyncio.TimerHandle | None = None
         self._leasing: asyncio.Task[None] | None = None
         self._is_open = self._is_closed = False
@@ -120,6 +131,7 @@ class Keeping(Observer):
 
     def begins(self, agent: str, port: Port) -> None:
         """The conversation is about to begin, with this agent."""
+        self._state, self._state_is_written = KeptState(agent), False
         self._meta, self._meta_is_written = replace(self._meta, agents=(agent,)), False
         journal, _ = self._streams
         head = Head(port.options, agent, port.epoch, port.mark)
@@ -158,10 +170,25 @@ class Keeping(Observer):
 
     # -- what happens
 
+    def put(self, part: str, data: bytes) -> None:
+        """Keep a part of what the call needs to go on, before what is asked for after this."""
+        if self._parts.get(part) != data:
+            self._parts[part] = data
+            self._unwritten.add(part)
+            if self._trouble is None:
+                self._hand_over_parts()
+
+    def hand_over_history(self) -> None:
+        """Have the store given what is in the history, before what is asked for after this."""
+        if self.lease is not None and self._trouble is None:
+            self._append(self.lease, self._streams[1])
+
     def fact(self, at: float, fact: Fact) -> None:
         match fact:
             case RunResumed(run) | ToolUpdated(run):
                 self.rows.has_time(run)
+        if self._state is not None and self._state.fact(fact):
+            self._state_changed()
         self._add(self._streams[0], fact_line, at, fact)
 
     def span(self, name: str, at: float, **data: object) -> None:
@@ -171,7 +198,11 @@ class Keeping(Observer):
             self._add(self._streams[0], ids_line, at, 1)
 
     def command(self, at: float, command: Command) -> None:
+        if self._state is not None and self._state.command(command):
+            self._state_changed()
         match command:
+            case RunTool(policy=policy) if policy.effect == "unsaid" and self._trouble is None:
+                self._hand_over_parts()  # nobody knows what it does: whoever goes on has to know of it
             case Record(carried=False):
                 self._add(self._streams[1], item_line, at, command)
             case Close():
@@ -183,10 +214,14 @@ class Keeping(Observer):
                 self.rows.ended(notice.run, notice.outcome, notice.output)
             case WriteTold():
                 self.rows.told(notice.run)
-            case HandedOff():
-                self._meta = replace(self._meta, agents=(*self._meta.agents[:-1], notice.agent))
-                self._meta_is_written = False
-                self._arm(EVERY)
+        if self._state is not None and self._state.notice(notice):
+            self._state_changed()
+            if self._state.agents != self._meta.agents:
+                self._meta, self._meta_is_written = replace(self._meta, agents=self._state.agents), False
+
+    def _state_changed(self) -> None:
+        self._state_is_written = False
+        self._arm(EVERY)
 
     def _add(self, stream: KeptStream, make: Callable[..., str], *of: object) -> None:
         stream.add(make, *of)
@@ -293,14 +328,35 @@ class Keeping(Observer):
         if not self._meta_is_written:
             self._meta_is_written = True
             self.watch(self.store.keep(lease, self._meta), self._meta_was_written)
+        self._hand_over_parts()
         if self.rows.is_waiting:
             self.rows.write_again()
         for stream in self._streams:
-            fresh = stream.hand_over()
-            if fresh is not None:
-                position, entries = fresh
-                pending = self.store.append(lease, position, entries, stream.name)
-                self.watch(pending, partial(self._was_appended, stream, position + len(entries)))
+            self._append(lease, stream)
+
+    def _hand_over_parts(self) -> None:
+        if self._state is not None and not self._state_is_written:
+            self._state_is_written = True
+            part = self._state.at_work.to_part()
+            if self._parts.get(PART) != part:
+                self._parts[PART] = part
+                self._unwritten.add(PART)
+        if self._unwritten and self.lease is not None:
+            names, self._unwritten = self._unwritten, set()
+            pending = self.store.keep(self.lease, parts={name: self._parts[name] for name in names})
+            self.watch(pending, partial(self._parts_were_written, names))
+
+    def _parts_were_written(self, names: set[str], error: BaseException | None) -> None:
+        if error is not None:
+            self._unwritten |= names
+            self.in_trouble(error)
+
+    def _append(self, lease: Lease, stream: KeptStream) -> None:
+        fresh = stream.hand_over()
+        if fresh is not None:
+            position, entries = fresh
+            pending = self.store.append(lease, position, entries, stream.name)
+            self.watch(pending, partial(self._was_appended, stream, position + len(entries)))
 
     def _meta_was_written(self, error: BaseException | None) -> None:
         if error is not None:

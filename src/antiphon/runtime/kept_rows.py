@@ -59,6 +59,9 @@ class Keeper(Protocol):
     def in_trouble(self, error: BaseException) -> None:
         """The store has refused, or not answered."""
 
+    def hand_over_history(self) -> None:
+        """Have the store given what is in the history, before what is asked for after this."""
+
     def hand_over_soon(self) -> None:
         """Have what is not written yet written with the next entries."""
 
@@ -161,6 +164,7 @@ class KeptRows:
         self._not_run.discard(key)
         row = self._rows[key] = before.started(keeper.now(), deadline=_deadline(run))
         self._unwritten.discard(key)
+        keeper.hand_over_history()  # who reads the row finds the words that it was wished with
         pending = keeper.store.start(keeper.lease, row)
         try:
             await acknowledged(pending)
@@ -275,6 +279,7 @@ class KeptRows:
         """The caller has heard what came of a run, or was not to."""
         row = self._rows.get(self._keys.get(run, ""))
         if row is not None:
+            self._keeper.hand_over_history()  # who reads that it was told finds what was said
             row = self._rows[row.key] = row.closed(self._keeper.now())
             self._write(row)
 

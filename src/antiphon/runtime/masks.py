@@ -48,7 +48,7 @@ from antiphon.secret import Secret, fingerprint
 from antiphon.text import spoken
 from antiphon.text.digit_runs import digit_runs
 from antiphon.text.findings import findings
-from antiphon.tools.function import AnyFunctionTool, PreparedCall
+from antiphon.tools.function import AnyFunctionTool, PreparedCall, ToolError
 from antiphon.tools.options import RETURN
 from antiphon.vault import PLACEHOLDER, SHORTEST_DIGITS, SHORTEST_PART, Vault
 
@@ -281,7 +281,8 @@ class Masks:
 
     def _turn(self, text: str, final: bool) -> str:
         """All of what was said, as one placeholder. The model reads it with the digits alone taken out."""
-        number = len(self._turns) + 1
+        before = 0 if self._vault is None else self._vault.last("sensitive")
+        number = before + len(self._turns) + 1
         placeholder = f"[sensitive_{number}]"
         if final:
             self._turns[placeholder] = self.mask(self._without_digits(text, final=True))
@@ -345,8 +346,15 @@ class Masks:
     # -- calls of tools
 
     def opened(self, arguments: str) -> str:
-        """What a model wrote, with values in place of placeholders."""
-        return arguments if self._vault is None else self._vault.reveal(arguments, as_json=True)
+        """What a model wrote, with values in place of placeholders. Raises `ToolError` for values that are lost."""
+        if self._vault is None:
+            return arguments
+        if lost := self._vault.lost_in(arguments):
+            raise ToolError(
+                f"Not run: {' and '.join(dict.fromkeys(lost))} was given before the line was cut, and is not known any"
+                " more. Ask the user for it again."
+            )
+        return self._vault.reveal(arguments, as_json=True)
 
     def closed(self, tool: AnyFunctionTool, prepared: PreparedCall) -> tuple[PreparedCall, str | None]:
         """The call as history may have it, and why it must not be run, if it must not."""
@@ -367,7 +375,7 @@ class Masks:
                     f"Not run: {name!r} of `{tool.name}` holds {found}, which only an argument that is declared secret"
                     " may have. Leave it out."
                 )
-        text = json.dumps(self._masked_data(shown), ensure_ascii=False)
+        text = json.dumps(masked_data(self.mask, shown), ensure_ascii=False)
         sealed = replace(
             prepared,
             arguments=text,
@@ -417,7 +425,7 @@ class Masks:
         inner = given.get("parameters")
         if isinstance(inner, dict) and (behind := find(str(given.get("name")))) is not None:
             complaint = self._hidden_in(inner, behind.spec.hidden, complaint)
-        return json.dumps(self._masked_data(given), ensure_ascii=False), self.mask(complaint)
+        return json.dumps(masked_data(self.mask, given), ensure_ascii=False), self.mask(complaint)
 
     def _hidden_in(self, given: dict[str, Any], hidden: frozenset[str], complaint: str) -> str:
         """Mask these arguments. Returns the complaint without them."""
@@ -440,18 +448,6 @@ class Masks:
             return value
         return self.vault.keep(str(value), kind)
 
-    def _masked_data(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return self.mask(value)
-        if isinstance(value, dict):
-            return {self.mask(name): self._masked_data(one) for name, one in value.items()}
-        if isinstance(value, list):
-            return [self._masked_data(one) for one in value]
-        if isinstance(value, int) and not isinstance(value, bool):
-            shown = self.mask(str(value))
-            return value if shown == str(value) else shown
-        return value
-
     # -- the agent's voice
 
     def voiced(self, text: str) -> Iterable[tuple[str, str | None]]:
@@ -468,6 +464,20 @@ class Masks:
         if self._speaking:
             self._speaking.discard(segment)
             self._hush()
+
+
+def masked_data(mask: Callable[[str], str], value: Any) -> Any:
+    """JSON data, its texts and whole numbers masked."""
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, dict):
+        return {mask(name): masked_data(mask, one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [masked_data(mask, one) for one in value]
+    if isinstance(value, int) and not isinstance(value, bool):
+        shown = mask(str(value))
+        return value if shown == str(value) else shown
+    return value
 
 
 def hides(tool: AnyFunctionTool) -> bool:

@@ -17,6 +17,7 @@ def test_a_pause_does_not_end_the_turn() -> None:
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 from antiphon.agent import Agent
@@ -72,11 +73,20 @@ class SimulatedCall(Closable):
 
     async def start(self, agent: Agent, *, room: Any = None) -> None:
         """Put the agent on the line. `room`: where the call takes place, if it has keys that the caller may press."""
+        self._begins()
+        await self.session.start(agent, room=room, input=self.caller.microphone, output=self.speaker)
+        self._look()
+
+    async def resume(self, call_id: str, *, agents: Sequence[Agent]) -> None:
+        """Go on with a call whose process has ended, on a line of its own (`AgentSession.resume`)."""
+        self._begins()
+        await self.session.resume(call_id, agents=agents, input=self.caller.microphone, output=self.speaker)
+        self._look()
+
+    def _begins(self) -> None:
         latencies.clear()
         self._begin = asyncio.get_running_loop().time()
         self.caller.microphone.after_frame = self._look
-        await self.session.start(agent, room=room, input=self.caller.microphone, output=self.speaker)
-        self._look()
 
     async def settled(self, *, quiet: float = 0.0) -> None:
         """Until the caller is silent, everything they said is dealt with, and nothing happens for `quiet` seconds.

@@ -21,19 +21,20 @@ from antiphon.exports import on_first_use
 if TYPE_CHECKING:
     from antiphon.testing.chaos.call import Case, Made, make_call
     from antiphon.testing.chaos.errand import Bench, Errand, Wish, World
-    from antiphon.testing.chaos.faults import KINDS, Fault, points
+    from antiphon.testing.chaos.faults import KILLS, KINDS, Fault, points
     from antiphon.testing.chaos.models import ChaosLLM, Reissued
     from antiphon.testing.chaos.verdict import Finding, Verdict, judge
 
 _HOME = {
     "call": ("Case", "Made", "make_call"),
     "errand": ("Bench", "Errand", "Wish", "World"),
-    "faults": ("KINDS", "Fault", "points"),
+    "faults": ("KILLS", "KINDS", "Fault", "points"),
     "verdict": ("Finding", "Verdict", "judge"),
     "models": ("ChaosLLM", "Reissued"),
 }
 
 __all__ = [
+    "KILLS",
     "KINDS",
     "Bench",
     "Case",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -74,54 +74,101 @@ class Start:
         self.outcome = f"{what}{self.number}"
         return self.outcome
 
+    def forgotten(self) -> None:
+        """Its process ended before what came of it was written down: nobody can know."""
+        self.outcome = ""
+
     def ended(self) -> None:
         """Nothing of it works any more."""
         self.over = True
 
 
 class CountingBench(Bench):
-    """Performs the calls of tools in a world, and keeps book."""
+    """Performs the calls of tools in a world, and keeps book.
 
-    def __init__(self, world: World, faults: Faults, store: FaultyStore | None = None) -> None:
+    `killed()` ends its process. `before`: the bench of the process before, whose book goes on.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        faults: Faults,
+        store: FaultyStore | None = None,
+        *,
+        killed: Callable[[], None] | None = None,
+        before: CountingBench | None = None,
+    ) -> None:
         self.world = world
         self.store = store
-        self.starts: list[Start] = []
+        self.starts: list[Start] = [] if before is None else before.starts
         """In order."""
-        self.effects: list[Start] = []
+        self.effects: list[Start] = [] if before is None else before.effects
         """Those that had their effect, in the order of effects."""
         self._faults = faults
+        self._killed = killed
+        self._own: list[Start] = []
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._is_gone = False
+
+    def stops(self) -> None:
+        """Its process was killed: nothing of it goes on."""
+        self._is_gone = True
+        for task in self._tasks:
+            task.cancel()
+
+    def forgets(self, settled: Collection[str]) -> None:
+        """Its process has ended, and only of these calls it stands in the store what came of them."""
+        for start in self._own:
+            if start.writes and start.call_id not in settled:
+                start.forgotten()
+
+    def _is_alive(self) -> None:
+        if self._is_gone:
+            raise asyncio.CancelledError
 
     async def perform(self, tool: str, arguments: Mapping[str, Any], *, call_id: str = "") -> str:
+        self._is_alive()
         own = {name: value for name, value in arguments.items() if name != NOTE}
         start = Start(len(self.starts) + 1, Wish(tool, own), self.world.writes(tool), call_id=call_id)
         self.starts.append(start)
+        self._own.append(start)
         if start.writes and self.store is not None:
             start.was_written(await self.store.starts() >= sum(one.writes for one in self.starts))
         kinds = self._faults.meet("start")
         for kind in kinds:
             self._faults.has_come(kind, start.number)
+        task = asyncio.current_task()
+        assert task is not None, "tools run in tasks"
+        self._tasks.add(task)
         try:
             return await self._run(start, kinds)
         finally:
+            self._tasks.discard(task)
             start.ended()
 
     async def _run(self, start: Start, kinds: tuple[Kind, ...]) -> str:
         await asyncio.sleep(SLOW if "slow" in kinds else USUAL)
         self._fail_before(start, kinds)
+        self._is_alive()
         start.had_its_effect()
         self.effects.append(start)
         value = await self.world.act(start.wish.tool, start.wish.arguments)
         await asyncio.sleep(USUAL)
         await self._fail_after(kinds)
+        self._is_alive()
         return f"{start.came_to('receipt')} {json.dumps(value, default=str)[:_SHOWN]}"
 
     def _fail_before(self, start: Start, kinds: tuple[Kind, ...]) -> None:
+        if "killed-before" in kinds and self._killed is not None:
+            self._killed()
         if "refused" in kinds:
             raise ToolError(f"{start.came_to('refusal')}: nothing was done. Call again.")
         if "crashed" in kinds:
             raise RuntimeError("the connection was lost")
 
     async def _fail_after(self, kinds: tuple[Kind, ...]) -> None:
+        if "killed-after" in kinds and self._killed is not None:
+            self._killed()
         if "crashed-after" in kinds:
             raise RuntimeError("the answer was lost")
         if "timed-out" in kinds:

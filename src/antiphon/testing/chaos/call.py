@@ -12,24 +12,25 @@ import contextlib
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
-from antiphon.chat import ChatItem, ChatMessage
+from antiphon.agent import Agent
+from antiphon.chat import ChatItem, ChatMessage, Clock
 from antiphon.events import CloseEvent, JournalEvent
 from antiphon.llm import ChatRequest, FunctionToolCall
-from antiphon.session import AgentSession
-from antiphon.store import Row
+from antiphon.store import PendingOnLoop, Row, RowState
+from antiphon.stores.memory import MemoryStore
 from antiphon.testing.chaos.bench import LATE, CountingBench, Start
 from antiphon.testing.chaos.clerk import OUTCOME, Clerk
-from antiphon.testing.chaos.errand import NOTE, Errand, Key, World, key_of, said
-from antiphon.testing.chaos.faults import Fault, Faults, Occasion
+from antiphon.testing.chaos.errand import NOTE, Errand, Key, World, heard, key_of, said
+from antiphon.testing.chaos.faults import KILLS, Fault, Faults, Kind, Occasion
 from antiphon.testing.chaos.keeping import FaultyStore
+from antiphon.testing.chaos.lives import Life, OfOneProcess, taken_over
 from antiphon.testing.chaos.models import ChaosLLM, Reissued, Why
 from antiphon.testing.clock import run_virtual
 from antiphon.testing.fakes import FakeLLM, Reply
-from antiphon.testing.simulation import SimulatedCall
 
 Medium: TypeAlias = Literal["text", "voice"]
 
@@ -45,6 +46,8 @@ QUESTION: Final = "and what came of it"
 _MOST_QUESTIONS = 8
 _WAIT = 4.0
 """Seconds after which a caller asks again."""
+_LOOK = 0.1
+_SETTLED = (RowState.SUCCEEDED, RowState.FAILED)
 _STEPS = 60
 """Rounds of tools that a turn may take: errands are longer than conversations."""
 
@@ -147,105 +150,186 @@ class _Call:
         self.case = case
         self.faults = Faults(case.faults)
         self.world = case.errand.world()
-        self.store = FaultyStore(self.faults) if case.stored else None
-        self.bench = CountingBench(self.world, self.faults, self.store)
-        voice = case.medium == "voice"
+        self.is_mortal = case.stored and any(fault.kind in KILLS for fault in case.faults)
+        self._kept = MemoryStore(Clock.wall)
+        store = FaultyStore(self.faults, self._kept, killed=self._is_killed, froze=self._is_frozen)
+        self.store = store if case.stored else None
         clerk = Clerk(case.errand, at_once=case.at_once)
-        self.llm = FaultyLLM(clerk, self.faults, ttft=0.2, tokens_per_second=200.0 if voice else 1000.0)
-        self.options: dict[str, Any] = {"max_tool_steps": _STEPS, "user_away_timeout": None, "store": self.store}
-        self._session: AgentSession[Any] | None = None
-        self._barges_in: Any = None
+        self.by_voice = case.medium == "voice"
+        speed = 200.0 if self.by_voice else 1000.0
+        self.llm = FaultyLLM(clerk, self.faults, ttft=0.2, tokens_per_second=speed)
+        self.options: dict[str, Any] = {"max_tool_steps": _STEPS, "user_away_timeout": None}
+        self.lives: list[Life] = []
+        """The processes that held the call. The last one holds it."""
+        self._succession: asyncio.Task[None] | None = None
+        self._is_over = False
         self._waited_for: set[int] = set()
         self._told: list[JournalEvent] = []
         self._reported: set[str] = set()
 
-    # -- its parts
+    # -- its processes
 
-    async def typed(self) -> Made:
-        async with AgentSession[Any](llm=self.llm, **self.options) as session:
-            self._listen(session, barges_in=lambda: session.submit_user_turn(INTERRUPTION))
-            await session.start(self.world.agent(self.bench))
+    @property
+    def life(self) -> Life:
+        """The process that holds it."""
+        return self.lives[-1]
 
-            async def say(words: str) -> None:
-                session.submit_user_turn(words)
-                await session.wait_for_idle()
+    async def whole(self) -> Made:
+        """From its beginning to its end."""
+        try:
+            await self._new_life().begin(self._agent())
+            await self._converse()
+            self._is_over = True
+            await self.life.aclose()
+        finally:
+            self._is_over = True
+            if self._succession is not None:
+                await asyncio.gather(self._succession, return_exceptions=True)
+            for life in self.lives:
+                await life.aclose()
+        return await self.made(list(self.life.session.history.items))
 
-            await self._converse(say, session)
-        return await self.made(list(session.history.items))
+    def _agent(self) -> Agent:
+        return self.world.agent(self.life.bench)
 
-    async def spoken(self) -> Made:
-        async with SimulatedCall(self.llm, **self.options) as call:
-            self._listen(call.session, barges_in=lambda: call.caller.says(INTERRUPTION))
-            await call.start(self.world.agent(self.bench))
+    def _new_life(self, *, older: bool = False) -> Life:
+        store = None if self.store is None else OfOneProcess(self.store, len(self.lives), older=older)
+        before = self.lives[-1].bench if self.lives else None
+        bench = CountingBench(self.world, self.faults, self.store, killed=self._is_killed, before=before)
+        life = Life(self.llm, bench, store, by_voice=self.by_voice, options=self.options)
+        life.listen(self._journal, self._closed)
+        self._told = []
+        self.lives.append(life)
+        return life
 
-            async def say(words: str) -> None:
-                await call.caller.says(words)
-                await call.settled()
+    def _is_killed(self, *, older: bool = False) -> None:
+        if self._may_end:
+            self.life.dies()
+            self._succession = asyncio.create_task(self._goes_on(self.life, older=older))
 
-            await self._converse(say, call.session, call)
-            session = call.session
-        return await self.made(list(session.history.items))
+    def _is_frozen(self, until: PendingOnLoop) -> None:
+        if self._may_end:
+            self.life.freezes()
+            self._succession = asyncio.create_task(self._goes_on(self.life, froze=until))
+        else:
+            until.set_result(None)
 
-    async def _converse(self, say: Any, session: AgentSession[Any], call: SimulatedCall | None = None) -> None:
-        async def settle() -> None:
-            await self._tools_ended()
-            await (session.wait_for_idle() if call is None else call.settled(quiet=1.0))
+    @property
+    def _may_end(self) -> bool:
+        return self.is_mortal and not self._is_over and not self.life.is_over.is_set()
 
+    async def _goes_on(self, life: Life, *, older: bool = False, froze: PendingOnLoop | None = None) -> None:
+        store, call_id = self.store, life.session.call_id
+        assert store is not None, "only calls that are kept go on elsewhere"
+
+        settled: set[str] = set()
+
+        async def successor() -> None:
+            self._kept.lose(call_id)
+            settled.update(row.call_id for _, row in await store.rows() if row.state in _SETTLED)
+            life.bench.forgets(settled)
+            await self._new_life(older=older).resume(call_id, self._agent())
+
+        await taken_over(life, successor, froze)
+        life.bench.forgets(settled)  # a frozen one has gone on with what it was at
+        await life.aclose()
+
+    async def _lives_through(self, work: Callable[[Life], Awaitable[None]]) -> None:
+        """Do it, with the process that holds the call. If that ends meanwhile, wait until the next one has settled."""
+        while True:
+            life = self.life
+            if not self.is_mortal:
+                await work(life)
+                return
+            tasks = [asyncio.ensure_future(work(life)), asyncio.ensure_future(life.is_over.wait())]
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if not life.is_over.is_set():
+                tasks[1].cancel()
+                await tasks[0]
+                return
+            tasks[0].cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            while self.life is life or not self.life.session.is_running:
+                assert self._succession is not None
+                if self._succession.done():
+                    self._succession.result()
+                    raise RuntimeError("the call was not taken up")
+                await asyncio.sleep(_LOOK)
+            work = Life.settled
+
+    # -- its caller
+
+    async def _converse(self) -> None:
         for turn in range(1, len(self.case.errand.turns) + 1):
-            await say(said(turn))
-            await settle()
-            await self._answers(say, settle, session)
+            await self._say(said(turn))
+            for _ in range(len(self.lives) - 1):
+                if not self._is_known(turn):
+                    await self._say(said(turn))  # the line broke before anybody had written it down
+            await self._settle()
+            await self._answers()
         for number in range(_MOST_QUESTIONS):
             if number > 1:
                 if not self.llm.is_open:
                     break
                 await asyncio.sleep(_WAIT)
-            await say(QUESTION)
-            await settle()
-            await self._answers(say, settle, session)
+            await self._say(QUESTION)
+            await self._settle()
+            await self._answers()
 
-    async def _answers(self, say: Any, settle: Any, session: AgentSession[Any]) -> None:
+    async def _say(self, words: str) -> None:
+        await self._lives_through(lambda life: life.says(words))
+
+    async def _settle(self) -> None:
+        await self._tools_ended()
+        await self._lives_through(Life.settled)
+
+    def _is_known(self, turn: int) -> bool:
+        said = self.life.session.history.messages()
+        return any(turn in heard(one.text_content or "") for one in said if one.role == "user")
+
+    async def _answers(self) -> None:
         for _ in range(_MOST_QUESTIONS):
-            last = next((one for one in reversed(session.history.messages()) if one.role == "assistant"), None)
+            messages = reversed(self.life.session.history.messages())
+            last = next((one for one in messages if one.role == "assistant"), None)
             if last is None or not (last.text_content or "").endswith("?"):  # the model asks, or the session does
                 return
-            await say(ANSWER)
-            await settle()
+            await self._say(ANSWER)
+            await self._settle()
 
     async def _tools_ended(self) -> None:
         """Until no tool works any more but those that never will end."""
         waited = 0.0
         while waited < LATE + 20.0:
-            if all(start.over or start.number in self._waited_for for start in self.bench.starts):
+            starts = self.life.bench.starts
+            if all(start.over or start.number in self._waited_for for start in starts):
                 return
             await asyncio.sleep(1.0)
             waited += 1.0
-        self._waited_for |= {start.number for start in self.bench.starts if not start.over}
+        self._waited_for |= {start.number for start in self.life.bench.starts if not start.over}
 
-    def _listen(self, session: AgentSession[Any], *, barges_in: Any) -> None:
-        self._session, self._barges_in = session, barges_in
-        session.on("journal", self._journal)
-        session.on("close", self._closed)
+    # -- what happens in it
 
     def _journal(self, event: JournalEvent) -> None:
         self._told.append(event)
-        if event.command is not None or event.fact is None or self._session is None:
+        if event.command is not None or event.fact is None:
             return
         for kind in self.faults.meet("fact"):
             self.faults.has_come(kind, self.faults.met["fact"])
             asyncio.get_running_loop().call_soon(self._interfere, kind)
 
-    def _interfere(self, kind: str) -> None:
-        session = self._session
-        if session is None or not session.is_running:
+    def _interfere(self, kind: Kind) -> None:
+        if kind in KILLS:
+            self._is_killed(older=kind == "upgraded")
+            return
+        life = self.life
+        if life.is_over.is_set() or not life.session.is_running:
             return
         if kind == "barge-in":
-            self._barges_in()
+            life.hears(INTERRUPTION)
         else:
-            session.interrupt()
+            life.session.interrupt()
 
     def _closed(self, event: CloseEvent) -> None:
-        self._session = None
         for one in event.unheard:
             self._reported.update(OUTCOME.findall(one.output))
             if one.outcome == "unknown":
@@ -259,8 +343,8 @@ class _Call:
         return Made(
             self.case,
             self.world,
-            self.bench.starts,
-            self.bench.effects,
+            self.life.bench.starts,
+            self.life.bench.effects,
             Counter(outcome for text in said for outcome in OUTCOME.findall(text)),
             self._reported,
             dict(self.faults.met),
@@ -279,7 +363,7 @@ def make_call(case: Case) -> Made:
     async def main() -> Made:
         call = _Call(case)
         with _quiet():
-            return await (call.typed() if case.medium == "text" else call.spoken())
+            return await call.whole()
 
     return run_virtual(main(), timeout=24 * 3600.0)
 

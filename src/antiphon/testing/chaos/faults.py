@@ -34,6 +34,13 @@ Kind: TypeAlias = Literal[
     "store-full",
     "store-failing",
     "ack-lost",
+    "killed",
+    "upgraded",
+    "killed-before",
+    "killed-after",
+    "killed-unwritten",
+    "killed-written",
+    "frozen",
 ]
 """What goes wrong.
 
@@ -60,11 +67,29 @@ At a row that is written to the store:
 - "store-full": from here on nothing can be written for fifteen seconds;
 - "store-failing": it is refused;
 - "ack-lost": it is written, and nobody hears of that.
+
+The end of the process, of a call that is kept in a store; another one takes it up:
+- "killed": at a fact;
+- "upgraded": the same, and the store has what the version before wrote;
+- "killed-before", "killed-after": in a tool, before or after its effect;
+- "killed-unwritten", "killed-written": at a row, before or after it is written;
+- "frozen": behind a row that was written, and it wakes when another process has taken the call over.
 """
 
 Occasion: TypeAlias = Literal["fact", "call", "start", "row"]
 
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+KILLS: Final[tuple[Kind, ...]] = (
+    "killed",
+    "upgraded",
+    "killed-before",
+    "killed-after",
+    "killed-unwritten",
+    "killed-written",
+    "frozen",
+)
+"""Those that end a process."""
+KINDS: Final[tuple[Kind, ...]] = tuple(kind for kind in get_args(Kind) if kind not in KILLS)
+"""Those that a process outlives."""
 OCCASIONS: Final[Mapping[Kind, Occasion]] = {
     "barge-in": "fact",
     "cancelled": "fact",
@@ -83,6 +108,13 @@ OCCASIONS: Final[Mapping[Kind, Occasion]] = {
     "store-full": "row",
     "store-failing": "row",
     "ack-lost": "row",
+    "killed": "fact",
+    "upgraded": "fact",
+    "killed-before": "start",
+    "killed-after": "start",
+    "killed-unwritten": "row",
+    "killed-written": "row",
+    "frozen": "row",
 }
 
 
@@ -101,8 +133,8 @@ class Fault:
     def parse(cls, text: str) -> Fault:
         """The fault of this text. Raises `UsageError`."""
         kind, _, at = text.partition("@")
-        if kind not in KINDS or not at.isdecimal() or int(at) < 1:
-            raise UsageError(f"a fault: expected KIND@NUMBER with one of {', '.join(KINDS)}, got {text!r}")
+        if kind not in (*KINDS, *KILLS) or not at.isdecimal() or int(at) < 1:
+            raise UsageError(f"a fault: expected KIND@NUMBER with one of {', '.join(OCCASIONS)}, got {text!r}")
         return cls(kind, int(at))
 
 

@@ -15,7 +15,7 @@ from antiphon.store import JOURNAL, CallInfo, CallMeta, Lease, Pending, PendingO
 from antiphon.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
-    from antiphon.testing.chaos.faults import Faults
+    from antiphon.testing.chaos.faults import Faults, Kind
 
 SLOW: Final = 5.0
 """Seconds that a slow write takes, and after which an acknowledgement that is lost is given up."""
@@ -24,10 +24,22 @@ FULL: Final = 15.0
 
 
 class FaultyStore(Store):
-    """Keeps a call in memory, on the event loop that it was made on. Writes are done in the order of asking."""
+    """Keeps a call in `kept`, on the event loop that it was made on. Writes are done in the order of asking.
 
-    def __init__(self, faults: Faults) -> None:
-        self._kept = MemoryStore(Clock.wall)
+    `killed()` ends the process that writes; `froze(pending)` freezes it until `pending` is done.
+    """
+
+    def __init__(
+        self,
+        faults: Faults,
+        kept: MemoryStore | None = None,
+        *,
+        killed: Callable[[], None] | None = None,
+        froze: Callable[[PendingOnLoop], None] | None = None,
+    ) -> None:
+        self._killed = killed
+        self._froze = froze
+        self._kept = kept or MemoryStore(Clock.wall)
         self.durability = self._kept.durability
         self.secret = self._kept.secret
         self._faults = faults
@@ -78,6 +90,8 @@ class FaultyStore(Store):
         kinds = self._faults.meet("row")
         for kind in kinds:
             self._faults.has_come(kind, self._faults.met["row"])
+        if (done := self._ends(kinds, work)) is not None:
+            return done
         if "store-full" in kinds:
             self._is_full()
         if "store-failing" in kinds:
@@ -85,6 +99,25 @@ class FaultyStore(Store):
         if "ack-lost" in kinds:
             return self._unacknowledged(work)
         return self._done(work, SLOW if "store-slow" in kinds else 0.0)
+
+    def _ends(self, kinds: tuple[Kind, ...], work: Callable[[], Pending | None]) -> Pending | None:
+        """The process ends at a row, or freezes behind it."""
+        if self._killed is None or self._froze is None:
+            return None
+        if "killed-unwritten" in kinds:
+            self._killed()
+            return PendingOnLoop()
+        if "killed-written" in kinds:
+            work()
+            self._killed()
+            return PendingOnLoop()
+        if "frozen" in kinds:
+            work()
+            pending = PendingOnLoop()
+            pending.set_running_or_notify_cancel()
+            self._froze(pending)
+            return pending
+        return None
 
     def _is_full(self) -> None:
         self._trouble = StoreUnavailable("store: the disk is full. Make room.")

@@ -20,7 +20,7 @@ from typing import Final, Literal, TypeAlias
 
 from antiphon.testing.chaos.call import Case, Made, Medium, make_call
 from antiphon.testing.chaos.errand import Errand
-from antiphon.testing.chaos.faults import KINDS, Fault, Kind, points
+from antiphon.testing.chaos.faults import KILLS, KINDS, Fault, Kind, points
 from antiphon.testing.chaos.verdict import WRONGS, Finding, Verdict, broken, judge
 
 Want: TypeAlias = Literal["none", "one", "every", "pairs"]
@@ -47,7 +47,8 @@ class Job:
     def base(self) -> Case:
         """The call without faults."""
         rng = self._rng()
-        return Case(self.errand, (), self.medium, rng.random() < 0.5, rng.random() < 0.5)
+        at_once, stored = rng.random() < 0.5, rng.random() < 0.5
+        return Case(self.errand, (), self.medium, at_once, stored or any(kind in KILLS for kind in self.kinds))
 
     def _rng(self) -> random.Random:
         return random.Random(f"{self.seed}/{self.errand.name}/{self.medium}")
@@ -190,6 +191,7 @@ def proof(
     pairs: int = 2000,
     three: bool = True,
     media: Sequence[Medium] = MEDIA,
+    kinds: tuple[Kind, ...] = KINDS,
 ) -> list[Job]:
     """The jobs that try everything.
 
@@ -198,14 +200,14 @@ def proof(
     """
     given = list(errands)
     rng = random.Random(seed)
-    jobs = [Job(errand, want, medium, seed) for errand in given for medium in media for want in _SINGLE]
+    jobs = [Job(errand, want, medium, seed, kinds=kinds) for errand in given for medium in media for want in _SINGLE]
     chosen = rng.sample(given, min(every, len(given)))
     for errand, medium in itertools.product(chosen, media):
-        jobs += in_parts(Job(errand, "every", medium, seed), 4)
-        jobs.append(Job(errand, "pairs", medium, seed, most=max(1, pairs // (len(chosen) * len(media)))))
+        jobs += in_parts(Job(errand, "every", medium, seed, kinds=kinds), 4)
+        jobs.append(Job(errand, "pairs", medium, seed, most=max(1, pairs // (len(chosen) * len(media))), kinds=kinds))
     if three and (of_three := [errand for errand in given if len(list(errand.wishes)) == 3]):
         errand = rng.choice(of_three)
-        jobs += [job for medium in media for job in in_parts(Job(errand, "pairs", medium, seed), 40)]
+        jobs += [job for medium in media for job in in_parts(Job(errand, "pairs", medium, seed, kinds=kinds), 40)]
     rng.shuffle(jobs)  # so that how far it is tells how long it will take
     return jobs
 

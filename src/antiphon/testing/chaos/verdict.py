@@ -5,13 +5,14 @@ Above: those who look for faults, and show them. Below: what happened in the cal
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from antiphon.store import RowState
 from antiphon.testing.chaos.call import Case, Made, unknown
-from antiphon.testing.chaos.errand import Key
+from antiphon.testing.chaos.errand import Key, key_of
 
 Wrong: TypeAlias = Literal[
     "doubled", "lost", "unequal", "unsaid", "untold", "told twice", "unwritten", "misfiled", "broken"
@@ -104,10 +105,17 @@ def _judge_wish(verdict: Verdict, key: Key, wished: int, done: int, doubt: str) 
         verdict.found("doubled", f"{_shown(key)} was done {done} times, and wished for {wished} times", key[0])
     if in_doubt and is_said:
         verdict.said_to_be_unknown(len(in_doubt))
+    elif done < wished and is_said and key in _unknown_in_store(made):
+        verdict.said_to_be_unknown(wished - done)  # its process ended before it was entered, and nobody can know that
     elif in_doubt:
         verdict.found("unsaid", f"nobody knows what came of {_shown(key)}, and the caller was not told that", key[0])
     elif done < wished:
         verdict.found("lost", f"{_shown(key)} was done {done} times, and wished for {wished} times", key[0])
+
+
+def _unknown_in_store(made: Made) -> set[Key]:
+    rows = [row for row in made.rows if row.state is RowState.UNKNOWN]
+    return {key_of(str(row.extra.get("name", row.tool)), json.loads(row.arguments)) for row in rows}
 
 
 def _judge_telling(verdict: Verdict) -> None:
