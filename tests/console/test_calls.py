@@ -79,6 +79,7 @@ def test_a_developers_page_says_whom_one_calls_and_looks_inside() -> None:
                 await page.asks("Do you have anything next Tuesday?")
                 await page.send("inspect")
                 inside = await page.wait_for("inspection")
+                assert inside["agent"] == "Receptionist"
                 assert inside["instructions"].startswith("You are a friendly receptionist")
                 assert [item["type"] for item in inside["history"]][-3:] == [
                     "function_call",

@@ -162,8 +162,9 @@ def about_session(session: AgentSession[Any], file: Path, phrases: list[str]) ->
 class Insight:
     """What the agent of one call knows, for who looks into it: it keeps the last request."""
 
-    def __init__(self, session: AgentSession[Any]) -> None:
+    def __init__(self, session: AgentSession[Any], file: Path) -> None:
         self._session = session
+        self._file = file
         self._request: dict[str, Any] | None = None
         session.on("model_request", self._asked)
 
@@ -173,7 +174,7 @@ class Insight:
         history = session.history.to_dict(exclude_timestamp=True)["items"][-MOST_ITEMS:]
         looked = {
             "type": "inspection",
-            "agent": session.current_agent.label,
+            "agent": shown_name(session.current_agent.label, self._file),
             "instructions": session.current_agent.instructions,
             "tools": [dataclasses.asdict(tool) for tool in offered_by(session)],
             "history": history,

@@ -405,7 +405,7 @@ class PageCall:
         """The session of this call is about to start."""
         self._session = session
         if self._calls.for_developer:
-            self._insight = Insight(session)
+            self._insight = Insight(session, self._calls.file.path)
         if self._start.push_to_talk and self._media.kind != "text":
             session.set_turn_detection("manual")
         # The first event of all: nothing is sent before the page knows that the call has begun.

@@ -87,9 +87,10 @@ export function inspector(call) {
 /** Text of a source file, without the margin that it has there. @param {string} text */
 function plainly(text) {
   const lines = text.split("\n");
-  const margins = lines.slice(1).filter((line) => line.trim()).map((line) => line.length - line.trimStart().length);
-  const margin = margins.length ? Math.min(...margins) : 0;
-  return lines.map((line, i) => (i ? line.slice(margin) : line)).join("\n");
+  // What is said behind the instructions has none.
+  const margins = lines.slice(1).map((line) => line.length - line.trimStart().length).filter((margin) => margin > 0);
+  const margin = " ".repeat(margins.length ? Math.min(...margins) : 0);
+  return lines.map((line) => (line.startsWith(margin) ? line.slice(margin.length) : line)).join("\n");
 }
 
 /** @param {Item[]} all @returns {HTMLElement} */
