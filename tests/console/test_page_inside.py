@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from antiphon.calls.report import Sound, write_report
+from antiphon.transports.recorder import Cut
+from tests.calls.test_report import TURNS, recorded, report
 from tests.console.page_browser import faults_of, log, phase
 from tests.console.page_double import CLOSING, OPENING, READY, Close, Double, Message, Script, Until
 from tests.console.test_page_views import TURN, axe_faults, call, heard, message, said, wait_text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
+
     from tests.console.conftest import Open
 
 ASKED = "A table for two on Friday. Shall I book it?"
@@ -220,3 +229,16 @@ def test_the_letters_come_along_and_hanging_up_is_not_the_loudest(open_page: Ope
         "['#hang-up', '#mute'].map((id) => getComputedStyle(document.querySelector(id)).backgroundColor)"
     )
     assert colours[0] == colours[1]
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_axe_finds_no_serious_fault_in_a_report(browser: Browser, tmp_path: Path, scheme: Any, width: int) -> None:
+    path = tmp_path / "call.html"
+    sound = Sound(recorded(), TURNS, [Cut(3.5, 0.2)], tmp_path / "call.wav")
+    write_report(path, report(), title="Call", models="", sound=sound)
+    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})
+    page = context.new_page()
+    page.goto(path.as_uri())
+    assert axe_faults(page) == []
+    assert page.evaluate("document.fonts.load('16px Inter').then((found) => found.length)") == 1
+    context.close()
