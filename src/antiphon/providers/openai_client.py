@@ -119,8 +119,9 @@ class OpenAIEndpoint(RemoteProvider):
     def broken(self, why: object) -> ProviderConnectionError:
         """The connection cannot be had, or cannot be used any more."""
         said = why if isinstance(why, str) else f"{type(why).__name__}: {why}".removesuffix(": ")
+        hint = " Does its server run?" if self.base_url is not None and _is_near(self.base_url) else ""
         return ProviderConnectionError(
-            f"{self.label}: the connection to {self._place} broke: {said}.", provider=self.label
+            f"{self.label}: the connection to {self._place} broke: {said}.{hint}", provider=self.label
         )
 
     def _too_late(self) -> ProviderTimeout:
