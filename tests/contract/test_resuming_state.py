@@ -331,6 +331,32 @@ def test_a_secret_is_asked_for_again_and_another_one_has_another_name() -> None:
     run_virtual(check())
 
 
+def test_a_yes_to_what_was_read_back_before_is_void() -> None:
+    class Careful(Agent):
+        def __init__(self, paid: list[int]) -> None:
+            super().__init__(instructions="You take payments.", id="shop")
+            self.paid = paid
+
+        @function_tool(effect="writes", confirm="Pay {amount}?")
+        async def pay(self, ctx: RunContext[Any], amount: int) -> str:
+            """Pay."""
+            self.paid.append(amount)
+            return "paid"
+
+    async def check() -> None:
+        paid: list[int] = []
+        store, call = await cut_off(Careful(paid), FakeLLM([pays()]), "pay five", after=3.0)
+        session = await resumed(store, call, FakeLLM([pays(), "Paid."]), Careful(paid))
+        await asyncio.sleep(3.0)
+        assert paid == []
+        assert lines(session) == ["user: pay five", "assistant: Pay five?", f"assistant: {CUT}", "assistant: Pay five?"]
+        await session.run(user_input="yes")
+        assert paid == [5]
+        await session.aclose()
+
+    run_virtual(check())
+
+
 # -- the caller who rings again
 
 

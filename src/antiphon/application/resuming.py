@@ -109,7 +109,7 @@ class KeptCall:
             return False
         if self.at_work.open:
             return False
-        if self.at_work.heard:
+        if self.at_work.heard or self.at_work.asks:
             return True
         for item in reversed(self.items):
             if isinstance(item, ChatMessage):

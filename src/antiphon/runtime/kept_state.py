@@ -16,7 +16,7 @@ from antiphon.chat import FunctionCallOutput
 from antiphon.core.codec import reader, to_data
 from antiphon.core.commands import Adopt, Command, Generate, RebindRun, Record, RunTool
 from antiphon.core.facts import AgentTaskFinished, AgentTaskStarted, CutCall, Fact, PlayoutFinished, PlayoutProgressed
-from antiphon.core.notices import HandedOff, Notice, TaskBegan, ToolDropped, ToolEnded
+from antiphon.core.notices import ConsentAsked, ConsentDecided, HandedOff, Notice, TaskBegan, ToolDropped, ToolEnded
 from antiphon.errors import JournalError, StoreError
 from antiphon.visible import to_json
 
@@ -39,10 +39,12 @@ class AtWork:
     """Calls of tools that do not write, in the order in which they were started."""
     heard: str = ""
     """Of the reply that was being said."""
+    asks: bool = False
+    """The caller was asked whether a call may be made. That is asked anew: a yes to what was asked then is void."""
 
     def to_part(self) -> bytes:
         """As it is kept."""
-        data = {"format": FORMAT, "open": [to_data(one) for one in self.open], "heard": self.heard}
+        data = {"format": FORMAT, "open": [to_data(one) for one in self.open], "heard": self.heard, "asks": self.asks}
         return to_json(data).encode("utf-8", "surrogatepass")
 
     @classmethod
@@ -58,7 +60,7 @@ class AtWork:
                     " version of Antiphon wrote. Resume it with that version."
                 )
             read = reader(CutCall)
-            return cls(tuple(map(read, data["open"])), str(data["heard"]))
+            return cls(tuple(map(read, data["open"])), str(data["heard"]), bool(data.get("asks")))
         except (ValueError, LookupError, TypeError, JournalError) as error:
             raise StoreError(f"what was at work in the call cannot be read: {error}. Was the store changed?") from error
 
@@ -80,12 +82,13 @@ class _Open:
 class KeptState:
     """Follows one call. `agents`: the first one's id."""
 
-    __slots__ = ("_frames", "_heard", "_open", "_replies", "_tasks")
+    __slots__ = ("_asks", "_frames", "_heard", "_open", "_replies", "_tasks")
 
     def __init__(self, agent: str) -> None:
         self._frames: list[tuple[str, int | None]] = [(agent, None)]
         self._tasks: dict[int, str] = {}
         """By number: the agent of a task that has not begun."""
+        self._asks = False
         self._open: dict[int, _Open] = {}
         """By run."""
         self._replies: deque[int] = deque(maxlen=_REPLIES)
@@ -101,7 +104,7 @@ class KeptState:
     @property
     def at_work(self) -> AtWork:
         """What is at work now."""
-        return AtWork(tuple(one.cut for one in self._open.values()), " ".join(self._heard.values()))
+        return AtWork(tuple(one.cut for one in self._open.values()), " ".join(self._heard.values()), self._asks)
 
     # -- what happens: True if it makes a difference to who resumes the call
 
@@ -148,6 +151,8 @@ class KeptState:
                 if (known := self._open.get(notice.run)) is not None:
                     known.ended()
                 return False
+            case ConsentAsked() | ConsentDecided():
+                self._asks = isinstance(notice, ConsentAsked)
             case HandedOff():
                 self._frames[-1] = (notice.agent, self._frames[-1][1])
             case TaskBegan() if notice.task in self._tasks:
