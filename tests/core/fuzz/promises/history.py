@@ -11,7 +11,7 @@ from antiphon.core import facts as f
 from antiphon.core import notices as told
 from tests.core.fuzz.listener import on
 from tests.core.fuzz.promises.promise import Promise
-from tests.core.fuzz.trace import EPSILON, Step
+from tests.core.fuzz.trace import EPSILON, Step, serials
 
 
 class CallsStandBesideTheirOutputs(Promise):
@@ -265,6 +265,33 @@ class TurnsAreRecorded(Promise):
         return [
             f"turn {text!r}, committed and not in the history" for text, count in self._missing.items() if count > 0
         ]
+
+
+class WordsOutliveTheEnd(Promise):
+    """What the caller said and nobody answers any more is in the history all the same (design 4: how a call ends).
+
+    But for turns that come as a whole when the end was asked for already.
+    """
+
+    def start(self) -> None:
+        self._recorded: set[str] = set()
+
+    @on(f.UserTurnSubmitted, f.TurnTaken)
+    def came(self, fact: f.UserTurnSubmitted | f.TurnTaken) -> None:
+        if self.trace.ends:
+            self._recorded |= serials(fact.text or "")
+
+    @on(do.Record)
+    def recorded(self, command: do.Record) -> None:
+        item = command.item
+        if type(item) is ChatMessage and item.role == "user" and not command.carried:
+            self._recorded |= serials(item.text_content or "")
+
+    @on(do.Close)
+    def closed(self, command: do.Close) -> None:
+        missing = self.trace.words - self._recorded
+        if missing and self.options.turns.detection != "realtime_llm":  # there the model says what is a turn
+            self.broken(f"{command}, and not in the history: {sorted(missing)}")
 
 
 class WhatIsSaidToATurnStandsBehindIt(Promise):
