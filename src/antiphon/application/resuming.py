@@ -12,7 +12,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeAlias
@@ -178,7 +178,7 @@ class KeptCall:
             for row in self.stored.rows
             if row.key in numbers and row.state is not RowState.INTENDED
         ]
-        cut = [_aside(one) for one in self.at_work.open]
+        cut = [_aside(one, recorded) for one in self.at_work.open]
         return CallResumed(tuple(writes), tuple(cut), self.at_work.heard, line)
 
 
@@ -261,7 +261,10 @@ def _kept(row: Row, number: int, recorded: Mapping[str, str]) -> KeptWrite:
     ids = [call_id for call_id in recorded if call_id.partition("/")[0] == row.call_id]
     shown = next((call_id for call_id in reversed(ids) if recorded[call_id] == row.output), None)
     output = row.output if row.settled_at is not None and row.output else texts.unknown_outcome(row.name)
-    call = Call(shown or row.call_id, row.name, row.arguments, row.identity, origin=row.tool, identity=row.identity)
+    call_id = shown or row.call_id
+    while shown is None and f"{call_id}/resumed" in recorded:  # it was told otherwise where it was taken up before
+        call_id += "/resumed"
+    call = Call(call_id, row.name, row.arguments, row.identity, origin=row.tool, identity=row.identity)
     is_recorded = shown is not None and row.state is not RowState.STARTED
     told = row.closed_at is not None
     return KeptWrite(number, call, _policy(row), _OUTCOMES[row.state], output, row.number, told, is_recorded)
@@ -280,6 +283,9 @@ def _policy(row: Row) -> ToolPolicy:
     return policy if policy.writes else replace(policy, effect="writes", parallel=False)
 
 
-def _aside(cut: CutCall) -> CutCall:
+def _aside(cut: CutCall, recorded: Container[str]) -> CutCall:
     """With an id of its own: an output of the call may stand in the history, and is not its last."""
-    return replace(cut, call=replace(cut.call, call_id=f"{cut.call.call_id}/late"))
+    call_id = f"{cut.call.call_id}/late"
+    while call_id in recorded:
+        call_id += "/late"
+    return replace(cut, call=replace(cut.call, call_id=call_id))

@@ -149,6 +149,8 @@ async def _judge_state(verdict: Verdict, *, equal: bool) -> None:
     made = verdict.made
     # In one response, what comes behind a call that was refused is done before that is tried again.
     in_order = equal and all(start.done for start in made.starts if start.writes) and not made.case.at_once
+    # What was unknown, and found not to have happened, is done behind what came after it.
+    in_order = in_order and all(row.attempt == 1 for row in made.rows)
     state = made.world.state()
     if equal and state == await made.case.errand.plain():
         return
