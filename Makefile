@@ -71,15 +71,6 @@ prove-plugins:  ## Plugins of LiveKit's package, on doubles: an environment of t
 		livekit-plugins-openai livekit-plugins-deepgram pytest pytest-timeout numpy soxr websockets blockbuster
 	.venv-plugins/bin/python -m pytest tests/providers/test_livekit_plugin.py
 
-prove-install: $(USABLE)  ## Each extra in an environment of its own: a working command, or a clear remedy
-	$(BIN)/python -m tests.installs $(EXTRAS)
-
-prove-plugins:  ## Plugins of LiveKit's package, on doubles: an environment of their own, for they want another livekit
-	test -x .venv-plugins/bin/python || $(PYTHON) -m venv .venv-plugins
-	.venv-plugins/bin/python -m pip install --quiet --disable-pip-version-check --editable . 'livekit-agents>=1.8' \
-		livekit-plugins-openai livekit-plugins-deepgram pytest pytest-timeout numpy soxr websockets blockbuster
-	.venv-plugins/bin/python -m pytest tests/providers/test_livekit_plugin.py
-
 prove-secrets: $(READY)  ## 2,000 calls with secrets, of which nothing may be kept
 	$(BIN)/python -m tests.application.secret_calls --calls $(CALLS) --seed $(SEED)
 
