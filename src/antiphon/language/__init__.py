@@ -14,6 +14,7 @@ English is the default. Another language is a `Language` of yours, or the code o
 | `consent_reading`, `consent_tables`, `consent_values` | how such replies, and what was read back, are read |
 | `claims` | `ClaimPhrases`, `claims_in`: what a sentence of the agent says was done |
 | `pack` | `Language`, which is all of these |
+| `english_claims`, `german_claims` | its tables |
 | `english`, `german` | the packs that come along |
 """
 

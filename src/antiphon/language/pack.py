@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from antiphon.language.claims import ENGLISH_CLAIMS, ClaimPhrases
+from antiphon.language.claims import ClaimPhrases
 from antiphon.language.consent_phrases import ConsentPhrases
+from antiphon.language.english_claims import ENGLISH_CLAIMS
 from antiphon.language.lines import AwayLadder, CaptureLines, ConsentLines, Fillers
 from antiphon.language.phrases import Phrases
 from antiphon.language.spoken import SpokenForms
