@@ -110,7 +110,9 @@ def test_a_command_that_leaves_tracebacks_out_shows_no_escape_either(capsys: pyt
         raise ValueError("\x1b]0;owned\x07")
     except ValueError as error:
         logging.getLogger("antiphon").error("failed", exc_info=error)
-    assert capsys.readouterr().err == "ERROR antiphon: failed: ValueError: \\x1b]0;owned\\x07\n"
+    told = capsys.readouterr().err
+    assert told.startswith("ERROR antiphon: failed: ValueError: \\x1b]0;owned\\x07 (tests/test_visible.py:")
+    assert not any(unicodedata.category(letter) == "Cc" for letter in told.removesuffix("\n"))
 
 
 def test_every_logger_of_the_package_is_guarded() -> None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 
+from antiphon.language import ENGLISH, Asked, decide
 from tests.proofs import closing
 from tests.soak import real, simulated
 from tests.soak.level import Level, what_grew
@@ -29,6 +30,7 @@ def main() -> int:
     logging.getLogger("antiphon").setLevel(logging.CRITICAL + 1)  # faults are on purpose
     if arguments.simulated and arguments.real and not arguments.serve:
         return both(arguments.simulated, arguments.real, arguments.seed)
+    decide("yes", Asked("Shall I book it?"), ENGLISH.consent)  # what replies are read by is made with the first of them
     with tempfile.TemporaryDirectory() as folder:
         tempfile.tempdir = folder  # what is left there was left by this process
         if arguments.serve:

@@ -314,9 +314,9 @@ class ConsentPhrases:
     # -- what takes a yes away
     hedge: str = (
         "if you want|if you like|if you want to|if you must|if that's what you think|i guess|i guess so|guess|i think"
-        "|i think so|i believe|i believe so|i suppose|i suppose so|suppose|i hope so|i hope|maybe|perhaps|probably"
-        "|possibly|presumably|supposedly|i'd say so|sort of|kind of|kinda|sorta|more or less|pretty much|almost"
-        "|nearly|mostly|partly|roughly|not sure|i'm not sure|not certain|i'm not certain|i don't know|don't know"
+        "|i think so|so so|i believe|i believe so|i suppose|i suppose so|suppose|i hope so|i hope|maybe|perhaps"
+        "|probably|possibly|presumably|supposedly|i'd say so|sort of|kind of|kinda|sorta|more or less|pretty much"
+        "|almost|nearly|mostly|partly|roughly|not sure|i'm not sure|not certain|i'm not certain|i don't know|don't know"
         "|dunno|no idea|i have no idea|who knows|whatever|i don't care|don't care|i don't mind|it depends|depends"
         "|that depends|might|should be|could be|may be|would be|seems|it seems|i assume|assume|i imagine|i reckon"
         "|reckon|as far as i know|if you say so|i'm fairly sure|fairly sure|pretty sure|i'm pretty sure|in principle"
