@@ -132,7 +132,7 @@ class Fault:
     """A recogniser fails, once: its first stream that is given sound at or after `at`, in seconds of the loop's clock.
 
     "dies" raises; "stalls" says nothing more on that stream for `duration` seconds, and forgets what it heard then;
-    "mishears" has finals without words for so long.
+    "mishears" has finals without words until so long after `at`.
     """
 
     at: float
@@ -261,7 +261,7 @@ class _Stream(STTStream):
         if fault.kind == "dies":
             self._events.give(ProviderError("CallerSTT: told to fail", provider="testing.CallerSTT"))
         elif fault.kind == "mishears":
-            self._mishears_until = self._loop.time() + fault.duration
+            self._mishears_until = fault.at + fault.duration
         else:
             self._stalled_until = self._loop.time() + fault.duration
             self._ear.forget()
