@@ -1,0 +1,1 @@
+"""What lint finds in agent files, and what it leaves alone."""
