@@ -110,3 +110,41 @@ def test_only_the_kind_of_a_value_that_was_read_back_can_be_right() -> None:
     assert decided("yes that's the right number", reading) is Reply.YES
     for other in ("yes that's the right address", "yes that's the right number of people"):
         assert decided(other, reading) not in CONSENT, other
+
+
+def test_a_question_that_turns_it_round_is_answered_by_neither_a_bare_yes_nor_a_bare_no() -> None:
+    changing = Asked("The bins at number nine, back by Thursday. Is there anything to change?")
+    for bare in ("yes", "no", "yeah", "nope", "okay", "yes there is", "change", "yes change it"):
+        assert decided(bare, changing) not in (*CONSENT, Reply.NO), bare
+    for agreed in ("no that's fine", "no changes", "nothing", "nope all good"):
+        assert decided(agreed, changing) is Reply.YES, agreed
+    minding = Asked("Do you mind if I cancel it?")
+    for bare in ("yes", "yes I do", "sure", "no"):
+        assert decided(bare, minding) not in CONSENT, bare
+    assert decided("no, go ahead", minding) is Reply.YES
+
+
+def test_a_verb_that_says_the_same_is_the_same_and_one_that_may_give_it_up_is_not() -> None:
+    cancelling = Asked("Shall I cancel the order for the desk?")
+    assert decided("call it off", cancelling) is Reply.YES
+    for other in ("scrap it", "drop it", "order it", "yes order it", "book it", "stop it"):
+        assert decided(other, cancelling) not in CONSENT, other
+    transferring = Asked("Two hundred pounds to savings. Should I transfer it?")
+    assert decided("yes, send it", transferring) is Reply.YES
+    for other in ("transfer me", "put me through", "send it back", "call it off"):
+        assert decided(other, transferring) not in CONSENT, other
+    assert decided("stop", Asked("Shall I stop the subscription?")) not in CONSENT
+
+
+def test_what_was_misheard_counts_beside_a_clear_yes_and_never_for_a_value() -> None:
+    cancelling = Asked("Two adults for the eleven o'clock. Shall I cancel it?", ("two adults", "eleven o'clock"))
+    for misheard in ("yes please due that", "yep council it", "yes too adults"):
+        assert decided(misheard, cancelling) is Reply.YES, misheard
+    for other in ("council it", "due that", "yes for adults", "yes too", "council", "yes due it at ten"):
+        assert decided(other, cancelling) not in (Reply.YES, Reply.YES_AND), other
+
+
+def test_a_short_form_behind_a_value_says_something_of_it() -> None:
+    assert decided("Friday's fine") is Reply.YES
+    for other in ("Saturday's fine", "Friday's full", "Friday's too late", "Friday's not fine", "yes, you're"):
+        assert decided(other) not in CONSENT, other

@@ -10,7 +10,7 @@ from antiphon.language import ENGLISH, GERMAN, Asked, Reply, decide
 from tests.language.families import AGREES, REFUSES, TOPICS, composed
 from tests.language.replies import CONSENT, HERE, labelled
 
-SETS = ("decides", "mends", "builds", "strangers", "strangers2")
+SETS = ("decides", "mends", "builds", "strangers", "strangers2", "trades", "trades2", "trades3", "everyday")
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -85,9 +85,10 @@ def test_what_consents_to_nothing_consents_to_nothing_else() -> None:
     replies = [one for name in SETS for one in labelled(f"consent_{name}_en")]
     asked = sorted({one.asked.text: one.asked for one in replies}.values(), key=lambda one: one.text)
     offers = ("that's okay", "it's fine", "it's okay thanks", "it's all right", "that's ok")  # to an offer no yes
+    turned = ("yes", "change")  # none to "is there anything to change?"
     taken: list[tuple[str, str]] = []
     for one in replies:
-        if one.consents or one.reply in (Reply.CHANGE, Reply.NO) or one.said.lower() in offers:
+        if one.consents or one.reply in (Reply.CHANGE, Reply.NO) or one.said.lower() in (*offers, *turned):
             continue
         other: Asked = pick.choice(asked)
         if decide(one.said, other, ENGLISH.consent) in CONSENT:

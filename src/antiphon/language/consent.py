@@ -7,13 +7,14 @@ is not known to belong to a yes makes it none. `docs/consent.md` has the rules, 
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
 
 from antiphon.language.consent_phrases import ConsentPhrases
 from antiphon.language.consent_reading import ReadBack, read_back_of
+from antiphon.language.consent_sounds import heard
 from antiphon.language.consent_tables import CLAUSES, Tables, Tag, tables_of
 from antiphon.language.consent_values import Value
+from antiphon.language.replies import Asked, Reply
 from antiphon.record import record
 
 __all__ = ["MAX_LENGTH", "Asked", "ConsentPhrases", "Reply", "decide"]
@@ -22,45 +23,62 @@ MAX_LENGTH = 400
 """Characters of a reply that are read. One that is longer is no plain answer, and never a yes."""
 
 
-class Reply(enum.Enum):
-    """What was said in reply to a read-back."""
-
-    YES = "yes"
-    """Yes, to exactly these arguments."""
-    YES_AND = "yes and"
-    """The same, and something besides that does not touch them: "yes, and text me the address"."""
-    NO = "no"
-    """No, or not now: "nope", "hold on"."""
-    CHANGE = "change"
-    """An argument is to be another, or a condition is made: "yes, but at three"."""
-    QUESTION = "question"
-    """The caller wants to know something before they decide."""
-    BACKCHANNEL = "backchannel"
-    """"Okay", "mm-hmm": a yes once the whole read-back was heard; while it sounds, a sign of listening."""
-    UNCLEAR = "unclear"
-    """None of these, or not surely: to be asked again. While the read-back sounds it decides nothing."""
-
-
-@record
-class Asked:
-    """What the caller was asked."""
-
-    text: str
-    """The read-back, as spoken: "Table for four on Friday at seven, shall I book it?"."""
-    values: tuple[str, ...] = ()
-    """Its arguments as spoken: "four", "Friday", "seven". Those that `text` has need not stand here."""
-
-
 def decide(words: str, asked: Asked, phrases: ConsentPhrases) -> Reply:
     """What `words`, as the recogniser wrote them, mean in reply to `asked`. Never raises; linear in `words`."""
     tables = tables_of(phrases)
-    said = tables.tokens(words[:MAX_LENGTH])
     read_back = read_back_of(asked.text, asked.values, tables)
-    pieces = _settled(_read(said, read_back, tables), tables)
+    said = read_back.opened(tables.tokens(words[:MAX_LENGTH]), tables)
+    pieces = _pieces(said, read_back, tables)
+    if len(words) > MAX_LENGTH:
+        return _otherwise(pieces, said, tables)
+    return (
+        _consent(pieces, read_back, tables)
+        or _misheard(said, pieces, read_back, tables)
+        or _otherwise(pieces, said, tables)
+    )
+
+
+def _pieces(said: Sequence[str], read_back: ReadBack, tables: Tables) -> list[Piece]:
+    """Phrase by phrase, each for what it does here."""
+    read = _read(said, read_back, tables)
+    pieces = _settled(_reversed(read, tables) if read_back.reverses else read, tables)
     if read_back.is_offer:
         pieces = [_neutral(piece) if piece.text in tables.declining else piece for piece in pieces]
-    reply = _consent(pieces, read_back, tables) if len(words) <= MAX_LENGTH else None
-    return reply or _otherwise(pieces, said, tables)
+    return pieces
+
+
+def _misheard(said: Sequence[str], pieces: Sequence[Piece], read_back: ReadBack, tables: Tables) -> Reply | None:
+    """A yes, if all that was said belongs to one as it may have sounded, and a yes is clear without that."""
+    found = heard(said, read_back, tables)
+    if found is None:
+        return None
+    words, changed = found
+    begin = 0
+    clear = False
+    for piece in pieces:
+        clear = clear or (piece.tag in _AGREES and changed.isdisjoint(range(begin, piece.end)))
+        begin = piece.end
+    return _consent(_pieces(words, read_back, tables), read_back, tables) if clear else None
+
+
+def _reversed(pieces: list[Piece], tables: Tables) -> list[Piece]:
+    """To "is there anything to change?" a bare yes or no says nothing surely: what else is said decides."""
+    turned: list[Piece] = []
+    for piece in pieces:
+        first, *rest = piece.text.split()
+        if piece.text in tables.counters:
+            turned.append(Piece(Tag.YES, piece.text, piece.end))
+        elif piece.tag is Tag.LISTENING or (piece.tag is Tag.NO and piece.text in tables.bare):
+            turned.append(_neutral(piece))
+        elif piece.tag is Tag.NO and first in tables.bare and rest and _only_polite(rest, 0, tables):
+            turned.append(_neutral(piece))
+        elif piece.tag is Tag.YES and (
+            piece.text in tables.bare or (first in tables.bare and first not in tables.negating)
+        ):
+            turned.append(Piece(Tag.HEDGE, piece.text, piece.end))
+        else:
+            turned.append(piece)
+    return turned
 
 
 _AGREES = (Tag.YES, Tag.LISTENING)
@@ -85,8 +103,8 @@ def _read(said: Sequence[str], read_back: ReadBack, tables: Tables) -> list[Piec
     pieces: list[Piece] = []
     clauses = read_back.clauses(said, tables)
     at = 0
+    agreed = False
     while at < len(said):
-        agreed = any(piece.tag in _AGREES for piece in pieces)
         found = agreed and _besides(said, at, read_back, tables)
         if not found:
             piece = _piece(said, at, read_back, tables, pieces)
@@ -94,6 +112,7 @@ def _read(said: Sequence[str], read_back: ReadBack, tables: Tables) -> list[Piec
             found = [piece if clause is None else clause]
         pieces += found
         at = found[-1].end
+        agreed = agreed or any(piece.tag in _AGREES for piece in found)
     return pieces
 
 
@@ -106,7 +125,7 @@ def _clause(said: Sequence[str], at: int, clause: tuple[str, int] | None, piece:
         return None
     name, end = clause
     tag = CLAUSES[name]
-    if end == piece.end and (piece.tag in _SURE or (piece.tag in _AGREES and tag is Tag.YES)):
+    if end == piece.end and (piece.tag in _SURE or (piece.tag in _AGREES and tag in (Tag.YES, Tag.FILLER))):
         return None
     return Piece(tag, " ".join(said[at:end]), end, name)
 
@@ -157,12 +176,15 @@ def _piece(said: Sequence[str], at: int, read_back: ReadBack, tables: Tables, be
         following = at + 1
         while following < len(said) and (small := tables.phrases.at(said, following)) and small[0] is Tag.NEUTRAL:
             following = small[1]
+        if tables.sounds.get(word) in tables.counts and following < len(said) and read_back.is_counted(said[following]):
+            return Piece(Tag.UNKNOWN, word, at + 1)  # "for adults" may be "four adults"
         named = following < len(said) and tables.values.value(said, following) is not None
         if named or (following < len(said) and _repeats(said[following], read_back, tables)):
             return Piece(Tag.NEUTRAL, word, at + 1, "preposition")
     if known is not None:
         return Piece(known[0], " ".join(said[at : known[1]]), known[1])
-    if _repeats(word, read_back, tables):
+    does = word in tables.acts and word not in read_back.acts and at + 1 < len(said) and said[at + 1] in tables.pronouns
+    if not does and _repeats(word, read_back, tables):  # "order it" repeats nothing of "shall I cancel the order?"
         repeated = _stands(("word", word), before, read_back, tables)
         return Piece(Tag.ECHO if repeated else Tag.OTHER, word, at + 1, "word")
     return Piece(Tag.UNKNOWN, word, at + 1)
@@ -348,7 +370,7 @@ def _consent(pieces: Sequence[Piece], read_back: ReadBack, tables: Tables) -> Re
         return _alone(pieces, tables)
     if Tag.YES not in tags and Tag.LISTENING not in tags:
         return None
-    if _is_asked(pieces, tables) or _is_left_open(pieces, tables):
+    if _is_asked(pieces, tables) or _is_left_open(pieces, read_back, tables):
         return None
     if any(piece.text in tables.greetings for piece in pieces) and not any(" " in text for text in agreeing):
         return None
@@ -363,6 +385,8 @@ def _consent(pieces: Sequence[Piece], read_back: ReadBack, tables: Tables) -> Re
 
 def _alone(pieces: Sequence[Piece], tables: Tables) -> Reply | None:
     """A yes, if what agrees by itself ("please") stands beside nothing that is more than polite, or agrees as well."""
+    if sum(len(piece.text) == 1 for piece in pieces) > 1:
+        return None  # "o k o" spells a name
     agrees = all(piece.tag in (Tag.YES, Tag.LISTENING, Tag.FILLER, Tag.ALONE) for piece in pieces)
     return Reply.YES if agrees and any(piece.text in tables.alone for piece in pieces) else None
 
@@ -380,7 +404,7 @@ def _is_asked(pieces: Sequence[Piece], tables: Tables) -> bool:
     return False
 
 
-def _is_left_open(pieces: Sequence[Piece], tables: Tables) -> bool:
+def _is_left_open(pieces: Sequence[Piece], read_back: ReadBack, tables: Tables) -> bool:
     """Whether more was to come: it ends in the middle, or goes on with "and" behind a yes, and then only repeats."""
     if pieces[-1].tag is not Tag.EXTRA and pieces[-1].text in tables.open_end:
         return True
@@ -393,12 +417,14 @@ def _is_left_open(pieces: Sequence[Piece], tables: Tables) -> bool:
             return True
         if piece.tag is Tag.YES and piece.text.split()[-1] in tables.open_end and not _ends(pieces, number):
             return True
-        if piece.text in tables.articles and following is not None and following.tag in _AGREES:
-            return True
+        if piece.text in tables.articles | tables.persons and following is not None and following.tag in _AGREES:
+            return True  # "a right", "I'm okay"
         while following is not None and following.tag is Tag.NEUTRAL and following.end < pieces[-1].end:
             following = pieces[pieces.index(following) + 1]
         if piece.text in tables.copulas and following is not None and following.kind == "word":
-            return True
+            named = number and following.end == pieces[-1].end and read_back.is_valued(following.text)
+            if not named or following is not pieces[number + 1]:
+                return True  # "yes, that's Tilly", but not "it's a birthday"
         if piece.text in tables.joining and piece.tag is Tag.NEUTRAL:
             before = next((one.tag for one in reversed(pieces[:number]) if one.tag is not Tag.FILLER), None)
             after = next((one.tag for one in pieces[number + 1 :] if one.tag is not Tag.FILLER), None)
@@ -411,6 +437,22 @@ def _ends(pieces: Sequence[Piece], number: int) -> bool:
     """Whether nothing that names something follows: "I'd like to, please", but not "I'd like to go"."""
     after = next((piece.tag for piece in pieces[number + 1 :] if piece.tag is not Tag.FILLER), None)
     return after in (None, *_AGREES, Tag.MARK, Tag.HESITATION, Tag.EXTRA)
+
+
+def _gives_reason(pieces: Sequence[Piece], said: Sequence[str], tables: Tables) -> bool:
+    """Whether it refuses and then says why: "no thanks, we found another one"."""
+    if any(piece.tag in (Tag.OTHER, Tag.CONDITION) for piece in pieces):
+        return False
+    refused = next((number for number, piece in enumerate(pieces) if piece.tag in (Tag.NO, Tag.WAIT)), None)
+    if refused is None or any(piece.tag in _AGREES for piece in pieces[:refused]):
+        return False
+    at = pieces[refused].end
+    for piece in pieces[refused + 1 :]:
+        if piece.tag not in (Tag.NO, Tag.WAIT, Tag.FILLER):
+            break
+        at = piece.end
+    reason = tables.reasons.at(said, at) if at < len(said) else None
+    return reason is not None and tables.wishes.isdisjoint(said[reason[1] :])
 
 
 _CHANGES = frozenset({Tag.OTHER, Tag.CONDITION, Tag.CONTRAST, Tag.CHANGE})
@@ -430,6 +472,8 @@ def _otherwise(pieces: Sequence[Piece], said: Sequence[str], tables: Tables) -> 
     if any(tables.checking.at(said, at) for at in range(min(3, len(said)))):
         return Reply.QUESTION
     told = bool(tags & {Tag.REPORTED, Tag.SPEAKING})
+    if _gives_reason(pieces, said, tables):
+        return Reply.NO
     if opens is Tag.NO and not tags & (_CHANGES | {Tag.YES, Tag.LISTENING}):
         return _answer(pieces, tags)
     if tags & _CHANGES:

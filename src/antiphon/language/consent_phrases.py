@@ -8,6 +8,17 @@ that "cancel it" is a yes where cancelling was asked for.
 from __future__ import annotations
 
 from antiphon.language.consent_clauses import ENGLISH_CLAUSES
+from antiphon.language.consent_rows import ENGLISH_NO, ENGLISH_YES
+from antiphon.language.consent_verbs import (
+    ENGLISH_ACTS,
+    ENGLISH_ALIKE,
+    ENGLISH_LIGHT,
+    ENGLISH_NOUNS,
+    ENGLISH_PARTICIPLES,
+    ENGLISH_PHRASAL,
+    ENGLISH_REVERSES,
+    ENGLISH_SOUNDS,
+)
 from antiphon.record import record
 
 
@@ -49,106 +60,7 @@ class ConsentPhrases:
     """What they allow is not what is to be done: "you can cancel until Friday"."""
 
     # -- what decides
-    yes: str = (
-        "yes|yess|yesss|yas|yus|yis|aye|yeah s|yea s|ye s|yes s|i do|it is|it does|it would|you do|you may|you can"
-        "|you should|you can do that|you may do that|i would|i'd like that|i would like that|i'd love that"
-        "|i would love that|i'd love to|i'd appreciate that|i'd be happy to|happy to|i want that|i want to|i want it"
-        "|i agree|agreed|agree|i confirm|i confirm it|i confirm that|confirmed|confirm|confirm it|confirm that"
-        "|i can confirm|i can confirm that|i accept|accepted|approved|i approve|affirmative|absolutely"
-        "|absolutely fine|absolutely right|definitely|certainly|of course|of course you can|by all means|for sure"
-        "|indeed|exactly|exactly right|precisely|correct|that's correct|that is correct|it's correct|it is correct"
-        "|you're correct|that's all correct|all correct|all of it is correct|all of that is correct"
-        "|everything is correct|everything's correct|that's right|that is right|it's right|it is right|you're right"
-        "|that's exactly right|that's absolutely right|quite right|all of that is right|everything's right"
-        "|everything is right|everything's fine|everything is fine|you got it|you've got it|you got it right"
-        "|you've got it right|you got that|you got that right|you've got that right|spot on|perfect|perfectly|great"
-        "|lovely|wonderful|brilliant|excellent|awesome|fantastic|terrific|super|grand|smashing|marvellous|amazing"
-        "|splendid|ideal|beautiful|nice one|fab|sounds good|sounds great|sounds perfect|sounds fine|sounds right"
-        "|sounds lovely|sounds correct|sounds amazing|sounds like a plan|that sounds good|that sounds great"
-        "|that sounds perfect|that sounds fine|that sounds right|that sounds lovely|that sounds amazing"
-        "|that sounds wonderful|it sounds good|looks good|looks great|looks right|looks fine|looks correct"
-        "|that looks good|that looks right|it looks good|works for me|works|that works|that works for me|this works"
-        "|it works|works great|works perfectly|that'll work|that will work|that would work|that works fine"
-        "|that works great|that works perfectly|that's works|that'd be great|that'd be lovely|that'd be perfect"
-        "|that'd be good|that'd be fine|that'd be nice|that'd be wonderful|that would be great|that would be lovely"
-        "|that would be perfect|that would be good|that would be fine|that would be nice|that would be wonderful"
-        "|that would be okay|that would be ok|that would be amazing|that would be awesome|that would be ideal"
-        "|that would be correct|that would be right|that'll be fine|that'll be great|that'll be perfect"
-        "|that will be fine|that will be great|that will be good|that'll do|that will do|that'll do nicely"
-        "|that's fine|that is fine|that's perfect|that is perfect|that's great|that is great|that's good|that is good"
-        "|that's lovely|that's wonderful|that's brilliant|that's excellent|that's awesome|that's okay|that's ok"
-        "|that is okay|that is ok|that's alright|that's all right|that is all right|that's ideal|that's cool"
-        "|that's absolutely fine|that's perfectly fine|that's totally fine|that's just fine|that's agreed|that's it"
-        "|that is it|that's the one|that's him|that's her|that's them|that's me|that's mine|that is the one"
-        "|that's what i want|that is what i want|that's exactly what i want|that's what i wanted|that's what i said"
-        "|that's what i asked for|that's what i need|just what i wanted|it's fine|it's okay|it's ok|it's all right"
-        "|it's perfect|it's great|it's good|it's all good|all good|all fine|good|fine|fine by me|fine with me"
-        "|that's fine by me|that's fine with me|that's okay with me|that's ok with me|that's good for me"
-        "|that's all right with me|that's good with me|okay with me|okay by me|ok with me|ok by me|good for me"
-        "|good with me|i'm okay with that|i'm ok with that|i'm fine with that|i'm good with that|i'm happy with that"
-        "|happy with that|suits me|that suits me|suits me fine|that suits me fine|that suits|suits me well|that does"
-        "|please do|please do so|please do that|please do it|do please|do it|do that|do so|do this|just do it"
-        "|let's do it|let's do that|let's do this|let's go|let's go for it|let's go ahead|let's book it|go|go ahead"
-        "|go right ahead|go on ahead|go ahead and do it|go ahead and do that|go ahead with it|go ahead with that"
-        "|you can go ahead|you may go ahead|feel free|feel free to|go for it|go on then|proceed|please proceed"
-        "|you can proceed|you may proceed|make it so|make it happen|why not|i don't see why not|don't see why not"
-        "|i see no reason why not|can't see why not|i can't see why not|no reason why not|no reason not to|no problem"
-        "|no problem at all|not a problem|not a problem at all|no objection|no objections|no complaints|no issues"
-        "|no doubt|no doubt about it|sure thing|you bet|you betcha|yessir|totally|deal|it's a deal|sold|okey doke"
-        "|okey dokey|okie dokie|okie doke|righto|right you are|right on|very good|very well|very much so|i'm sure"
-        "|i am sure|absolutely sure|quite sure|very sure|i'm very sure|i'm absolutely sure|i'm positive|positive"
-        "|hundred percent|a hundred percent|one hundred percent|100 percent|count me in|i'm in|sign me up|amen|roger"
-        "|roger that|no buts|thumbs up|* it|* that|* them|* this|* him|* her|* please|* the order|just *|you can *"
-        "|you may *|you should *|you can * it|you can * that|you may * it|you can go ahead and *"
-        "|you can go ahead and * it|go ahead and *|go ahead and * it|go ahead and * that|go ahead and * them"
-        "|go ahead and * him|go ahead and * her|i want you to *|i want you to * it|i'd like you to *"
-        "|i'd like you to * it|i'd like to *|i'd like to * it|i would like to * it|i want to *|i want to * it|let's *"
-        "|let's * it|let's * that|i'd like it|i'll take it|i'll have it|i'll have that|i'll take that|i will take it"
-        "|we'll take it|bring it on|fire away|have at it|checks out|that checks out|that adds up|yes i do|yes it is"
-        "|i am|indeed yes|that's what i want to do|that is what i want to do|that's what i'd like"
-        "|that is what i'd like|that's just what i want|that is exactly what i want|exactly what i want"
-        "|just what i want|what i want|i confirm everything|i confirm all|i confirm all that|i confirm all of that"
-        "|i confirm all of it|confirm everything|go ahead and do so|go ahead and proceed|proceed with it"
-        "|proceed with that|proceed with the booking|proceed with booking|proceed with the reservation"
-        "|proceed with the payment|proceed with the transfer|proceed with the order|please go ahead|you have it right"
-        "|you have it correct|you have that right|you have that correct|you have all of it right"
-        "|you have everything right|you have everything correct|you've got everything right|you've got everything"
-        "|you got everything right|you have my permission|you have my okay|you have my ok|you have my approval"
-        "|you have my consent|permission granted|granted|i give my consent|i consent|i approve of that|nailed it"
-        "|you nailed it|bingo|as discussed|as i instructed|exactly as i said|just as i said|that makes sense"
-        "|makes sense|it makes sense|please make the *|make the booking|make the reservation|make the payment"
-        "|make the transfer|make the purchase|make the appointment|make the order|make the call"
-        "|please make the booking|please make the reservation|please make the payment|please make the transfer"
-        "|please make the purchase|please make the appointment|please place the order"
-        "|that suits me well|that suits me perfectly|i like it|i like that|i love it|love it|i'm good with it"
-        "|i'm fine with it|i'm okay with it|i'm happy with it|i am happy with that|i am fine with that"
-        "|i am okay with that|i am okay with this|i'm okay with this|i'm happy with this|i'm fine with this"
-        "|i am fine with this|go on with it|go ahead with the booking|go ahead with the order"
-        "|go ahead with the payment|go ahead with the transfer|go ahead with the reservation|all set|we're good"
-        "|we are good|*|sounds about right|that sounds about right|please start|please begin|no objections here"
-        "|no objection here|no problem here|i accept that|i accept it|i accept this|confirmed to proceed|that's a yes"
-        "|that is a yes|it's a yes|a yes from me|certainly do|i certainly do|i sure do|i do indeed|i do confirm"
-        "|that's the ticket|good to go|we're good to go|you're good to go|you are right|you are correct"
-        "|you are absolutely right|it's confirmed|that's confirmed|consider it confirmed|go on with the process"
-        "|i confirm this|you got it all|you've got it all|i'll take them|that all checks out|it all checks out"
-        "|yup it makes sense|that was my request|you sure do|that is|that it is|i affirm|i affirm that"
-        "|i want to watch it|confirming it|i'd like to do that|i would like to do that|i want to do that|you have"
-        "|you have indeed|you've got it all right|i really want to|i really do|i do *|we do *|i * it|i * that|we * it"
-        "|we * that|they're both right|do * it|do * that|do *|please do *|proceed with the purchase"
-        "|that's what i needed|this is it|yes from me|just * it|just * that|just * them|go a head|that's write"
-        "|that's rite|thats write|thats rite|we do|we would|we would like that|we'd love that|we'd like that"
-        "|i do want that|bang on|on the money|you heard right|you heard correctly|you heard me right|just as you said"
-        "|too right|copy that|would be great|would be perfect|would be lovely|would be fine|lovely jubbly"
-        "|no worries go ahead|we're happy with that|we're good with that|we're fine with that|that would suit me"
-        "|that'd suit me|that'll suit me|that will suit me|it would suit me|that would suit me fine"
-        "|that would suit me well|that would suit me nicely|that would suit me perfectly|suits me nicely"
-        "|that suits me nicely|that suits me down to the ground|exactly that|precisely that|that would be kind"
-        "|that would be very kind|that would be kind of you|that would be very kind of you|that'd be very kind"
-        "|that would be helpful|that would be a great help|crack on|crack on then|crack on with it|knock yourself out"
-        "|fill your boots|be my guest|get on with it|no bother at all|nae bother|nae problem|nae worries|damn right"
-        "|damn straight|happy days|* it round|* him round|* her round|* them round|* him over"
-        "|* her over|* them over|* him along|* them along|* me down|* me down for that|* me down for it"
-    )
+    yes: str = ENGLISH_YES
     """Agrees by itself. What follows it may agree again, repeat what was asked, or be polite, and nothing else."""
     subjects: str = (
         "that|this|it|everything|all|all of that|all of this|all of it|all that|all this|they|these|those|the details"
@@ -196,7 +108,8 @@ class ConsentPhrases:
     """Agrees right behind what agrees, if nothing but politeness follows: "yes do". Elsewhere it may be anything."""
     afterwards: str = (
         "after all|any more|anymore|at the moment|for the moment|right now|just now|today|at this time|for now"
-        "|this time|either|just yet|yet|now|actually|ever|in any case|full stop|period|thanks anyway|anyway|again"
+        "|this time|you're all right|you're alright|you're okay|you're fine|you're grand|you're good|either|just yet"
+        "|yet|now|actually|ever|in any case|full stop|period|thanks anyway|anyway|again"
     )
     """Right behind a no: no more than that."""
     greetings: str = (
@@ -210,7 +123,8 @@ class ConsentPhrases:
     same: str = (
         "every month=monthly|each month=monthly|per month=monthly|every week=weekly|each week=weekly|per week=weekly"
         "|every day=daily|each day=daily|every year=yearly|each year=yearly|per year=yearly|annually=yearly"
-        "|per annum=yearly|annual=yearly|every fortnight=fortnightly|both ways=return"
+        "|per annum=yearly|a head=ahead|annual=yearly|every fortnight=fortnightly|both ways=return"
+        "|a m=am|p m=pm"
     )
     """Words that say the same."""
     halves: str = "and a half"
@@ -223,7 +137,8 @@ class ConsentPhrases:
         "|brother|cuz|amigo|habibi|sahib|uncle|aunty|auntie|oga|ma|young man|young lady|dear sir|dear lady|mon|cobber"
         "|digger|sugar|honey|doll|doll face|hinny|hinnie|bonny lad|bonnie lad|my lovely|lovey|my luvver|my babber"
         "|love|my love|dear|my dear|darling|my darling|hun|hon|bruv|blud|fam|matey|guv|squire|champ|lad|lass|lads"
-        "|my friend|my man|my good man|my lover"
+        "|chef|coach|officer|professor|teacher|nurse|doctor|ladies|driver|folks|guys|my friend|my man|my good man"
+        "|my lover"
     )
     """Calls who is spoken to, right behind what agrees, refuses or is polite: "yes love". Elsewhere it may be a value,
     or the begin of what is said to somebody else."""
@@ -256,47 +171,22 @@ class ConsentPhrases:
         "|that'd be great|that would be great"
     )
     """The same behind a yes and a "no": "yeah no that's fine". Without the yes they may decline: "no, that's okay"."""
-    no: str = (
-        "no|nope|nah|nay|noo|nooo|know|naw|nuh uh|uh uh|nuh huh|negative|no way|no thanks|no thank you|no need|no ta"
-        "|no deal|hell no|god no|heavens no|it isn't|it's not|it is not|that isn't right|i do not|i don't"
-        "|i don't want it|i don't want that|i don't want to|i don't need it|i wouldn't|i would not|it doesn't"
-        "|it does not|don't|do not|don't do it|don't do that|please do not|don't you dare|do not do it|never"
-        "|never mind|nevermind|not at all|absolutely not|definitely not|certainly not|of course not|not really"
-        "|not quite|not okay|not ok|not right|not correct|not true|not good|not this|not that|not interested"
-        "|i'm not interested|not for me|not sure about that|wrong|that's wrong|it's wrong|that is wrong"
-        "|that's all wrong|all wrong|incorrect|that's incorrect|that is incorrect|that's not right|that's not correct"
-        "|that is not right|that is not correct|that's not it|that's not what i want|that's not what i said"
-        "|that's not what i asked for|that's not okay|that's not all right|that's not good|that doesn't work"
-        "|that doesn't work for me|that won't work|doesn't work for me|doesn't work|that doesn't suit me"
-        "|it does not suit me|i can't|i cannot|i won't|you may not|you can't|you cannot|you shouldn't|you should not"
-        "|you don't|i disagree|i refuse|i decline|i object|cancel|cancel it|cancel that|cancel this|abort|undo"
-        "|undo that|undo it|scrap that|scrap it|drop it|forget it|forget that|forget about it|leave it|leave that"
-        "|leave it as it is|leave it as it was|let's leave it|keep it|keep it as it is|i'll keep it|i want to keep it"
-        "|i'll pass|i pass|pass|i'd rather not|rather not|rather not thanks|better not|i'd prefer not to"
-        "|i changed my mind|i've changed my mind|changed my mind|on second thought|i'm afraid not|afraid not"
-        "|i don't think so|i hope not|i think not|i guess not|something's wrong|something is wrong|nothing|none"
-        "|no good|too expensive|don't * it|don't * that|don't * him|don't * her|don't * them|don't *|do not *"
-        "|do not * it|not him|not her|not them|not me|not us|please do not * it|not *|no *|no need to *"
-        "|i don't want to *|i don't want you to *|i don't want to * it|you don't need to *|don't * anything"
-        "|don't bother|don't worry about it|it's not okay|it's not ok|it's not right|it's not correct"
-        "|it's not all right|it's not alright|it's not fine|it's not good|it's not true|that's not fine"
-        "|that's not true|i said no|no means no|i'm not|both wrong|neither|neither of them|not quite right"
-        "|not quite correct|that's not quite right|it's not quite right|i'm fine thanks|i'm fine thank you"
-        "|i'm good thanks|i'm good thank you|i'm all right thanks|i'm okay thanks|i don't *|i do not *|we don't *"
-        "|we do not *|not * yet|no access|revoke it|revoke that|i won't *|don't * me|hold fire|don't * him yet"
-        "|not ready|no not ready|no from me|that would not be|that wouldn't be|you may not *|you can't *"
-        "|you should not *|you shouldn't *|i don't agree|i do not agree|i can't agree|i can't make it|can't make it"
-        "|thanks but no thanks|thanks but no|just stop|decline|reject|denied|disagree|fat chance|maybe not"
-        "|perhaps not|probably not|i suppose not|no more|another time|some other time|some other day|no chance"
-        "|nae|nae chance|nae thanks|nae way|naw thanks|not a chance|not in a million years|not on your life"
-        "|not on your nelly|not happening|nothing doing|no fear|no dice|over my dead body|under no circumstances"
-        "|on second thoughts|scratch that|scratch it|i'd rather you didn't|i'd rather you did not|i shan't"
-        "|don't go ahead|do not go ahead|don't go ahead with it|don't go ahead with that|don't proceed"
-        "|don't * it all|don't * them all|don't * him round|don't * it yet|don't * them yet|don't * that yet"
-        "|that's not what i meant|that is not what i meant|that isn't what i meant|not what i meant|not what i want"
-        "|not what i wanted|not what i said|not what i asked for|that isn't what i want|that's not what i wanted"
-    )
+    no: str = ENGLISH_NO
     """Refuses."""
+    reasons: str = (
+        "i'll|i will|i've|i have|i'm|i am|we'll|we will|we've|we have|we're|we are|i found|we found|i got|we got"
+        "|we went|i already|we already|i just|i can|i don't|i do not|we don't|i didn't|i was|i had|we had|it's too"
+        "|it is too|that's too|it's still|it is still|he's|she's|they're|because|cause|cos|i thought|i need to think"
+        "|i forgot|somebody|someone|i paid|it costs|it's not worth|that's a lot|i do it|i did it|i think i'll"
+        "|i think we'll"
+        "|i need to|we need to|i have to|we have to|i'd need to|let me"
+    )
+    """Behind a refusal: why. What follows is no change, unless it has a value or one of `wishes`."""
+    wishes: str = (
+        "instead|make|change|switch|swap|add|another|want|wanted|need|needed|prefer|said|meant|mean|asked|ordered"
+        "|like|looking|after|should|replace|different|rather|from|called|named|spelled|spelt|with|booked"
+    )
+    """Words of a wish."""
     wait: str = (
         "hold on|hang on|wait|stop|wait a minute|wait a second|wait a moment|wait a sec|wait up|hold on a minute"
         "|hold on a second|hold on a sec|hang on a minute|hang on a second|hang on a sec|just a second|just a sec"
@@ -470,19 +360,29 @@ class ConsentPhrases:
         "at|for|on|in|to|until=to|till=to|through=to|from|between=from|with|by|of|under|after|before|into"
     )
     """Stand before a value, and must be those of the read-back. "until=to": counts as the other."""
-    acts: str = (
-        "book|reserve=book|order=book|place=book|send|pay=send|cancel|delete|remove=delete|confirm|save=confirm"
-        "|set=confirm|submit=confirm|transfer=send|buy=book|purchase=book|schedule=book|arrange=book|reset|change"
-        "|update=change|move|refund|return|call|dial=call|ring=call|charge=send|file|renew|refill|activate|deactivate"
-        "|block|unblock|lock|unlock|close|open|end|start|begin|sign=book|register=book|enrol=book|enroll=book|add"
-        "|switch|donate=send|deliver|ship|message=send|text=send|email=send|print|upload|download|share|invite"
-        "|accept=confirm|approve=confirm|upgrade|downgrade|subscribe|unsubscribe|resume|extend|assign|forward=send"
-        "|post|publish|report|request|exchange|swap|fix|finish|complete|process|erase=delete|wipe=delete|clear=delete"
-        "|enter=book|record=confirm|log=confirm|note=confirm|store=confirm|create|play|watch=play|hear=play|proceed"
-        "|continue|rent|hire=rent"
-    )
+    acts: str = ENGLISH_ACTS
     """Verbs of what is done. A read-back that has one may be answered with it, or with its like: "reserve=book". One
     that has none, or only those like "confirm", asks for the first."""
+
+    alike: str = ENGLISH_ALIKE
+    """Verbs that may be said for one another, besides those that `acts` has as one: rows of words."""
+    phrasal: str = ENGLISH_PHRASAL
+    """Verbs of several words, and the verb of `acts` that says the same: "call off=cancel"."""
+    nouns: str = ENGLISH_NOUNS
+    """What is made, and the verb of `acts` that makes it: "the booking" in "shall I make the booking?"."""
+    light: str = ENGLISH_LIGHT
+    """Verbs before `nouns`."""
+    sounds: str = ENGLISH_SOUNDS
+    """What recognisers write, and what may have been said: read so beside a yes that is clear without it."""
+    reverses: str = ENGLISH_REVERSES
+    """A closing question of this form is answered the other way round: a bare yes or no is asked again."""
+    bare: str = (
+        "yes|yeah|yea|yah|ya|yep|yup|ye|yeh|yess|aye|sure|no|nope|nah|naw|nae|i do|there is|it is|it does|definitely"
+        "|i don't think so|not really|i don't|i do not|i think not|don't think so"
+    )
+    """What such a question makes unclear."""
+    counters: str = "nothing|none|not a thing|not at all|nothing else|i don't mind|i do not mind|don't change anything"
+    """What says to such a question that all is well."""
 
     # -- values
     numbers: str = (
@@ -541,14 +441,21 @@ class ConsentPhrases:
     gerund: str = "ing"
     """Ends such a verb where it begins a sentence: "Turning off the alarm"."""
     predicates: str = (
-        "happy|ready|complete|clear|acceptable|satisfied|willing|prepared|certain|content|pleased|confident"
+        "happy|ready|complete|clear|acceptable|satisfied|willing|prepared|certain|content|pleased|confident|sorted|done"
+        "|comfortable|set"
     )
     """What may be asked of a read-back, and then be answered with: "Is that complete?"."""
-    closings: str = "is|are|was|does|do|did|would|will|has|have"
+    closings: str = "is|are|was|does|do|did|would|will|has|have|can"
     """Begins the question that ends a read-back. It may be answered with its own words, turned round: "is that what
     you meant?", "that is what I meant"."""
     turned: str = "you=i me|i=you|me=you|my=your|your=my|we=you we|us=you us|our=your our"
     """What such a word may be in the answer."""
+    does: str = "do"
+    """Of `closings`: may be left out of the answer: "we have a deal" to "do we have a deal?"."""
+    able: str = "can|could|may"
+    """Of `closings`: an answer may end behind it: "I can" to "can you make it?"."""
+    shown: str = "that|it|this"
+    """Any of which may take the place of another in the answer."""
     contracted: str = "that is=that's|it is=it's|this is=this's|i are=i am i'm|i would=i'd|i have=i've|you have=you've"
     """How the answer may begin, and in short. "are you" is answered with "i am"."""
     rights: str = (
@@ -565,11 +472,7 @@ class ConsentPhrases:
         "will be|is going to be|are going to be|it'll be|that'll be|they'll be|shall be|is being|are being|to be"
     )
     """Before the participle of what is done: "will be frozen"."""
-    participles: str = (
-        "frozen=freeze|sent=send|made=make|put=put|paid=pay|bought=buy|sold=sell|told=tell|taken=take|held=hold"
-        "|kept=keep|cut=cut|drawn=draw|withdrawn=withdraw|given=give|shut=shut|set=set|brought=bring|lent=lend"
-        "|begun=begin|rung=ring|reset=reset|split=split|hidden=hide|driven=drive|written=write|rebuilt=rebuild"
-    )
+    participles: str = ENGLISH_PARTICIPLES
     """Those that do not end in `participle`."""
     participle: str = "ed"
     particles: str = "off|on|up|down|out|in|through|over|away|back|along|forward"

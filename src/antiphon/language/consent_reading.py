@@ -21,28 +21,37 @@ class ReadBack:
         "_after",
         "_atoms",
         "_before",
+        "_by",
+        "_is_done_to_you",
+        "_like",
+        "_named",
         "_pairs",
         "_prepositions",
         "_separated",
+        "_valued",
         "_words",
         "acts",
         "acts_asked",
+        "acts_said",
         "answers",
         "asked",
         "is_offer",
         "particles",
         "predicates",
+        "reverses",
     )
 
     def __init__(self, text: str, values: Sequence[str], tables: Tables) -> None:
         self._atoms: set[tuple[str, str]] = set()
         self._pairs: set[tuple[tuple[str, str], ...]] = set()
         self._words: set[str] = set()
+        self._named: set[str] = set()
         self._prepositions: dict[tuple[str, str], set[str]] = {}
         self._after: dict[tuple[str, str], set[tuple[str, str]]] = {}
         self._before: dict[tuple[str, str], set[tuple[str, str]]] = {}
         for part in (text, *values):
             words = tables.tokens(part)
+            self._named.update(then for first, then in pairwise(words) if first in tables.articles)
             # What it denies cannot be repeated without the "no".
             self._words.update(
                 word for at, word in enumerate(words) if tables.negating.isdisjoint(words[max(at - 2, 0) : at])
@@ -51,14 +60,29 @@ class ReadBack:
         if days := {atom for part in values for atom in tables.values.atoms(tables.tokens(part)) if atom[0] == "day"}:
             # A read-back may name what is not to be: "from Thursday to Friday".
             self._atoms = {atom for atom in self._atoms if atom[0] != "day"} | days
-        self.acts, self.particles = _acts(text, tables)
+        acts, self.particles = _acts(text, tables)
+        # "Stop" is said to what speaks, whatever was asked.
+        self.acts = frozenset(act for act in acts if not tables.waits(act))
+        you = set(tables.addressed.values())
+        self._is_done_to_you = any(
+            then in you and any(_is_form(first, act) for act in self.acts)
+            for first, then in pairwise(tables.tokens(text))
+        )
         self._separated, apart = _separated(self.acts, tables)
         self.particles |= apart
+        self.acts_said = frozenset(act for act in self.acts if any(_is_form(word, act) for word in self._words))
+        self._like = self.acts | _alike(self.acts_said, self.particles, tables)
+        self._by: dict[str, list[str]] = {}
+        for first, *rest, meant in tables.phrasal:
+            if meant in self._like and (meant in self.acts_said or not self.acts_said):
+                self._by.setdefault(first, []).append("_".join(("by", *rest)))
         asks = tables.tokens(re.split(r"[.!;:]\s+", text)[-1])
         self.acts_asked = self.acts.intersection(asks) | tables.confirming
+        self._valued = frozenset(word for part in values for word in tables.tokens(part))
         self.asked = tables.statements.agreeing.intersection(asks)
-        self.predicates = tables.predicates.intersection(tables.tokens(text)[-6:])
-        self.answers = _answers(tables.tokens(re.split(r"[.!;:,]\s+", text)[-1]), tables)
+        self.predicates = tables.predicates.intersection(asks)
+        self.reverses = any(tables.reverses.at(asks, at) for at in range(len(asks)))
+        self.answers = frozenset() if self.reverses else _answers(re.split(r"[.!;:,]\s+", text)[-1], tables)
         self.is_offer = any(tables.offers.at(asks, at) for at in range(len(asks)))
 
     def _learn(self, atoms: list[tuple[str, str]], tables: Tables) -> None:
@@ -93,6 +117,35 @@ class ReadBack:
             return True
         return value.kind == "number" and all(("number", part) in self._atoms for part in value.parts)
 
+    def has_whole(self, value: Value) -> bool:
+        """The same value, and not only its parts."""
+        return (value.kind, value.text) in self._atoms
+
+    def is_valued(self, word: str) -> bool:
+        """Whether it stands in one of the arguments."""
+        return word in self._valued
+
+    def is_counted(self, word: str) -> bool:
+        """Whether it stands behind a number: "adults" in "two adults"."""
+        return any(kind == "number" for kind, _ in self._before.get(("word", word), ()))
+
+    def opened(self, said: Sequence[str], tables: Tables) -> list[str]:
+        """The words, where what is short behind something of the read-back is in full: "Saturday's fine".
+
+        "Cancel Saturday's" names it, and no more.
+        """
+        words: list[str] = []
+        for at, word in enumerate(said):
+            stem, mark, ending = word.rpartition("'")
+            meant = tables.long_forms.get(f"{mark}{ending}", [])
+            named = stem != "" and word not in tables.long_forms and len(meant) == 1
+            if named and tables.values.value((stem,), 0) is None:
+                named = stem in self._words and self._is_thing(stem, tables) and stem not in tables.pronouns
+            if named and not (at + 1 < len(said) and tables.statements.finds(said[at + 1])):
+                meant = []
+            words += [stem, *meant] if named else [word]
+        return words
+
     def has_any(self, kind: str) -> bool:
         """A value of this kind."""
         return any(atom[0] == kind for atom in self._atoms)
@@ -117,37 +170,48 @@ class ReadBack:
         for word in said:
             begins.append(len(full))
             full += tables.in_full(word)
-        behind = {len(full): len(said)}
-        for number, at in enumerate(begins):
-            short = number and begins[number] - begins[number - 1] > 1 and full[at - 1] in tables.unfinished
+        behind: dict[int, int] = {}
+        for number, at in enumerate((*begins, len(full))):
+            short = number and at - begins[number - 1] > 1 and full[at - 1] in tables.unfinished
             if not short:
                 behind[at] = number
-        flags = [self._flags(word, tables) for word in full]
+        flags = [self._flags(word, full[at - 1] if at else "", tables) for at, word in enumerate(full)]
         found = (tables.clauses.longest(full, flags, at, behind) for at in begins)
-        return [None if clause is None else (clause[0], behind[clause[1]]) for clause in found]
+        clauses = [None if clause is None else (clause[0], behind[clause[1]]) for clause in found]
+        return [
+            None if clause is not None and clause[1] == at + 1 and self._is_only_like(said[at]) else clause
+            for at, clause in enumerate(clauses)
+        ]
 
-    def _flags(self, word: str, tables: Tables) -> frozenset[str]:
+    def _is_only_like(self, word: str) -> bool:
+        """Whether it is a verb that may be said for one of the read-back: by itself it says nothing."""
+        return word in self._like and word not in self.acts
+
+    def _flags(self, word: str, before: str, tables: Tables) -> frozenset[str]:
         """What a word is to the rules of clauses, because the read-back has it."""
         is_known = word in self._words
-        return frozenset(
+        is_named = word in self._named and before in tables.articles
+        flags = frozenset(
             flag
             for flag, holds in (
-                ("act", word in self.acts),
+                ("act", word in self._like),
                 ("any", word in tables.acts),
                 ("sep", word in self._separated),
-                ("acted", _undone(word, tables.participle, tables.participles, self.acts)),
-                ("acting", _undone(word, tables.gerund, {}, self.acts)),
-                ("thing", is_known and self._is_thing(word, tables)),
+                ("acted", _undone(word, tables.participle, tables.participles, self._like)),
+                ("acting", _undone(word, tables.gerund, {}, self._like)),
+                ("thing", is_known and (is_named or self._is_thing(word, tables))),
                 ("kind", word in tables.kinds and self.has_kind(word, tables)),
                 ("whole", is_known and word in tables.whole),
                 ("along", word in self.particles),
                 ("ready", word in self.predicates),
                 ("asked", word in self.asked),
+                ("done", self._is_done_to_you and word in tables.addressed),
                 ("soon", word in tables.at_once and self._is_soon(tables)),
-                ("off", word in tables.abandons and word not in self.acts),
+                ("off", word in tables.abandons and word not in self._like and word not in self._by),
             )
             if holds
         )
+        return flags.union(self._by.get(word, ()))
 
     def _is_thing(self, word: str, tables: Tables) -> bool:
         """Whether it names what is spoken of: "card" in "your debit card"."""
@@ -201,6 +265,8 @@ def _acts(text: str, tables: Tables) -> tuple[frozenset[str], frozenset[str]]:
     "You may cancel until Friday. Shall I book it?" asks to book.
     """
     sentences = [words for sentence in re.split(r"[.!?;:]\s+", text) if (words := tables.tokens(sentence))]
+    if sentences and any(tables.reverses.at(sentences[-1], at) for at in range(len(sentences[-1]))):
+        sentences.pop()  # "is there anything to change?" asks for no change
     confirming: frozenset[str] = frozenset()
     known: frozenset[str] = frozenset()
     for words in reversed(sentences):
@@ -215,6 +281,13 @@ def _acts(text: str, tables: Tables) -> tuple[frozenset[str], frozenset[str]]:
         passive = _passive_acts(words, tables) - tables.confirming
         known = known or passive.union(*(tables.acts.get(act, ()) for act in (found - tables.confirming) | passive))
     return confirming | (known or next(iter(tables.acts.values()), frozenset())), frozenset()
+
+
+def _alike(acts: frozenset[str], particles: frozenset[str], tables: Tables) -> frozenset[str]:
+    """With verbs that may be said for these."""
+    meant = {verb for first, *rest, verb in tables.phrasal if first in acts and particles.issuperset(rest)}
+    said = acts.union(meant, *(tables.acts.get(act, ()) for act in meant))
+    return said.union(*(tables.alike.get(act, ()) for act in said))
 
 
 def _separated(acts: frozenset[str], tables: Tables) -> tuple[frozenset[str], frozenset[str]]:
@@ -239,6 +312,9 @@ def _named_acts(words: Sequence[str], tables: Tables, *, asks: bool) -> tuple[fr
             verb = next(word for word in reversed(words) if word != "?") if tables.infinitive else words[behind]
             is_verb = verb.endswith(tables.infinitive) or verb in tables.acts
             acts.update(_verb(verb, tables) if is_verb else ())
+            if verb in tables.light:
+                made = {tables.nouns[noun] for noun in words[behind + 1 : behind + 4] if noun in tables.nouns}
+                acts |= made.union(*(tables.acts.get(act, ()) for act in made))
         elif at == 0 and _is_gerund(word, tables):  # "Turning off the alarm."
             behind = 1
             acts |= _stems(word, tables.gerund)
@@ -252,6 +328,10 @@ def _named_acts(words: Sequence[str], tables: Tables, *, asks: bool) -> tuple[fr
         else:
             continue
         particles.update(other for other in words[behind : behind + 3] if other in tables.particles)
+    if acts and not tables.infinitive:  # "I'm sending a new card and blocking the old one."
+        for joined, verb in pairwise(words):
+            if joined in tables.joining and (_is_gerund(verb, tables) or verb in tables.acts):
+                acts |= _stems(verb, tables.gerund) if _is_gerund(verb, tables) else {verb}
     return frozenset(acts), frozenset(particles)
 
 
@@ -286,19 +366,26 @@ def _passive_acts(words: Sequence[str], tables: Tables) -> frozenset[str]:
 _LONGEST_QUESTION = 12
 
 
-def _answers(asks: Sequence[str], tables: Tables) -> frozenset[tuple[str, ...]]:
+def _answers(asks: str, tables: Tables) -> frozenset[tuple[str, ...]]:
     """The question that ends the read-back, turned round: "is that what you meant", "that is what I meant"."""
-    words = [word for word in asks if word != "?"]
+    words = [word for word in tables.tokens(asks) if word != "?"]
+    if asks.rstrip()[-1:] == "?" and words and tables.values.value(words, 0) is None:
+        if words[0] in tables.predicates or tables.statements.is_subject(words[0]):
+            return _begun(words, tables)
     if not 3 <= len(words) <= _LONGEST_QUESTION or words[0] not in tables.closings:
         return frozenset()
     tags = {known[0] for at in range(len(words)) if (known := tables.phrases.at(words, at)) is not None}
     if tags & {Tag.NEGATION, Tag.NO, Tag.HEDGE, Tag.CONDITION, Tag.REPORTED} or "or" in words:
         return frozenset()
-    turned: list[tuple[str, ...]] = [(tables.turned.get(words[1], words[1:2])[0], words[0])]
+    others = tables.turned.get(words[1], words[1:2])
+    others = list(tables.shown) if others[0] in tables.shown else others
+    does = words[0] in tables.does  # "do we have a deal?", "we have a deal"
+    turned = [one for first in others for one in ([(first, words[0]), (first,)] if does else [(first, words[0])])]
+    begun = {one for one in turned if len(one) > 1 and words[0] in tables.able}
     for word in words[2:]:
         options = tables.turned.get(word, [word])
-        turned = [(*answer, option) for answer in turned for option in options][:8]
-    found: set[tuple[str, ...]] = set()
+        turned = [(*answer, option) for answer in turned for option in options][:12]
+    found: set[tuple[str, ...]] = set(begun)
     for answer in turned:
         if any(known[0] is Tag.HEDGE for at in range(len(answer)) if (known := tables.phrases.at(answer, at))):
             continue
@@ -306,6 +393,22 @@ def _answers(asks: Sequence[str], tables: Tables) -> frozenset[tuple[str, ...]]:
         short = tables.contracted.get(begin, "")
         forms = [begin, short] if not short.startswith("i am") else ["i am", "i'm"]
         found |= {(*form.split(), *rest) for form in forms if form}
+    return frozenset(found)
+
+
+def _begun(words: Sequence[str], tables: Tables) -> frozenset[tuple[str, ...]]:
+    """How a question without a verb may be answered by how it begins: "all done from your side?", "all done"."""
+    found: set[tuple[str, ...]] = set()
+    good = tables.statements.agreeing | tables.predicates
+    for end in range(1, min(len(words), 6) + 1):
+        if words[end - 1] in tables.loose or words[end - 1] in tables.pronouns or "or" in words:
+            continue
+        if good.isdisjoint(words[:end]):
+            continue
+        turned: list[tuple[str, ...]] = [()]
+        for word in words[:end]:
+            turned = [(*answer, option) for answer in turned for option in tables.turned.get(word, [word])][:8]
+        found.update(turned)
     return frozenset(found)
 
 
@@ -330,7 +433,7 @@ def _verb(word: str, tables: Tables) -> tuple[str, ...]:
     if tables.values.value((word,), 0) is not None:
         return ()
     meant = known is None or known[0] is Tag.CHANGE or (known[0] is Tag.YES and len(word) > 3)
-    return (word,) if meant else ()
+    return (word,) if meant or word in tables.acts or word in tables.abandons else ()
 
 
 def _is_form(word: str, act: str) -> bool:

@@ -107,6 +107,10 @@ class Statements:
         """Whether it goes with what comes: "really", "very"."""
         return self._adverbs.at((word,), 0) is not None
 
+    def finds(self, word: str) -> bool:
+        """Whether it may follow "is" in such a statement: "fine", "perfectly"."""
+        return self.is_adverb(word) or self._good.at((word,), 0) is not None
+
     def end(self, words: Sequence[str], at: int, predicates: frozenset[str]) -> int:
         """What is behind the one that begins at `at`; 0 if there is none. `predicates` are good as well."""
         if (myself := self._selves.at(words, at)) is not None:
@@ -154,16 +158,19 @@ class Tables:
 
     __slots__ = (
         "abandons",
+        "able",
         "acts",
         "acts_by_start",
         "addressed",
         "affirming",
         "afterwards",
+        "alike",
         "allowing",
         "alone",
         "articles",
         "asking",
         "at_once",
+        "bare",
         "checking",
         "clauses",
         "closing",
@@ -173,7 +180,10 @@ class Tables:
         "copulas",
         "correction",
         "counted",
+        "counters",
+        "counts",
         "declining",
+        "does",
         "doing",
         "elliptic",
         "excusing",
@@ -184,11 +194,13 @@ class Tables:
         "joining",
         "kinds",
         "leads",
+        "light",
         "long_forms",
         "loose",
         "nearby",
         "negating",
         "negation",
+        "nouns",
         "offers",
         "open_end",
         "participle",
@@ -196,16 +208,22 @@ class Tables:
         "particles",
         "passives",
         "persons",
+        "phrasal",
         "phrases",
         "predicates",
         "prepositions",
         "pronouns",
         "ranges",
+        "reasons",
         "requests",
+        "reverses",
         "rights",
         "said_at_once",
         "same",
+        "selves",
         "separable",
+        "shown",
+        "sounds",
         "statements",
         "states",
         "suffixes",
@@ -214,6 +232,7 @@ class Tables:
         "values",
         "vocatives",
         "whole",
+        "wishes",
     )
 
     def __init__(self, phrases: ConsentPhrases) -> None:
@@ -221,6 +240,7 @@ class Tables:
         self.statements = Statements(phrases)
         self.phrases = _tagged(phrases)
         self._read_clauses(phrases)
+        self._read_verbs(phrases)
         self.asking = PhraseTable(phrases.asking, Tag.NEUTRAL)
         self.asking.add(phrases.extra, Tag.EXTRA)
         self.extra_words = PhraseTable(phrases.extra_words, Tag.NEUTRAL)
@@ -262,11 +282,6 @@ class Tables:
         self.particles = frozenset(row(phrases.particles))
         self.prepositions = pairs(phrases.prepositions)
         self.ranges = pairs(phrases.ranges)
-        acts = pairs(phrases.acts)
-        self.acts = {act: frozenset(like for like, meant in acts.items() if meant == acts[act]) for act in acts}
-        self.acts_by_start: dict[str, list[str]] = {}
-        for act in acts:
-            self.acts_by_start.setdefault(act[:2], []).append(act)
 
     def _read_clauses(self, phrases: ConsentPhrases) -> None:
         """The rules for clauses, and what words of a reply are to them and beside them."""
@@ -287,6 +302,32 @@ class Tables:
         self.abandons = frozenset(row(phrases.abandons))
         self.said_at_once = frozenset(row(phrases.said_at_once))
 
+    def _read_verbs(self, phrases: ConsentPhrases) -> None:
+        """Verbs of what is done, what may be said for them, and what is said to questions that turn it round."""
+        acts = pairs(phrases.acts)
+        self.acts = {act: frozenset(like for like, meant in acts.items() if meant == acts[act]) for act in acts}
+        self.alike: dict[str, set[str]] = {}
+        for like in map(str.split, row(phrases.alike)):
+            for act in like:
+                self.alike.setdefault(act, set()).update(like)
+        self.phrasal = [(*words.split(), meant) for words, meant in map(_meant, row(phrases.phrasal))]
+        self.nouns = pairs(phrases.nouns)
+        self.light = frozenset(row(phrases.light))
+        self.sounds = pairs(phrases.sounds)
+        self.does = frozenset(row(phrases.does))
+        self.able = frozenset(row(phrases.able))
+        self.shown = tuple(row(phrases.shown))
+        self.counts = frozenset(meant for meant in self.sounds.values() if self.values.value((meant,), 0) is not None)
+        self.reasons = PhraseTable(phrases.reasons, Tag.NEUTRAL)
+        self.wishes = frozenset(row(phrases.wishes))
+        self.counters = frozenset(row(phrases.counters))
+        self.selves = frozenset(row(phrases.selves))
+        self.reverses = PhraseTable(phrases.reverses, Tag.QUESTION)
+        self.bare = frozenset(row(phrases.bare))
+        self.acts_by_start: dict[str, list[str]] = {}
+        for act in acts:
+            self.acts_by_start.setdefault(act[:2], []).append(act)
+
     def tokens(self, text: str) -> list[str]:
         """Those of a text, where words that say the same are the same."""
         words = tokens(text)
@@ -296,6 +337,11 @@ class Tables:
                     words[at : at + len(phrase)] = [meant]
         return words
 
+    def waits(self, word: str) -> bool:
+        """Whether it asks to wait, by itself."""
+        known = self.phrases.at((word,), 0)
+        return known is not None and known[0] is Tag.WAIT
+
     def in_full(self, word: str) -> list[str]:
         """In its long form: "that is" for "that's"."""
         if (full := self.long_forms.get(word)) is not None:
@@ -304,6 +350,12 @@ class Tables:
             if "'" in ending and word.endswith(ending) and len(word) > len(ending):
                 return [word.removesuffix(ending), *meant]
         return [word]
+
+
+def _meant(entry: str) -> tuple[str, str]:
+    """What stands before "=", and behind it."""
+    words, _, meant = entry.partition("=")
+    return words, meant
 
 
 def _tagged(phrases: ConsentPhrases) -> PhraseTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from antiphon.language.german_answers import GERMAN_ANSWERS
 from antiphon.language.german_claims import GERMAN_CLAIMS
 from antiphon.language.german_consent import GERMAN_CONSENT
 from antiphon.language.lines import AwayLadder, CaptureLines, ConsentLines, Fillers, ValueLines
@@ -192,6 +193,7 @@ GERMAN = Language(
     ),
     spoken=_SPOKEN,
     claims=GERMAN_CLAIMS,
+    answers=GERMAN_ANSWERS,
     consent=GERMAN_CONSENT,
     consent_lines=ConsentLines(
         check="Soll ich das so machen?",

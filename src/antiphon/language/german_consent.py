@@ -318,6 +318,19 @@ GERMAN_CONSENT = ConsentPhrases(
         "|auf den|auf die|gegen|vor|ohne"
     ),
     acts=_acts(),
+    reasons="",
+    wishes="",
+    alike="",
+    phrasal="",
+    nouns="",
+    light="",
+    sounds="",
+    reverses=(
+        "haben sie etwas dagegen|hast du etwas dagegen|etwas dagegen|stört es sie|macht es ihnen etwas aus|noch etwas"
+        "|sonst noch etwas|etwas zu ändern|etwas ändern|etwas falsch|irgendwelche änderungen|einwände"
+    ),
+    counters="nichts|überhaupt nicht|gar nicht|gar nichts|nicht im geringsten|keineswegs",
+    bare="ja|jo|jup|jawohl|nein|nee|nö|ne|doch|gern|gerne|klar",
     numbers=_numbers(),
     tens="",
     hundred="hundert",
@@ -343,6 +356,9 @@ GERMAN_CONSENT = ConsentPhrases(
     closing="",
     vocatives="mein lieber|meine liebe|mein freund",
     closings="",
+    shown="",
+    does="",
+    able="",
     rights="",
     passives="wird|werden|wurde|wurden|worden|soll|sollen|darf|dürfen|kann|können|möchten|wollen|haben",
     participles=_participles(),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from antiphon.language.answering import AnswerPhrases
 from antiphon.language.claims import ClaimPhrases
 from antiphon.language.consent_phrases import ConsentPhrases
+from antiphon.language.english_answers import ENGLISH_ANSWERS
 from antiphon.language.english_claims import ENGLISH_CLAIMS
 from antiphon.language.lines import AwayLadder, CaptureLines, ConsentLines, Fillers
 from antiphon.language.phrases import Phrases
@@ -37,6 +39,8 @@ class Language(Phrases):
     """What an action is read back with."""
     claims: ClaimPhrases = ENGLISH_CLAIMS
     """How the agent says that something was done."""
+    answers: AnswerPhrases = ENGLISH_ANSWERS
+    """What machines say that answer a call."""
     captures: CaptureLines = CaptureLines()
     """What tasks that capture a value ask and read back."""
 

@@ -63,6 +63,8 @@ class Phrases:
     def _are_presence(self, words: list[str], so_far: bool) -> bool:
         """Whether they are such phrases, one behind another. `so_far`: the last may have just begun."""
         for phrase in self.presence:
+            if not phrase.startswith(words[0]):
+                continue
             known = phrase.split()
             rest = words[len(known) :]
             if words[: len(known)] == known and (not rest or self._are_presence(rest, so_far)):
