@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from antiphon_standin.opposites import agrees, contrary
 from antiphon_standin.situation import Fill
 from antiphon_standin.slots import SPECIFIC, ToolView
 from antiphon_standin.understand import Kind, Utterance, in_address
-from antiphon_standin.words import alike, thesaurus
+from antiphon_standin.words import acts_of, alike, thesaurus, tokenize
 
 
 @dataclass(slots=True, frozen=True)
@@ -53,9 +54,39 @@ _TYPED = (Kind.DATE, Kind.TIME, Kind.PERSON, Kind.EMAIL, Kind.PHONE, Kind.CODE, 
 
 def match(tools: Sequence[ToolView], said: Utterance, new: Mapping[str, Mapping[str, Fill]]) -> list[Match]:
     """All tools with their scores, best first. `new` holds what the utterance fills in each tool."""
-    found = [_match(tool, tools, said, new.get(tool.name, {})) for tool in tools if not tool.ends_call]
+    found = [
+        _match(tool, tools, said, new.get(tool.name, {}))
+        for tool in tools
+        if not tool.ends_call and not forbidden(tool, said)
+    ]
     found.sort(key=lambda m: -m.total)
     return found
+
+
+def forbidden(tool: ToolView, said: Utterance) -> bool:
+    """True if a turn can never be what makes this tool run: it asks for the opposite, or only to be told something."""
+    if tool.reads:
+        return False
+    return (
+        said.inquires or contrary(said.tokens, tool.own_words) or (_begins_with_cancelling(said) and not _undoes(tool))
+    )
+
+
+def _begins_with_cancelling(said: Utterance) -> bool:
+    """True for a request that begins with "cancel", "delete" or their like."""
+    rest = [token for token in said.tokens if token.low not in _OPENINGS]
+    return acts_of(rest[:1]) == {"cancel"} or acts_of(rest[:2]) == {"cancel"} == acts_of(rest[1:2])
+
+
+_OPENINGS = frozenset(
+    "please and also but so now then okay ok yes no can could would you i want need to like i'd".split()
+)
+
+
+def _undoes(tool: ToolView) -> bool:
+    return bool(tool.wide_acts & {"cancel", "refund", "change", "transfer"}) or agrees(
+        tokenize("remove"), tool.own_words
+    )
 
 
 def _match(tool: ToolView, tools: Sequence[ToolView], said: Utterance, new: Mapping[str, Fill]) -> Match:
@@ -73,6 +104,10 @@ def _match(tool: ToolView, tools: Sequence[ToolView], said: Utterance, new: Mapp
         values -= 0.8
     words = _words(tool, tools, said)
     act = _act(tool, said)
+    if tool.reads and any(tool.vocabulary.get(topic, 0.0) >= 0.9 for topic in said.topics):
+        words, act = words + 1.2, max(act, 1.2)  # "where are you?" for "give the address"
+    elif said.topics and any(t.vocabulary.get(one, 0.0) >= 0.9 for t in tools if t.reads for one in said.topics):
+        act = min(act, 0.8)
     if said.acts <= {"retrieve", "obtain"} and said.wish and words > 0 and tool.acts & {"arrange", "obtain"}:
         act = max(act, 1.5)
     elif said.wants_one and not said.acts & SPECIFIC and tool.acts & {"arrange", "obtain"}:
@@ -110,10 +145,12 @@ def _has_foreign(tools: Sequence[ToolView], said: Utterance) -> bool:
 
 def _act(tool: ToolView, said: Utterance) -> float:
     acts = said.acts
+    if not tool.reads and agrees(said.tokens, tool.own_words):
+        return 2.5
     if not acts:
         return 0.0
     kin = thesaurus().kin
-    wants = acts & SPECIFIC or acts
+    wants, looking_up = acts & SPECIFIC or acts, said.inquires and tool.reads
     if acts & tool.acts:
         score = 2.5 if wants & tool.acts else 1.2
     elif wants & tool.wide_acts:
@@ -122,7 +159,7 @@ def _act(tool: ToolView, said: Utterance) -> float:
         score = 0.8
     else:
         score = 0.0
-    if acts & SPECIFIC and not (acts & SPECIFIC & tool.wide_acts) and score < 0.8:
+    if acts & SPECIFIC and not (acts & SPECIFIC & tool.wide_acts) and score < 0.8 and not looking_up:
         score -= 2.0
     return score
 

@@ -115,7 +115,8 @@ def _firm(said: Utterance) -> bool:
 def _is_farewell(state: State, said: Utterance, *, wanted: bool) -> bool:
     text = " ".join(said.lows)
     if state.offer is Offer.ANYTHING_ELSE and said.polarity == "no" and not said.mentions and not wanted:
-        return True
+        # "No. Send it to Ben." says no to nothing but the question, and asks for something.
+        return said.intent is Intent.FAREWELL or (not said.content and not said.inquires)
     if said.intent is not Intent.FAREWELL or said.mentions or wanted:
         return False
     if said.polarity == "yes" and (state.read_back is not None or disputed(state) is not None):

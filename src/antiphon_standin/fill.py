@@ -24,6 +24,7 @@ from antiphon_standin.words import (
     is_stop,
     stem,
 )
+from antiphon_standin.written import looks_back
 
 
 def fill(tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: Situation) -> dict[str, Fill]:
@@ -36,6 +37,8 @@ def fill(tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: Situati
         if slots:
             for slot, mention in assign(slots, said, known, at):
                 if kind is Kind.PERSON and _speaks_of_tool(tool, mention, said):
+                    continue
+                if not tool.reads and _is_past(mention, at) and not looks_back(slot):
                     continue
                 out[slot.name] = in_form(slot, mention.value, known, at)
                 used.update(range(mention.start, mention.end))
@@ -63,6 +66,10 @@ def fill(tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: Situati
         if before is not None and isinstance(fresh.value, str) and str(before.value).lower() == fresh.value.lower():
             out[name] = Fill(before.value, fresh.turn, fresh.raw)  # written as before: recognisers vary in capitals
     return out
+
+
+def _is_past(mention: Mention, at: Situation) -> bool:
+    return isinstance(mention.value, moments.Day) and mention.value.date < at.today
 
 
 def _masked(tool: ToolView, said: Utterance, at: Situation) -> dict[str, Fill]:

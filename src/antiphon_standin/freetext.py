@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from antiphon_standin import numbers
+from antiphon_standin.listed import listed
 from antiphon_standin.situation import Fill, Situation
 from antiphon_standin.slots import Slot, ToolView
 from antiphon_standin.typed import END, ENDS_ADDRESS, START, role_of
@@ -43,9 +44,12 @@ def free_text(
     `used`: the tokens that typed values took; `counted`: those of them that numbers and choices took.
     """
     slots = [s for s in tool.slots if s.kind in (Kind.PLACE, Kind.THING, Kind.NOTE)]
-    if not slots or said.intent in (Intent.HELP, Intent.REPEAT, Intent.WAIT):
+    if not slots or (said.inquires and not tool.reads) or said.intent in (Intent.HELP, Intent.REPEAT, Intent.WAIT):
         return {}
+    several, used = _lists(slots, tool, said, at, used)
     cued = {s.name: _text_fill(s, text, at) for s in slots if (text := _cued_text(s, tool, said, at)) is not None}
+    cued |= several | _served(slots, tool, said, known, at)
+    counted = counted | {k for k in used if k not in said.taken}
     out = {**filled, **cued}
     open_slots = [s for s in slots if s.name not in out]
     asked = [s for s in open_slots if s.name in at.asked]
@@ -65,12 +69,41 @@ def free_text(
         unknown = [
             s for s in open_slots if s.kind is Kind.THING and (s.required or s.name_stems) and s.name not in known
         ] or [s for s in open_slots if s.kind is Kind.THING and s.required]
+        if not tool.reads and sum(s.required for s in unknown) > 1 and not any(_is_proper(s, tool) for s in unknown):
+            return cued  # it could be either
         wanted = [s for s in unknown if s.required] or (unknown[:1] if tool.reads else [])
         if wanted:
             text = _object(wanted[0], tool, said, out, counted)
             if text:
                 return {**cued, wanted[0].name: _text_fill(wanted[0], text, at)}
     return cued
+
+
+def _lists(
+    slots: Sequence[Slot], tool: ToolView, said: Utterance, at: Situation, used: set[int]
+) -> tuple[dict[str, Fill], set[int]]:
+    """All that is listed for slots that take several, and the tokens that are used up with that."""
+    found: dict[str, Fill] = {}
+    for slot in slots:
+        if slot.many and (at.addressed or slot.name in at.asked) and (several := listed(slot, tool, said)) is not None:
+            found[slot.name] = Fill(several[0], at.turn, ", ".join(several[0]))
+            used = used | several[1]
+    return found, used
+
+
+def _served(
+    slots: Sequence[Slot], tool: ToolView, said: Utterance, known: Mapping[str, Fill], at: Situation
+) -> dict[str, Fill]:
+    """Whom a tool that takes two things does its work for: "two packs of that for Rex"."""
+    free = [s for s in slots if s.kind is Kind.THING and s.required and not s.many]
+    proper = [s for s in free if _is_proper(s, tool)]
+    if len(free) < 2 or len(proper) != 1 or not at.addressed:
+        return {}
+    for k, token in enumerate(said.tokens[:-1]):
+        name = said.tokens[k + 1]
+        if token.low == "for" and name.text[0].isupper() and k + 1 not in said.taken:
+            return {proper[0].name: _text_fill(proper[0], name.text.removesuffix("'s"), at)}
+    return {}
 
 
 def _text_fill(slot: Slot, text: str, at: Situation) -> Fill:
@@ -99,6 +132,12 @@ def _prepositional(said: Utterance, preps: frozenset[str], role: str) -> str | N
                 i
                 and tokens[i - 1].low in ("like", "want", "need", "love", "have", "able", "going", "trying", "hoping")
                 and stem(tokens[i + 1].low) in _VERBS
+            )
+            or (
+                i
+                and tokens[i - 1].low in _WISHING
+                and not tokens[i + 1].text[0].isupper()
+                and tokens[i + 1].low != "the"
             )
         ):
             continue
@@ -172,6 +211,7 @@ def _cued_text(slot: Slot, tool: ToolView, said: Utterance, at: Situation) -> st
             lows[k] in ("called", "named", "titled")
             or (lows[k] in ("is", "name's", "be") and k and stem(lows[k - 1]) in slot.name_stems - {"name"})
             or (lows[k] == "is" and lows[k - 1 : k] == ["name"] and k > 1 and stem(lows[k - 2]) in slot.name_stems)
+            or (lows[k] == "is" and k > 1 and stem("".join(lows[k - 2 : k])) in slot.name_stems)
         ):
             rest = []
             for j in range(k + 1, len(lows)):
@@ -257,13 +297,15 @@ def _whole_answer(slot: Slot, said: Utterance, tool: ToolView, counted: set[int]
     if said.polarity is not None and len(said.tokens) <= 2:
         return None
     text = " ".join(said.lows)
-    if text.startswith(phrases("no answer")):
+    if text.startswith(phrases("no answer")) or (slot.kind is not Kind.NOTE and _is_order(said)):
         return None
     tokens = list(said.tokens)
     cut = len(tokens)
     others = {s.kind for s in tool.slots if s.name != slot.name}
     for m in said.mentions:
         # A date or a name at the end belongs to another slot of the tool.
+        if m.start and tokens[m.start - 1].low == "since":
+            continue
         if m.kind in others and m.kind not in (Kind.NUMBER, Kind.PERSON) and m.start > 0 and m.end >= len(tokens) - 1:
             cut = min(cut, m.start)
     if counted and slot.kind is not Kind.NOTE:
@@ -291,7 +333,19 @@ def _whole_answer(slot: Slot, said: Utterance, tool: ToolView, counted: set[int]
     return _trim(tokens) or None
 
 
+_HELD = frozenset("me us my the a an our it them this that".split())
+
+
+def _is_order(said: Utterance) -> bool:
+    """True for a request that begins with its verb ("remind me to ..."): an order and no answer."""
+    lows = [low for low in said.lows if low not in ("please", "and", "also", "no", "yes", "okay", "then")]
+    return len(lows) > 2 and (stem(lows[0]),) in thesaurus().acts and lows[1] in _HELD
+
+
 _LINKING = frozenset(phrases("verbs that link"))
+_WISHING = frozenset("like want need love trying hoping planning wish hope able".split())
+"""Behind these and "to", a verb stands: "I'd like to fly"."""
+_SUBJECTS = frozenset("i we you he she they it to who".split())
 _BE = frozenset("is are was were am be been isn't aren't keeps".split())
 
 
@@ -345,8 +399,18 @@ def _object(slot: Slot, tool: ToolView, said: Utterance, out: Mapping[str, Fill]
         k = end
     if best is None:
         return None
-    start, end = _capitals(tokens, *best, said.taken)
-    return " ".join(t.text for t in tokens[start:end])
+    start, end = _capitals(tokens, _with_deed(tokens, best[0], said.taken), best[1], said.taken)
+    if not tool.reads and start and tokens[start - 1].low in _SUBJECTS and not tokens[start].text[0].isupper():
+        return None  # "I forgot my ...": what somebody does is no thing
+    return " ".join(t.text for t in tokens[start:end]).removesuffix("'s")
+
+
+def _with_deed(tokens: Sequence[Token], start: int, taken: frozenset[int]) -> int:
+    """The start of a thing with the verb that describes it: "a planning meeting"."""
+    k = start
+    while k and k - 1 not in taken and (stem(tokens[k - 1].low),) in thesaurus().acts and not tokens[k - 1].tail:
+        k -= 1
+    return k if k and k < start and tokens[k - 1].low in ("a", "an", "the", "my", "our", "your") else start
 
 
 def _is_proper(slot: Slot, tool: ToolView) -> bool:

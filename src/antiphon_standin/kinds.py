@@ -17,7 +17,9 @@ def kind_of(name: str, description: str, schema: Mapping[str, Any], choices: Seq
     parts, text, form = words_of(name).split(), description.lower(), schema.get("format", "")
     head = parts[-1] if parts else ""
     return (
-        _by_type(schema.get("type", "string"), choices)
+        (Kind.CODE if schema.get("type") == "integer" and not choices and _is_name_of_one(parts, head, text) else None)
+        or _by_type(schema.get("type", "string"), choices)
+        or {"date": Kind.DATE, "time": Kind.TIME}.get(form)
         or (Kind.NUMBER if _COORDINATES & set(parts) else None)
         or _contact(parts, text, form)
         or _moment(parts, head, text, form)
@@ -50,6 +52,13 @@ _NOTES = frozenset(
 )
 
 
+def _is_name_of_one(parts: Sequence[str], head: str, text: str) -> bool:
+    """True for a number that names one thing ("the number of the ticket"), and counts nothing."""
+    if head not in ("number", "no", "id", "code", "pin") or parts[:1] == ["how"]:
+        return False
+    return not re.search(r"how many|\b(?:number|count|amount) of (?!the\b|an?\b)\w+s\b", text)
+
+
 def _by_type(json_type: str, choices: Sequence[Any]) -> Kind | None:
     if json_type == "boolean":
         return Kind.FLAG
@@ -69,9 +78,9 @@ def _contact(parts: Sequence[str], text: str, form: str) -> Kind | None:
 
 
 def _moment(parts: Sequence[str], head: str, text: str, form: str) -> Kind | None:
-    if form == "date" or "yyyy-mm-dd" in text:
+    if "yyyy-mm-dd" in text:
         return Kind.DATE
-    if form == "time" or re.search(r"\bhh:mm\b", text):
+    if re.search(r"\bhh:mm\b", text):
         return Kind.TIME
     if form == "date-time" or ({"date", "day", "weekday"} & set(parts) and head not in ("name", "time")):
         return Kind.DATE

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from antiphon_standin import moments, results
-from antiphon_standin.memory import (
-    State,
-)
+from antiphon_standin.leftover import leftover
+from antiphon_standin.memory import State
 from antiphon_standin.situation import Fill
 from antiphon_standin.slots import Slot, ToolView
-from antiphon_standin.understand import Kind, Utterance
-from antiphon_standin.words import content_stems
+from antiphon_standin.understand import Kind, Utterance, in_address
+from antiphon_standin.words import content_stems, phrases, stem, thesaurus
 from antiphon_standin.written import write
 
 IDENTITY = (Kind.PERSON, Kind.EMAIL, Kind.PHONE)
@@ -37,7 +37,7 @@ def current(state: State, tool: ToolView, said: Utterance | None = None) -> dict
         kinds = {s.kind for s in tool.slots if s.name in fresh}
         if said is None or not said.correction or not fresh:
             for slot in tool.slots:
-                keep = slot.name in fresh or slot.kind in (*IDENTITY, Kind.NUMBER)
+                keep = slot.name in fresh or _is_the_callers(slot, tool, said, {k: values[k] for k in fresh})
                 if slot.kind is Kind.DATE and Kind.TIME in kinds:
                     keep = True
                 if (
@@ -64,9 +64,55 @@ def current(state: State, tool: ToolView, said: Utterance | None = None) -> dict
             slot.name not in values
             and slot.kind in (*IDENTITY, Kind.CODE)
             and (found := _borrowed(state, tool, slot)) is not None
+            and not _may_be_named_anew(state, tool, slot, found, said, values)
         ):
             values[slot.name] = found
     return values
+
+
+_PEOPLE = frozenset({stem("people"), *thesaurus().groups.get(stem("people"), ())})
+_OTHERS = frozenset(stem(word) for word in phrases("somebody else"))
+
+
+def _is_the_callers(slot: Slot, tool: ToolView, said: Utterance | None, fresh: Mapping[str, Fill]) -> bool:
+    """True if a value given before stands for a new request, too: who the caller is, and how many they are.
+
+    A name does not if the request has words that may well be another one.
+    """
+    about = slot.stems | slot.name_stems
+    if slot.kind is Kind.NUMBER:
+        return bool(about & _PEOPLE)
+    if slot.kind not in IDENTITY or slot.name_stems & _OTHERS:
+        return False
+    if slot.kind is not Kind.PERSON and any(s.kind is Kind.PERSON and s.name in fresh for s in tool.slots):
+        return False  # somebody else's name was given: the address that was known is not theirs
+    return slot.kind is not Kind.PERSON or said is None or not leftover(said, tool, (f.value for f in fresh.values()))
+
+
+def named_anew(state: State, tool: ToolView, said: Utterance, new: Mapping[str, Fill]) -> list[str]:
+    """The slots of a new request that earlier values do not stand for: it may well have its own words for them."""
+    return [
+        slot.name
+        for slot in tool.slots
+        if (known := state.values(tool).get(slot.name)) is not None
+        and slot.name not in new
+        and _may_be_named_anew(state, tool, slot, known, said, new)
+    ]
+
+
+def _may_be_named_anew(
+    state: State, tool: ToolView, slot: Slot, found: Fill, said: Utterance | None, values: Mapping[str, Fill]
+) -> bool:
+    """True if a name or number given earlier may not be meant: the request has words that may be another."""
+    if said is None or found.turn >= state.turn:
+        return False
+    if tool.reads:
+        left = leftover(said, tool, ()) if slot.kind is Kind.PERSON else []
+        return any(token.low in left and token.text[0].isupper() for token in said.tokens[1:])
+    numbered = [m for m in said.mentions if m.kind in (Kind.NUMBER, Kind.CODE) and not in_address(said.tokens, m.start)]
+    if slot.kind is Kind.CODE and numbered:
+        return not any(s.kind is Kind.NUMBER for s in tool.slots)
+    return slot.kind is Kind.PERSON and bool(leftover(said, tool, (f.value for f in values.values())))
 
 
 def _is_general(tool: ToolView, said: Utterance) -> bool:
@@ -78,7 +124,8 @@ def _is_general(tool: ToolView, said: Utterance) -> bool:
 def _time_of_item(state: State, tool: ToolView, slot: Slot, values: dict[str, Fill]) -> Fill | None:
     """The time that goes with a thing in the last result: "Blue at 6:00 PM" settles when, once Blue was chosen."""
     last = state.last_call
-    if last is None or last.is_error or not last.output:
+    looked_up = last is not None and last.tool in state.tools and state.tools[last.tool].reads
+    if last is None or last.is_error or not last.output or not looked_up:
         return None
     things = [
         str(f.value).lower() for k, f in values.items() if (s := tool.slot(k)) is not None and s.kind is Kind.THING

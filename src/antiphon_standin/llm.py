@@ -96,11 +96,16 @@ def _deltas(text: str) -> list[str]:
 def respond(request: ChatRequest, today: dt.date) -> Step:
     """The engine's answer to a request, with `tool_choice` held."""
     # Tools that run at a provider have no schema to fill.
-    specs = [spec for tool in request.tools if (spec := getattr(tool, "spec", None)) is not None]
-    tools = [view(spec.name, spec.description, spec.parameters) for spec in specs]
+    own = [(spec, tool) for tool in request.tools if (spec := getattr(tool, "spec", None)) is not None]
+    tools = [view(spec.name, spec.description, spec.parameters, effect=_effect(tool)) for spec, tool in own]
     return decide(
         request.chat_ctx.items, tools, request.tool_choice if is_given(request.tool_choice) else "auto", today
     )
+
+
+def _effect(tool: object) -> str:
+    """What a tool does to the world, as far as its author said."""
+    return str(getattr(getattr(tool, "options", None), "effect", "unsaid"))
 
 
 def decide(items: Sequence[Any], tools: Sequence[ToolView], choice: str | Mapping[str, Any], today: dt.date) -> Step:

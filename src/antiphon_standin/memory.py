@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from antiphon.chat import FunctionCallOutput
+from antiphon_standin.own_outputs import not_run
 from antiphon_standin.results import Digest, is_running
 from antiphon_standin.situation import Fill
 from antiphon_standin.slots import ToolView
@@ -62,7 +63,7 @@ class Called:
 
     def returned(self, item: FunctionCallOutput) -> None:
         """Its output stands in the history."""
-        self.output, self.is_error = item.output, item.is_error
+        self.output, self.is_error = item.output, item.is_error or not_run(item.output) is not None
 
     def spoke(self, words: tuple[str, ...]) -> None:
         """The tool spoke these words while it ran, if nothing was known of its words yet."""

@@ -329,13 +329,18 @@ def _day_month(tokens: Sequence[Token], i: int, today: dt.date) -> tuple[Day, in
 def _relative(tokens: Sequence[Token], i: int, today: dt.date) -> tuple[Day, int] | None:
     lows = [token.low for token in tokens[i : i + 6]]
     one = dt.timedelta(days=1)
-    for phrase, days in (("the day after tomorrow", 2), ("day after tomorrow", 2)):
+    for phrase, days in (
+        ("the day after tomorrow", 2),
+        ("day after tomorrow", 2),
+        ("the day before yesterday", -2),
+        ("day before yesterday", -2),
+    ):
         parts = phrase.split()
         if lows[: len(parts)] == parts:
             return Day(words(tokens[i : i + len(parts)]), today + days * one), i + len(parts)
     end = i + 1
-    if lows[0] in ("today", "tonight", "tomorrow"):
-        date = today + one if lows[0] == "tomorrow" else today
+    if lows[0] in ("today", "tonight", "tomorrow", "yesterday"):
+        date = today + {"tomorrow": one, "yesterday": -one}.get(lows[0], 0 * one)
         return Day(tokens[i].text.lower(), date), end
     if lows[0] == "this" and len(lows) > 1 and lows[1] in ("morning", "afternoon", "evening"):
         return Day("today", today), i + 2
@@ -354,6 +359,9 @@ def _relative(tokens: Sequence[Token], i: int, today: dt.date) -> tuple[Day, int
 
 def _weekday(tokens: Sequence[Token], i: int, today: dt.date) -> tuple[Day, int] | None:
     lows = [token.low for token in tokens[i : i + 6]]
+    if lows[0] == "last" and len(lows) > 1 and lows[1] in _WEEKDAY:
+        back = (today.weekday() - _WEEKDAY[lows[1]]) % 7 or 7
+        return Day(f"last {WEEKDAYS[_WEEKDAY[lows[1]]]}", today - dt.timedelta(days=back), named=True), i + 2
     at = 0
     modifiers: list[str] = []
     while at < len(lows) and lows[at] in ("next", "this", "coming", "following", "the", "a", "week", "on", "from"):

@@ -14,7 +14,7 @@ _TITLES = frozenset("mr mrs ms miss dr professor prof sir madam".split())
 _STRONG = tuple(tuple(phrase.split()) for phrase in phrases("introduces a name"))
 _WEAK = tuple(tuple(phrase.split()) for phrase in phrases("may introduce a name"))
 _CLAIMS = frozenset(
-    {("this", "is"), ("i'm",), ("i", "am"), ("im",), ("it's", "for"), ("for",), ("under",), ("call", "me")}
+    {("to",), ("this", "is"), ("i'm",), ("i", "am"), ("im",), ("it's", "for"), ("for",), ("under",), ("call", "me")}
 )
 """Weak lead-ins that may introduce a name nobody asked for."""
 _ITS = frozenset({("it's",), ("it", "is")})
@@ -130,7 +130,7 @@ def read_person(
     if found is None and (asked or lacking):
         found = _bare(tokens, taken, cased) if asked else None
         if found is None and lacking:
-            found = _trailing(tokens, taken, cased)
+            found = _trailing(tokens, taken, cased) or _amid(tokens, taken, cased)
     if found is None and cased and not _has_capital_inside(tokens):
         # Only the sentence begins with a capital: the recogniser may write none for names.
         if asked:
@@ -210,6 +210,25 @@ def _trailing(tokens: Sequence[Token], taken: set[int], cased: bool) -> tuple[Pe
     return None
 
 
+_PLACING = frozenset("in at from near into on".split())
+
+
+def _amid(tokens: Sequence[Token], taken: set[int], cased: bool) -> tuple[PersonName, int, int] | None:
+    """A full name in the middle, told by its capitals: "please enrol Ann Lee in the course"."""
+    for start in range(1, len(tokens) - 1) if cased else ():
+        end = _run(tokens, start, cased=True, taken=taken)
+        if (
+            end - start in (2, 3)
+            and all(token.text[0].isupper() for token in tokens[start:end])
+            and tokens[start - 1].low not in _PLACING
+            and tokens[start - 1].tail[:1] not in (".", "?", "!")
+            and not tokens[start - 1].text[0].isupper()
+            and not any(token.low in _OF_PLACES for token in tokens[start:end])
+        ):
+            return _name(tokens, start, end), start, end
+    return None
+
+
 def _introduced(
     tokens: Sequence[Token], taken: set[int], cased: bool, asked: bool, lacking: bool, free: bool
 ) -> tuple[PersonName, int, int] | None:
@@ -245,7 +264,7 @@ def _introduced(
                         continue
                 if not strong and not _convincing(tokens, at, end, lead, cased, asked, lacking, taken):
                     continue
-                return _name(tokens, at, end), i if lead[0] != "for" else at, end
+                return _name(tokens, at, end), i if lead[0] not in ("for", "to") else at, end
     return None
 
 
@@ -267,6 +286,9 @@ def _convincing(
         return False
     if asked:
         return lead != ("is",) or end == len(tokens)
+    if lead == ("to",):
+        # "send it to Ann Lee": where somebody's name is still wanted, and no place is spoken of.
+        return lacking and cased and end - at >= 2 and not any(t.low in _OF_PLACES for t in tokens[at:end])
     if lead in (("for",), ("under",)):
         if cased:
             return end - at >= 2
@@ -317,6 +339,8 @@ def _bare(tokens: Sequence[Token], taken: set[int], cased: bool) -> tuple[Person
                 if more == end + 1 and more == len(tokens) and spelled_word(tokens, end) is None:
                     parts = _name(tokens, i, end).text + " " + _name(tokens, end, more).text
                     return PersonName(parts), i, more
+            if cased and i == 0 and end - i >= 3 and end < len(tokens) and not tokens[end - 1].tail:
+                return None  # "Invite Ann Lee on Monday": a request, whose first word has its capital by its place
             if end - i >= 1 and (end - i >= 2 or len(tokens) - len(taken) <= 4 or cased):
                 return _name(tokens, i, end), i, end
             return None

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from antiphon_standin import results, speak
+from antiphon_standin import redo, results, speak
 from antiphon_standin.known import IDENTITY, arguments, current, missing
 from antiphon_standin.memory import (
+    Called,
     Offer,
     PlannedCall,
     ReadBack,
@@ -18,6 +19,7 @@ from antiphon_standin.memory import (
     canonical,
     gated_by,
 )
+from antiphon_standin.opposites import contrary
 from antiphon_standin.slots import Slot, ToolView
 from antiphon_standin.understand import Intent, Kind, Utterance
 
@@ -48,12 +50,14 @@ def pursue(state: State, tool: ToolView, said: Utterance | None = None) -> Step:
     if tool.gated or gated_by(state.instructions, tool):
         return Step(say=speak.read_back(tool, args), goal=tool.name, read_back=ReadBack(tool.name, canonical(args)))
     done = next((c for c in reversed(state.calls) if c.tool == tool.name and c.output is not None), None)
-    if done is not None and done.args == args and not done.is_error:
+    if done is not None and done.args == args and not done.is_error and not _to_be_done_anew(state, tool, done):
         renewed = any(f.turn == state.turn for f in values.values()) or (
             said is not None and said.intent is Intent.RETRY
         )
         if done.turn == state.turn or not (tool.reads and renewed):
             repeated = " ".join(results.digest(done.output or "").facts)
+            if done in state.running():
+                return Step(say=f"I'm still working on that. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
             if not tool.reads:
                 return Step(say=f"That's already done. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
             return Step(say=repeated or speak.ANYTHING_ELSE, goal=state.goal)
@@ -61,6 +65,22 @@ def pursue(state: State, tool: ToolView, said: Utterance | None = None) -> Step:
         told = speak.apology(results.digest(done.output or "").facts)
         return Step(say=f"{told} What should I change?", goal=tool.name, asked=state.asked or frozenset(args))
     return Step(calls=(PlannedCall(tool.name, args),), goal=goal)
+
+
+def _to_be_done_anew(state: State, tool: ToolView, done: Called) -> bool:
+    """True if a deed may be wanted a second time although it was done with the same values.
+
+    The opposite was done since, or it only sets something, which does no harm. While it still runs in the background,
+    the session knows better: it asks whether to run it beside the other.
+    """
+    if tool.reads or done.turn == state.turn:
+        return False
+    if any(call.tool == tool.name for call in state.running()):
+        return tool.second_run is not None
+    later = state.calls[state.calls.index(done) + 1 :]
+    others = [state.tools[call.tool] for call in later if call.tool in state.tools and not call.is_error]
+    undone = any(contrary(other.own_words, tool.own_words) for other in others if not other.reads)
+    return undone or not redo.commits(tool)
 
 
 def _again(state: State, said: Utterance) -> bool:

@@ -44,7 +44,7 @@ def would_repeat(state: State, tool: ToolView, said: Utterance | None, *, reques
         return False
     if said.correction:
         return True
-    if any(s.kind is Kind.THING and s.name in state.revised(tool) for s in tool.required):
+    if any(s.kind in (Kind.THING, Kind.CODE) and s.name in state.revised(tool) for s in tool.required):
         return False  # the next thing, not the same once more
     if not said.wants_one and {"it", "that", "this"} & set(said.lows):
         requested = False  # "book it for five then": what is booked, at another time

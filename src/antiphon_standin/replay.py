@@ -146,7 +146,7 @@ class _Reader:
             self.state.calls.append(
                 Called(
                     item.name,
-                    _arguments(item.arguments),
+                    _arguments(item.arguments, self.state.tools.get(item.name)),
                     self.state.turn,
                     call_id=item.call_id,
                     said=self._own_words(item.call_id),
@@ -263,9 +263,9 @@ def _closed(text: str) -> str:
     return text if re.search(r"[.!?,]$", text) else text + ","
 
 
-def _arguments(text: str) -> dict[str, Any]:
+def _arguments(text: str, tool: ToolView | None) -> dict[str, Any]:
     try:
         data = json.loads(text or "{}")
     except ValueError:
         return {}
-    return flat(data) if isinstance(data, dict) else {}
+    return flat(data, tool) if isinstance(data, dict) else {}

@@ -1,7 +1,7 @@
 """What to say about results, and about lines that somebody else wants spoken.
 
-Below: `results` (a result taken apart), `pursue`, `known`, `aim`. Above: `replay`, which calls these at the moments
-that the history shows.
+Below: `results` (a result taken apart), `pursue`, `known`, `aim`, `turns`. Above: `replay`, which calls these at the
+moments that the history shows.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from antiphon_standin import moments, results, speak
+from antiphon_standin import moments, results, speak, turns
 from antiphon_standin.aim import SEARCH, best_match, values_for
 from antiphon_standin.choose import match
 from antiphon_standin.courtesies import lost
@@ -26,6 +26,7 @@ from antiphon_standin.memory import (
     canonical,
     related,
 )
+from antiphon_standin.own_outputs import NotRun, not_run
 from antiphon_standin.pursue import pursue
 from antiphon_standin.slots import Slot, ToolView
 from antiphon_standin.understand import Kind, understand
@@ -46,6 +47,8 @@ def answer(state: State, calls: Sequence[Called]) -> Step:
             state.works(call)
         text = " ".join(part for d in digests for part in (*d.facts, *d.questions))
         return Step(say=text or "I'm working on it.", goal=state.goal if state.goal != calls[-1].tool else None)
+    if calls and (why := not_run(calls[-1].output or "")) is not None:
+        return _not_run(state, calls[-1], why)
     for call, digest in zip(calls, digests, strict=True):
         tool = state.tools.get(call.tool)
         if tool is not None and digest.wants_read_back:
@@ -82,6 +85,29 @@ def answer(state: State, calls: Sequence[Called]) -> Step:
         say=" ".join([*said, ahead.say]).strip(), goal=ahead.goal, asked=ahead.asked, read_back=ahead.read_back,
         offer=ahead.offer, offered_tool=ahead.offered_tool,
     )  # fmt: skip
+
+
+def _not_run(state: State, call: Called, why: NotRun) -> Step:
+    """On from a call that was read back and not agreed to: nothing was done."""
+    tool = state.tools.get(call.tool)
+    if why.over or tool is None:
+        return Step()
+    if why.refused:
+        state.take_back()
+        return Step(say=f"No problem, I've left everything as it is. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
+    state.goal = tool.name
+    if why.changed:
+        state.answers_about(call.args, of=tool.name)
+        step = turns.hear_again(state)
+        if step.calls and step.calls[0].tool == tool.name and step.calls[0].args == call.args:
+            return Step(say="Of course. What should I change?", goal=tool.name, asked=frozenset(call.args))
+        return step
+    if why.asked:
+        step = turns.hear_again(state)
+        if step.calls or not step.missed:
+            return step
+        return Step(say="I'm afraid I can't tell you that. Shall I go ahead?", goal=tool.name, offer=Offer.RETRY)
+    return Step(say="I have not done that yet. Shall I?", goal=tool.name, offer=Offer.RETRY)
 
 
 def begin(state: State, *, taken_over: bool) -> Step:

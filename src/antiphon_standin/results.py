@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from antiphon_standin import moments
+from antiphon_standin.own_outputs import in_words
 from antiphon_standin.words import content_stems, join_words
 
 
@@ -264,6 +265,7 @@ def speakable(text: str) -> str:
     )
     text = _ISO_DATE.sub(date, text)
     text = _24H.sub(lambda m: moments.twelve_hour(int(m[1]), int(m[2]), minutes_always=False), text)
+    text = re.sub(r"\b(?:on|at) (?=(?:next|this|last) \w|tomorrow\b|today\b|tonight\b)", "", text)
     text = re.sub(r"[*_`#]+(?=\w)|(?<=\w)[*_`]+", "", text)
     return text.strip()
 
@@ -279,10 +281,14 @@ def _fact(sentence: str) -> tuple[str, tuple[str, ...]]:
     if match := _LIST.match(text):
         listed = [p.strip() for p in re.split(r",\s+(?:and |or )?|\s+and\s+|\s*\|\s*", match["list"]) if p.strip()]
         head = match["head"].strip()
-        if len(listed) > 1 and not re.search(
-            r"\b(?:is|are|confirmed|booked|cancelled|canceled|placed|done|was|were|has|have)\b",
-            head.split(" for ")[0],
-            re.I,
+        if (
+            len(listed) > 1
+            and not re.search(
+                r"\b(?:is|are|confirmed|booked|cancelled|canceled|placed|done|was|were|has|have)\b",
+                head.split(" for ")[0],
+                re.I,
+            )
+            and not re.fullmatch(r"\w+ed|taken out|in the .*", head, re.I)
         ):
             if head.lower() == "available":
                 return f"I do have {join_words(listed)}.", tuple(listed)
@@ -322,7 +328,7 @@ _NEGATIVE = re.compile(
 
 def digest(output: str, *, said: Sequence[str] = ()) -> Digest:
     """Take a result apart. `said`: what the tool has spoken itself while it ran."""
-    text = output.strip()
+    text = in_words(output.strip())
     if not text:
         return Digest()
     if match := _UPDATE.match(text):
@@ -341,7 +347,7 @@ def digest(output: str, *, said: Sequence[str] = ()) -> Digest:
     facts_out: list[str] = []
     items: tuple[str, ...] = ()
     guides: list[Guide] = []
-    for sentence in sentences(text):
+    for sentence in sentences(without_keys(text)):
         # "No match. Ask ..." and "..., then call this tool again." both carry guidance.
         if is_guidance(sentence):
             guides.append(guide(sentence))
@@ -426,9 +432,43 @@ def _plain(value: Any) -> str:
         return join_words([_plain(v) for v in value]) if value else "none"
     if isinstance(value, dict):
         return ", ".join(
-            _plain(v) if k in ("name", "title") else f"{_key(k)} {_plain(v)}" for k, v in value.items() if v is not None
+            _plain(v) if k in ("name", "title") else f"{_key(k)} {_plain(v)}"
+            for k, v in value.items()
+            if v is not None and not _is_key(k, v)
         )
     return speakable(str(value))
+
+
+_KEY_NAME = re.compile(
+    r"(?:^|[_-])(?:id|ids|uuid|guid|uid|token|hash|etag|url|uri|cursor|checksum|signature)$|(?<=[a-z])(?:Id|Ids|Uuid)$"
+    r"|^(?:id|uuid|guid)(?:[_-]|$)"
+)
+_KEY_VALUE = re.compile(
+    r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|(?=\w*\d)(?=\w*[a-z])[a-z]{2,6}_\w{6,}|(?=\w*\d)[0-9a-f]{16,}"
+)
+"""What programs call things by: no caller can do anything with it."""
+
+
+def _is_key(key: str, value: Any) -> bool:
+    """True for an entry that is for programs: an id, a token, an address of a page."""
+    return bool(_KEY_NAME.search(key)) or (isinstance(value, str) and bool(_KEY_VALUE.fullmatch(value)))
+
+
+_KEY_IN_TEXT = re.compile(
+    rf"\s*\((?:[\w ]{{0,20}}\b)?(?:id|uuid|call_id)s?[:= ]+[^()\s]+\)|,?\s*\b(?:\w+_)?(?:id|uuid)\s*[:=]\s*[^\s,;.]+"
+    rf"|,?\s*\b(?:with (?:the )?)?(?:id|uuid) (?={_KEY_VALUE.pattern})[\w-]+|\s*\b(?:{_KEY_VALUE.pattern})\b",
+    re.I,
+)
+
+
+def without_keys(text: str) -> str:
+    """Text for a caller's ears: without ids, and with JSON that stands in it told in words."""
+
+    def told(found: re.Match[str]) -> str:
+        data = _json(found[0])
+        return "" if data is None else " ".join(verbalise(data)).rstrip(".")
+
+    return re.sub(r"\s{2,}", " ", _KEY_IN_TEXT.sub("", re.sub(r"[{\[].*[}\]]", told, text, flags=re.S))).strip()
 
 
 def _many(key: str, value: Any) -> bool:
@@ -449,7 +489,10 @@ def verbalise(data: Any) -> list[str]:
         parts = [
             f"the {_key(k)} {'are' if _many(k, v) else 'is'} {_plain(v)}"
             for k, v in data.items()
-            if v is not None and v != "" and not (isinstance(v, list) and v and isinstance(v[0], dict))
+            if v is not None
+            and v != ""
+            and not (isinstance(v, list) and v and isinstance(v[0], dict))
+            and not _is_key(k, v)
         ]
         told = [_capital(join_words(parts)) + "."] if parts else []
         for key, value in data.items():

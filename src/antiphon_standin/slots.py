@@ -16,7 +16,7 @@ from typing import Any
 
 from antiphon_standin.kinds import kind_of, words_of
 from antiphon_standin.understand import Kind
-from antiphon_standin.words import acts_of, content_stems, stem, thesaurus, tokenize
+from antiphon_standin.words import Token, acts_of, content_stems, stem, thesaurus, tokenize
 
 
 @dataclass(slots=True, frozen=True)
@@ -47,6 +47,8 @@ class Slot:
     """What the slot is about, from its name and description."""
     name_stems: frozenset[str] = frozenset()
     default: Any = None
+    form: str = ""
+    """The form that the schema itself demands, by ISO 8601: "date" or "time"."""
 
     @property
     def key(self) -> tuple[str, Kind]:
@@ -76,6 +78,8 @@ class ToolView:
     """True if the tool only looks something up, as far as its words tell."""
     gated: bool
     """True if the details must be read back and confirmed before it may be called."""
+    own_words: tuple[Token, ...]
+    """What it does, in its own words: its name, and the verb of its description."""
     fingerprint: int
     """Equal for equal schemas."""
     fallback: bool
@@ -111,13 +115,13 @@ class ToolView:
         return next((slot for slot in self.slots if slot.name == name), None)
 
 
-def view(name: str, description: str, parameters: Mapping[str, Any]) -> ToolView:
-    """The view of a tool, cached by content."""
-    return _view(name, description or "", json.dumps(parameters, sort_keys=False, default=str))
+def view(name: str, description: str, parameters: Mapping[str, Any], *, effect: str = "unsaid") -> ToolView:
+    """The view of a tool, cached by content. `effect`: what its author says that a call does to the world."""
+    return _view(name, description or "", json.dumps(parameters, sort_keys=False, default=str), effect)
 
 
 @lru_cache(maxsize=512)
-def _view(name: str, description: str, schema: str) -> ToolView:
+def _view(name: str, description: str, schema: str, effect: str) -> ToolView:
     parameters = json.loads(schema)
     slots = tuple(_slots(parameters, parameters.get("$defs", {}), tool=(name, description)))
     name_tokens = tokenize(words_of(name))
@@ -129,7 +133,7 @@ def _view(name: str, description: str, schema: str) -> ToolView:
     if name_tokens and name_tokens[0].low in ("get", "lookup", "look", "fetch", "find"):
         acts = acts | (acts_of(name_tokens) - {"arrange", "obtain", "cancel", "change", "refund", "report", "add"})
         acts -= {"obtain"}
-    if name_tokens and name_tokens[-1].low in _LOOKED_UP:
+    if name_tokens and name_tokens[-1].low in _LOOKED_UP and _looks_up(first):
         acts = (acts_of(name_tokens[-1:]) & thesaurus().reading) or acts  # "order_status" orders nothing
     if name_tokens and name_tokens[0].low == "open":
         acts -= {"check"}  # it opens something, and does not look what is open
@@ -143,7 +147,9 @@ def _view(name: str, description: str, schema: str) -> ToolView:
         acts=acts,
         wide_acts=acts | acts_of(tokenize(first)) | acts_of(tokenize(_positive(rest))),
         vocabulary=_vocabulary(name, description, slots),
-        reads=bool(acts) and acts <= thesaurus().reading,
+        reads=effect == "reads"
+        or (effect == "unsaid" and ((bool(acts) and acts <= thesaurus().reading) or _only_tells(first, slots))),
+        own_words=(*name_tokens, *tokenize(first)[:1]),
         gated=bool(_GATE_TEXT.search(description)) or any(slot.gate for slot in slots),
         fallback=bool(
             re.search(
@@ -153,27 +159,60 @@ def _view(name: str, description: str, schema: str) -> ToolView:
     )
 
 
+_TELLS = re.compile(
+    r"(?:tell|say|explain|describe)s? (?:what|when|where|which|who|whether|how|if|why|the (?:opening|current))\b"
+    r"|(?:list|show|find|look|get|search|read|return|fetch|retrieve|calculate|compare)s?\b",
+    re.I,
+)
+_NOUN_FIRST = re.compile(r"(?:the|an?|current|what|where|how|when)\b", re.I)
+_TELLS_ALL = re.compile(r"(?:tell|say|give|explain|describe|provide|share|state)s?\b", re.I)
+
+
+def _looks_up(first: str) -> bool:
+    """True for a description that does not begin with a deed: "The status of an order", but not "Set the status"."""
+    verb = acts_of(tokenize(first)[:1])
+    return (
+        not first
+        or bool(_TELLS.match(first) or _TELLS_ALL.match(first) or _NOUN_FIRST.match(first))
+        or (bool(verb) and verb <= thesaurus().reading)
+    )
+
+
+def _only_tells(first: str, slots: Sequence[Slot]) -> bool:
+    """True for a tool whose description begins with telling something: "Give the address", "Say where it is"."""
+    return bool(_TELLS.match(first) or (not slots and _TELLS_ALL.match(first)))
+
+
 INSIDE = "\x1f"
 """Stands between the name of an object and that of a field of it: no name has it."""
 _DEEPEST = 5
 """Objects inside objects, beyond which one is not taken apart: schemas may contain themselves."""
 
 
-def flat(args: Mapping[str, Any]) -> dict[str, Any]:
-    """A call's arguments by the names of slots: what objects hold, field by field."""
+def flat(args: Mapping[str, Any], tool: ToolView | None = None) -> dict[str, Any]:
+    """A call's arguments by the names of the tool's slots: what objects hold, field by field, and moments in two."""
     out: dict[str, Any] = {}
     for key, value in args.items():
         if isinstance(value, dict):
             out.update({f"{key}{INSIDE}{name}": one for name, one in flat(value).items()})
         else:
             out[key] = value
+    for key, value in [*out.items()] if tool is not None else ():
+        if isinstance(value, str) and tool is not None and tool.slot(f"{key}{_DAY}") is not None:
+            out[f"{key}{_DAY}"], _, out[f"{key}{_CLOCK}"] = out.pop(key).partition("T")
     return out
 
 
 def nested(args: Mapping[str, Any]) -> dict[str, Any]:
     """The opposite of `flat`: arguments as the schema wants them."""
     out: dict[str, Any] = {}
+    clocks = {name.removesuffix(_CLOCK): value for name, value in args.items() if name.endswith(_CLOCK)}
     for name, value in args.items():
+        if name.endswith(_CLOCK):
+            continue
+        if name.endswith(_DAY):
+            name = name.removesuffix(_DAY)
+            value = f"{value}T{clocks.get(name) or '00:00'}"
         *path, last = name.split(INSIDE)
         inner = out
         for key in path:
@@ -183,7 +222,22 @@ def nested(args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _leaf(name: str) -> str:
-    return name.rpartition(INSIDE)[2]
+    return name.removesuffix(_DAY).removesuffix(_CLOCK).rpartition(INSIDE)[2]
+
+
+_DAY, _CLOCK = "\x1eday", "\x1eclock"
+"""End the names of the two slots that a parameter for a date and a time is: the caller says one after the other."""
+
+
+MOMENT = (_DAY, _CLOCK)
+"""How the names of slots for a part of a moment end."""
+
+
+def _moments(name: str, schema: dict[str, Any], wanted: bool, *, tool: tuple[str, str]) -> Iterator[Slot]:
+    """The day and the time of day of a parameter that takes both."""
+    for suffix, form in ((_DAY, "date"), (_CLOCK, "time")):
+        slot = _slot(name, {**schema, "format": form}, wanted, tool=tool)
+        yield replace(slot, name=f"{name}{suffix}")
 
 
 def _slots(
@@ -197,6 +251,9 @@ def _slots(
         path, must = (*within, key), wanted and key in required
         if property_.get("properties") and len(path) < _DEEPEST:
             yield from _slots(property_, definitions, tool=tool, within=path, wanted=must)
+        elif property_.get("format") == "date-time":
+            for slot in _moments(key, property_, must, tool=tool):
+                yield replace(slot, name=INSIDE.join((*within, slot.name)))
         else:
             yield replace(_slot(key, property_, must, tool=tool), name=INSIDE.join(path))
 
@@ -246,6 +303,8 @@ def _resolved(schema: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
+_CODED = re.compile(r"(?=.*\d)(?=.*[A-Z])[A-Z\d]+(?:[ -][A-Z\d]+)*")
+"""Letters and digits that are nobody's words: "KX21 ABC"."""
 _NAMELESS = frozenset("value text input data answer content arg".split())
 
 
@@ -267,6 +326,13 @@ def _slot(name: str, schema: dict[str, Any], required: bool, *, tool: tuple[str,
         kind = kind_of(words_of(tool[0]).partition(" ")[2].replace(" ", "_"), tool[1], item, choices)
     else:
         kind = kind_of(name, description, item, choices)
+    shown = _examples(description, item)
+    if (
+        kind is Kind.THING
+        and shown
+        and all((re.search(r"\d", one) and " " not in one.strip(" ")) or _CODED.fullmatch(one) for one in shown)
+    ):
+        kind = Kind.CODE
     low, high = _bounds(description, item)
     second_run = kind is Kind.FLAG and bool(re.search(r"\bduplicat", f"{name} {description}", re.I))
     gate = (
@@ -283,7 +349,7 @@ def _slot(name: str, schema: dict[str, Any], required: bool, *, tool: tuple[str,
         description=description,
         required=required and schema.get("default") is None,
         choices=choices,
-        examples=_examples(description, item),
+        examples=shown,
         low=low,
         high=high,
         json_type=plain,
@@ -294,6 +360,7 @@ def _slot(name: str, schema: dict[str, Any], required: bool, *, tool: tuple[str,
         stems=frozenset(content_stems(words_of(name) + " " + re.sub(r"\(.*?\)|\"[^\"]*\"|'[^']*'", " ", description))),
         name_stems=frozenset(stem(w) for w in words_of(name).split()),
         default=schema.get("default"),
+        form=str(item.get("format", "")) if kind in (Kind.DATE, Kind.TIME) else "",
     )
 
 

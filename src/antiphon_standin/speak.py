@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from antiphon_standin import results
-from antiphon_standin.slots import Slot, ToolView
+from antiphon_standin.slots import MOMENT, Slot, ToolView
 from antiphon_standin.understand import Kind
 from antiphon_standin.words import join_words, stem
 
@@ -48,7 +48,9 @@ def question(slot: Slot) -> str:
         case Kind.DATE:
             return _date_question(slot, clause, label)
         case Kind.TIME:
-            rest = slot.name_stems - _ABOUT_TIMES
+            rest = frozenset() if slot.name.endswith(MOMENT) else slot.name_stems - _ABOUT_TIMES
+            if slot.form and rest and re.match(r"the time\b", clause, re.I):
+                return f"What's {clause[:1].lower()}{clause[1:]}?"
             return "What time would you like?" if not rest else f"What {label} would you like?"
         case Kind.PERSON:
             return _name_question(slot, label)
@@ -85,7 +87,17 @@ _ABOUT_CALLERS = frozenset(
 
 def _date_question(slot: Slot, clause: str, label: str) -> str:
     rest = slot.name_stems - _ABOUT_DATES
-    if not rest or (len(clause.split()) > 7 and not slot.name_stems & {"birth", "start", "end"}):
+    if (
+        slot.form
+        and re.match(r"(?:the|which) (?:day|date)\b", clause, re.I)
+        and not {"date", "day"} & set(label.split())
+    ):
+        return f"What's {clause[:1].lower()}{clause[1:]}?"
+    if (
+        not rest
+        or slot.name.endswith(MOMENT)
+        or (len(clause.split()) > 7 and not slot.name_stems & {"birth", "start", "end"})
+    ):
         return "What date works for you?"
     if "new" in rest:
         return "What new date would you like?"
@@ -176,7 +188,7 @@ def ask(slots: Sequence[Slot], *, again: bool = False) -> str:
     text = question(slots[0])
     if again:
         slot = slots[0]
-        if slot.examples:
+        if slot.examples and slot.kind is not Kind.CHOICE:
             return f"Sorry, I didn't get that. {text} For example, {join_words(slot.examples[:2], 'or')}."
         return f"Sorry, I didn't get that. {text}"
     return text

@@ -7,6 +7,8 @@ was learnt.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from antiphon_standin import redo, speak
 from antiphon_standin.aim import (
     SEARCH,
@@ -23,9 +25,10 @@ from antiphon_standin.aim import (
     unsure_kinds,
     values_for,
 )
-from antiphon_standin.choose import match
+from antiphon_standin.care import careful, is_of_something_else
+from antiphon_standin.choose import Match, forbidden, match
 from antiphon_standin.courtesies import conversational, lost
-from antiphon_standin.known import IDENTITY, arguments, missing
+from antiphon_standin.known import IDENTITY, arguments, missing, named_anew
 from antiphon_standin.memory import (
     Offer,
     PlannedCall,
@@ -34,15 +37,26 @@ from antiphon_standin.memory import (
     canonical,
     related,
 )
+from antiphon_standin.opposites import poles
 from antiphon_standin.pursue import call_now, pursue
 from antiphon_standin.situation import Fill
 from antiphon_standin.slots import Slot, ToolView
 from antiphon_standin.understand import Intent, Kind, Utterance, understand
+from antiphon_standin.words import thesaurus
 
 
 def hear(state: State, text: str) -> Step:
     """Understand a caller's turn, note its values, and decide what to do."""
     state.hears(text)
+    return careful(state, _decided(state, text), understand(text, state.today))
+
+
+def hear_again(state: State) -> Step:
+    """The step for the caller's last turn, heard once more now that it is known what became of a call."""
+    return careful(state, _decided(state, state.heard), understand(state.heard, state.today))
+
+
+def _decided(state: State, text: str) -> Step:
     text = as_offered(state, text)
     disputed_call = disputed(state)
     if disputed_call is not None and _disputes(understand(text, state.today)):
@@ -63,10 +77,20 @@ def hear(state: State, text: str) -> Step:
     tool = chosen_tool(state, said, ranked, new)
     if tool is None:
         tool, said, new = sole(state, said, text, new)
+    unfit = tool is not None and forbidden(tool, said) and (state.goal != tool.name or not said.inquires)
+    if tool is not None and tool.reads and not _looks_for(state, tool, said, new):
+        tool = None
+    if tool is not None and (unfit or _wants_other_deed(state, tool, said, ranked)):
+        tool = None
+    if tool is not None and state.goal != tool.name:
+        for name in named_anew(state, tool, said, new.get(tool.name, {})):
+            state.known[tool.name].pop(name, None)
     requested = tool is not None and any(m.tool is tool and m.act >= 1.0 for m in ranked)
     if tool is not None and not (said.of(Kind.PERSON) and said.of(Kind.TIME)):
         # Now that it is known what is lacking, less is needed to recognise a name or a time.
-        lacking = frozenset(s.kind for s in (*missing(state, tool), *(s for s in tool.slots if s.kind is Kind.NUMBER)))
+        lacking = frozenset(
+            s.kind for s in (*missing(state, tool, said), *(s for s in tool.slots if s.kind is Kind.NUMBER))
+        )
         closer = understand(text, state.today, state.asked_kinds(), lacking - unsure_kinds(tool))
         kinds = {slot.kind for slot in tool.slots}
         if kinds & {m.kind for m in closer.mentions if m.strong} > kinds & {m.kind for m in said.mentions if m.strong}:
@@ -85,11 +109,33 @@ def hear(state: State, text: str) -> Step:
         return Step(calls=(PlannedCall(SEARCH, {slot.name: text.rstrip(" ,") for slot in query}),))
     if tool is None:
         return lost(state, said)
+    if state.goal != tool.name and is_of_something_else(tool, arguments(state, tool, said), said):
+        return lost(state, said)
     if redo.would_repeat(state, tool, said, requested=requested):
         if said.question and not said.correction and not said.mentions:
             return lost(state, said)
         return _once_more(state, tool, said)
     return pursue(state, tool, said)
+
+
+def _looks_for(state: State, tool: ToolView, said: Utterance, new: dict[str, dict[str, Fill]]) -> bool:
+    """False for a look-up where the turn wants a deed and names nothing to look up: "can I buy one of them?"."""
+    deeds = said.acts - thesaurus().reading
+    return (
+        said.inquires
+        or not deeds
+        or bool(deeds & tool.acts)
+        or bool(new.get(tool.name))
+        or (state.goal == tool.name or not said.question)
+    )
+
+
+def _wants_other_deed(state: State, tool: ToolView, said: Utterance, ranked: Sequence[Match]) -> bool:
+    """True if a deed that has an opposite was asked for by name, and the tool, which changes something, is not it."""
+    asked = poles(said.tokens)
+    if not asked or tool.reads or state.goal == tool.name or asked & poles(tool.own_words):
+        return False
+    return not any(m.tool is tool and m.act > 0 for m in ranked)
 
 
 def _disputes(said: Utterance) -> bool:
@@ -135,6 +181,8 @@ def _once_more(state: State, tool: ToolView, said: Utterance) -> Step:
             state.learn(other.name, fills)
             return pursue(state, other, said)
     changes = {k: f.value for k, f in state.revised(tool).items()}
+    if any(call.tool == tool.name for call in state.running()):
+        return Step(say=f"I'm still working on that. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
     if not changes:
         return Step(say=f"That's already done. {speak.ANYTHING_ELSE}", offer=Offer.ANYTHING_ELSE)
     return Step(say=speak.another(tool, changes), offer=Offer.ANOTHER, offered_tool=tool.name)

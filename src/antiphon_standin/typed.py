@@ -45,8 +45,17 @@ def assign(
         mentions = [
             Mention(kind, str(m.value), m.start, m.end)
             for m in said.of(Kind.NUMBER)
-            if len(str(m.value)) >= 3 and any(set(_near(m, said)[-1:]) & slot.name_stems for slot in slots)
+            if len(str(m.value)) >= 3 and any(_is_called(slot, _near(m, said)) for slot in slots)
         ]
+    if (
+        not mentions
+        and kind is Kind.CODE
+        and all(s.json_type == "integer" for s in slots)
+        and (at.addressed or len(said.tokens) < 5)
+    ):
+        # "unlock 121": a number that says which one.
+        mentions = [Mention(kind, str(m.value), m.start, m.end) for m in said.of(Kind.NUMBER)]
+        mentions = [m for m in mentions if not _unit_behind(said, m)][:1]
     if not mentions and kind is Kind.PHONE:
         mentions = [m for m in said.of(Kind.CODE) if str(m.value).isdigit() and len(str(m.value)) >= 7]
     if not mentions:
@@ -75,6 +84,17 @@ def assign(
         mentions_done.add(m)
         pairs.append((slots[s], mentions[m]))
     return pairs
+
+
+def _unit_behind(said: Utterance, mention: Mention) -> bool:
+    """True for a number that counts what stands behind it."""
+    follows = said.tokens[mention.end : mention.end + 1]
+    return bool(follows) and not said.tokens[mention.end - 1].tail and not is_stop(follows[0].low)
+
+
+def _is_called(slot: Slot, near: Sequence[str]) -> bool:
+    """True for what stands behind a word for the slot ("user 4412"), or behind "ends in"."""
+    return bool(set(near[-1:]) & slot.name_stems or {"end"} & set(near[-2:]))
 
 
 def _fits(kind: Kind, mention: Mention, said: Utterance, slots: Sequence[Slot], at: Situation) -> bool:
@@ -176,6 +196,8 @@ def role_of(slot: Slot) -> str:
         return "start"
     if {"check", "out"} <= names or names & END:
         return "end"
+    if slot.kind is Kind.DATE and names & {"first", "last"}:
+        return "start" if "first" in names else "end"
     about = slot.stems
     if about & (START - {stem("from")}) and not about & END:
         return "start"

@@ -17,6 +17,8 @@ from typing import Literal
 
 from antiphon.vault import PLACEHOLDER
 from antiphon_standin import contacts, moments, numbers, people
+from antiphon_standin.asking import inquires
+from antiphon_standin.topics import topics
 from antiphon_standin.words import Token, acts_of, is_stop, phrases, stem, tokenize
 
 
@@ -90,6 +92,8 @@ class Utterance:
     correction: bool
     """ "no, Wednesday", "actually make that", "I meant"."""
     question: bool
+    inquires: bool
+    """True for a turn that asks to be told something and wants nothing done: "is the door locked?"."""
     acts: frozenset[str]
     intent: Intent
     wants_one: bool
@@ -104,6 +108,9 @@ class Utterance:
     def of(self, kind: Kind) -> list[Mention]:
         """The mentions of one kind, in order."""
         return [m for m in self.mentions if m.kind is kind]
+
+    topics: frozenset[str] = frozenset()
+    """The stems of what a question is about by its form: of an address for "where are you?"."""
 
     @property
     def content(self) -> tuple[str, ...]:
@@ -145,11 +152,13 @@ def understand(
         takes_back=_takes_back(lows),
         correction=_is_correction(lows),
         question=text.rstrip().endswith("?") or _asks(lows),
+        inquires=inquires(tokens),
         acts=acts_of([t for i, t in enumerate(tokens) if i not in taken or _keeps_act(t.low)]),
         intent=_intent(lows, bool(mentions)),
         wants_one=bool(_WANTS_ONE.search(" ".join(lows))),
         wish=any(low in ("need", "want", "like", "love", "wanna", "have", "get") for low in lows[:7]),
         taken=taken,
+        topics=topics(lows) if inquires(tokens) else frozenset(),
         masked=tuple(PLACEHOLDER.findall(text)) if "[" in text else (),
     )
 

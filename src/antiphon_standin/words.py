@@ -113,6 +113,11 @@ def phrases(name: str) -> tuple[str, ...]:
     return tuple(_data()["phrases"][name])
 
 
+def table(name: str) -> Any:
+    """A table of the thesaurus as it is written there."""
+    return _data()[name]
+
+
 @dataclass(slots=True, frozen=True)
 class Thesaurus:
     """What `thesaurus.json` holds, stemmed."""

@@ -22,14 +22,14 @@ from antiphon_standin.words import stem
 def write(slot: Slot, value: Value | bool, today: dt.date, offered: Sequence[tuple[int, int]] = ()) -> Any:
     """A typed value in the form that the slot documents."""
     if isinstance(value, moments.Day):
-        return _write_day(slot, value)
+        return _write_day(slot, _looked_back(slot, value, today))
     if isinstance(value, moments.Clock):
         return _write_clock(slot, value, offered)
     if isinstance(value, PersonName):
         return _write_name(slot, value.text)
     if isinstance(value, bool):
         return value
-    if isinstance(value, (int, float)):
+    if isinstance(value, (int, float)) and (slot.kind is not Kind.CODE or slot.json_type == "integer"):
         if slot.json_type == "integer":
             return int(value)
         return (
@@ -37,18 +37,45 @@ def write(slot: Slot, value: Value | bool, today: dt.date, offered: Sequence[tup
             if slot.json_type == "number" and value != int(value)
             else (value if slot.json_type != "string" else str(value))
         )
+    if slot.kind is Kind.CODE and slot.json_type == "integer":
+        return int(value) if str(value).isdigit() else value
     if slot.kind is Kind.CODE:
-        return _shaped_code(slot, value)
+        return _shaped_code(slot, str(value))
     if slot.kind is Kind.PHONE:
-        return _shaped_digits(slot, value)
+        return _shaped_digits(slot, str(value))
     return value
+
+
+_PAST = re.compile(r"\b(?:was|were|happened|took place|began|started|since|occurred|ago|incident)\b")
+
+
+def looks_back(slot: Slot) -> bool:
+    """True for a parameter that is about what has been: "the day on which it happened"."""
+    about = f"{slot.label} {slot.description.lower()}"
+    return bool(_PAST.search(about)) or bool({stem("birth"), stem("born")} & (slot.stems | slot.name_stems))
+
+
+def _looked_back(slot: Slot, day: moments.Day, today: dt.date) -> moments.Day:
+    """The day that was meant where a parameter is about what has been: the last one of that name, not the next."""
+    if day.date <= today or day.year is not None or not looks_back(slot):
+        return day
+    if day.weekday:
+        return dataclasses.replace(day, date=day.date - dt.timedelta(days=7 * -((today - day.date).days // 7)))
+    if day.named:
+        return dataclasses.replace(day, date=day.date.replace(year=day.date.year - 1))
+    return day
 
 
 def _write_day(slot: Slot, day: moments.Day) -> str:
     text = slot.description.lower()
     if day.year is not None and {stem("birth"), stem("born"), "dob"} & (slot.stems | slot.name_stems):
         day = dataclasses.replace(day, date=day.date.replace(year=day.year), text=f"{day.text} {day.year}")
-    if "yyyy-mm-dd" in text or "iso" in text.split() or any(re.fullmatch(r"\d{4}-\d\d-\d\d", e) for e in slot.examples):
+    if (
+        slot.form == "date"
+        or "yyyy-mm-dd" in text
+        or "iso" in text.split()
+        or any(re.fullmatch(r"\d{4}-\d\d-\d\d", e) for e in slot.examples)
+    ):
         return day.date.isoformat()
     if re.search(r"mm/dd/yyyy", text):
         return day.date.strftime("%m/%d/%Y")
@@ -74,7 +101,11 @@ def _write_clock(slot: Slot, clock: moments.Clock, offered: Sequence[tuple[int, 
     early = any(hour < 12 for example in examples for hour, _ in moments.times_in(example))
     hour, minute = clock.resolved(offered, day_begins=8 if early else 9)
 
-    if re.search(r"24.?hour|\bHH:MM\b", text) or any(re.fullmatch(r"\d{2}:\d{2}", e) for e in examples):
+    if (
+        slot.form == "time"
+        or re.search(r"24.?hour|\bHH:MM\b", text)
+        or any(re.fullmatch(r"\d{2}:\d{2}", e) for e in examples)
+    ):
         return f"{hour:02d}:{minute:02d}"
     if any(re.search(r"\d:\d\d\s?[AaPp]\.?[Mm]", e) for e in examples):
         spaced = any(re.search(r"\d\s[AaPp]", e) for e in examples)
