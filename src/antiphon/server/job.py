@@ -49,6 +49,8 @@ class Job:
     """The call began in another process, which has ended: it goes on here, from its store."""
     by_turns: bool = False
     """Processes hold the call for a turn each, one after the other: what ends here is the process, not the call."""
+    parts: Mapping[str, bytes] = field(default_factory=dict)
+    """What its store keeps with the call, by name, for whoever goes on with it."""
 
 
 def job_of(call: str | None, *, by_turns: bool = False) -> Job:
@@ -84,12 +86,15 @@ class JobContext:
         """Its call began in another process, and goes on here: the agent that is started knows what was said."""
         self.by_turns = self.job.by_turns
         """Its end is not that of the call, which another process goes on with."""
+        self.parts = self.job.parts
+        """What is kept with its call, for whoever goes on with it."""
         self._room = room
         self._session: AgentSession[Any] | None = None
         self._observers: list[Callable[[AgentSession[Any]], object]] = []
         self._callbacks: list[Callable[..., Awaitable[None] | None]] = []
         self._earlier: ChatContext | None = None
         self._started = asyncio.Event()
+        self._is_loading = False
         self._ended = asyncio.Event()
         self._reason = ""
         self._error: BaseException | None = None
@@ -184,22 +189,36 @@ class JobContext:
             agent = self._session.current_agent
             await agent.update_chat_ctx(earlier)
             agent.overridden = agent.overridden - {"on_enter"}
-        loads = [model.prewarm() for model in models if model is not None]
-        for result in await asyncio.gather(self._room.connect(), *loads, return_exceptions=True):
+        for result in await asyncio.gather(self._room.connect(), self._load(models), return_exceptions=True):
             if isinstance(result, BaseException):
                 raise result
         self.proc.settle()
+
+    async def _load(self, models: Sequence[Any]) -> None:
+        self._is_loading = True
+        try:
+            loads = [model.prewarm() for model in models if model is not None]
+            for result in await asyncio.gather(*loads, return_exceptions=True):
+                if isinstance(result, BaseException):
+                    raise result
+        finally:
+            self._is_loading = False
 
     def started(self, session: AgentSession[Any]) -> None:
         """A session of this job runs. Sessions call this themselves, at the end of `start`."""
         if session is self._session:
             self._started.set()
 
-    async def wait_for_session(self) -> AgentSession[Any] | None:
-        """Wait until the session runs. None: the job ended before, see `error`."""
+    async def wait_for_session(self, *, patience: float | None = None) -> AgentSession[Any] | None:
+        """Wait until the session runs. None: the job ended before, see `error`.
+
+        Raises `TimeoutError` after `patience` seconds in which no models were loaded.
+        """
         waits = [asyncio.create_task(event.wait()) for event in (self._started, self._ended)]
         try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            while not (await asyncio.wait(waits, timeout=patience, return_when=asyncio.FIRST_COMPLETED))[0]:
+                if not self._is_loading:
+                    raise TimeoutError
         finally:
             for task in waits:
                 task.cancel()

@@ -9,9 +9,10 @@ Above: whoever starts in the place of the dead process, or else has survived it.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 
 from antiphon.errors import pass_on
 from antiphon.server.livekit.server import LiveKitServer
@@ -29,6 +30,23 @@ class LostJob:
     metadata: str = ""
     identity: str = ""
     """Of the agent in the room."""
+    participant: str = ""
+    """Whom it was for, where it was for one participant."""
+    call: str = ""
+    """What a store knows its call by."""
+
+    def to_part(self) -> bytes:
+        """As it is kept with its call."""
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def from_part(cls, part: bytes) -> LostJob | None:
+        """The job of what was kept; None: a later version of this package wrote it, and nobody here can read it."""
+        try:
+            data = json.loads(part)
+            return cls(**{one.name: data[one.name] for one in fields(cls) if one.name in data})
+        except (ValueError, TypeError):
+            return None
 
 
 async def ask_again(server: LiveKitServer, lost: Sequence[LostJob]) -> None:

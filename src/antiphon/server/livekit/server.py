@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from antiphon.errors import UsageError
+from antiphon.server.entrypoint import Permissions
 
 if TYPE_CHECKING:
     from livekit import api as livekit_api
@@ -60,11 +61,27 @@ class LiveKitServer:
         api = _api()
         return str(api.AccessToken(self.key, self.secret).with_grants(api.VideoGrants(agent=True)).to_jwt())
 
-    def agent_token(self, room: str, *, identity: str = "", attributes: Mapping[str, str] | None = None) -> str:
+    def agent_token(
+        self,
+        room: str,
+        *,
+        identity: str = "",
+        attributes: Mapping[str, str] | None = None,
+        permissions: Permissions | None = None,
+    ) -> str:
         """Lets an agent into a room without a dispatch. `identity`: "" is a new one."""
-        api = _api()
+        api, may = _api(), permissions or Permissions()
         made = api.AccessToken(self.key, self.secret).with_kind("agent").with_attributes(dict(attributes or {}))
-        grants = api.VideoGrants(room_join=True, room=room, agent=True, can_update_own_metadata=True)
+        grants = api.VideoGrants(
+            room_join=True,
+            room=room,
+            agent=True,
+            can_publish=may.can_publish,
+            can_subscribe=may.can_subscribe,
+            can_publish_data=may.can_publish_data,
+            can_update_own_metadata=may.can_update_metadata,
+            hidden=may.hidden,
+        )
         return str(made.with_identity(identity or f"agent-{uuid.uuid4().hex[:12]}").with_grants(grants).to_jwt())
 
     @cached_property

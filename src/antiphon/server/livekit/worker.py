@@ -11,8 +11,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import secrets
+import uuid
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +27,7 @@ from antiphon.server.livekit.again import LostJob
 from antiphon.server.livekit.hold import HeldCall
 from antiphon.server.livekit.link import Link
 from antiphon.server.livekit.server import AGENT_NAME, STATE, LiveKitServer
+from antiphon.server.livekit.takeover import PART
 from antiphon.server.load import LoadMeter
 from antiphon.server.process import longest_write_grace
 from antiphon.server.request import Answer, JobRequest
@@ -249,34 +252,43 @@ class Worker:
 
         job, name = assignment.job, assignment.job.room.name
         participant = job.participant if job.HasField("participant") else None
-        call = self._make_call(
-            assignment.url or self._livekit.url,
-            assignment.token,
-            delete=partial(self._livekit.delete_room, name),
-            unless_agent=link.agent_name if _is_automatic(job) else None,
-        )
 
         def leaving(error: BaseException | None) -> None:
             status = agent.JS_SUCCESS if error is None else agent.JS_FAILED
             message = "" if error is None else f"{type(error).__name__}: {error}"
             link.send(update_job=agent.UpdateJobStatus(job_id=job.id, status=status, error=message))
 
-        asked = Job(
-            id=job.id,
-            metadata=job.metadata,
-            agent_name=link.agent_name,
-            attributes=dict(job.attributes),
-            participant=participant,
-            api=self._livekit.api,
+        identity = job.state.participant_identity
+        whom = "" if participant is None else participant.identity
+        lost = LostJob(job.id, name, link.agent_name, job.metadata, identity, whom, call=secrets.token_hex(8))
+        asked = self._asked(lost, attributes=dict(job.attributes), participant=participant)
+        call = self._make_call(
+            assignment.url or self._livekit.url,
+            assignment.token,
+            delete=partial(self._livekit.delete_room, name),
+            unless_agent=link.agent_name if _is_automatic(job) else None,
         )
         held = HeldCall(self._server, call, name, job=asked, models=self._models, on_leaving=leaving)
-        if participant is not None:
-            held.room.listen_to(participant.identity)
-        self._held[job.id] = held
-        identity = job.state.participant_identity
-        self._jobs[job.id] = LostJob(job.id, name, link.agent_name, job.metadata, identity)
-        self._changed()
         link.send(update_job=agent.UpdateJobStatus(job_id=job.id, status=agent.JS_RUNNING))
+        await self._held_to_its_end(held, lost)
+
+    def _asked(self, lost: LostJob, **more: Any) -> Job:
+        """What the application knows of a job."""
+        return Job(
+            id=lost.id,
+            metadata=lost.metadata,
+            agent_name=lost.agent_name,
+            api=self._livekit.api,
+            call_id=lost.call,
+            parts={PART: lost.to_part()},
+            **more,
+        )
+
+    async def _held_to_its_end(self, held: HeldCall, job: LostJob) -> None:
+        if job.participant:
+            held.room.listen_to(job.participant)
+        self._held[job.id], self._jobs[job.id] = held, job
+        self._changed()
         self.tell_status()
         try:
             logger.info("%s ended: %s", job.id, await held.run())
@@ -286,6 +298,20 @@ class Worker:
         finally:
             del self._held[job.id], self._jobs[job.id]
             self.tell_status()
+
+    async def take_over(self, job: LostJob) -> None:
+        """Go on with a call of another process, which this one has the lease of, to its end."""
+        identity = f"agent-{uuid.uuid4().hex[:12]}"
+        attributes = {AGENT_NAME: job.agent_name, STATE: "initializing"}
+        token = self._livekit.agent_token(
+            job.room, identity=identity, attributes=attributes, permissions=self._server.permissions
+        )
+        lost = replace(job, identity=identity)
+        call = self._make_call(self._livekit.url, token, delete=partial(self._livekit.delete_room, job.room))
+        held = HeldCall(self._server, call, job.room, job=self._asked(lost, resumes=True), models=self._models)
+        with self._admission.guest():
+            async with self._admission.place():
+                await self._held_to_its_end(held, lost)
 
     def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
         task = asyncio.create_task(work, name=name)
