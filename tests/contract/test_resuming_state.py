@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
-from antiphon import Agent, AgentSession, AgentTask, RunContext, Secret, function_tool
+from antiphon import Agent, AgentSession, RunContext, Secret, function_tool
 from antiphon.application.resuming import held_call
 from antiphon.chat import Clock
 from antiphon.errors import UsageError
 from antiphon.stores.memory import MemoryStore
 from antiphon.testing import FakeLLM, Reply, SimulatedCall, run_virtual
 from tests.contract.test_resuming import CUT, Kitchen, Shop, cut_off, gone, lines, pays, resumed
+from tests.stores.kept_calls import NameTask
 
 # -- what the application keeps
 
@@ -142,6 +143,37 @@ def test_userdata_of_any_class_is_kept_by_its_codec(caplog: pytest.LogCaptureFix
     run_virtual(check())
 
 
+class NoCodec:
+    def dump(self, userdata: Odd) -> Any:
+        raise TypeError("what is this?")
+
+    def load(self, data: Any) -> Odd:
+        raise AssertionError("nothing was kept")
+
+
+def test_what_could_not_be_kept_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    class Odder(Keeper):
+        def dump_state(self) -> Any:
+            return object()
+
+    async def check() -> None:
+        llm = FakeLLM([Reply(calls=[("keep", {"what": what})]) if what else "Kept." for what in ("a", "", "b", "")])
+        session = AgentSession[Any](
+            llm=llm, store=MemoryStore(), max_silence=None, userdata=Odd(), userdata_codec=NoCodec()
+        )
+        await session.start(Odder())
+        await session.run(user_input="keep a")
+        await session.run(user_input="keep b")
+        await session.aclose()
+
+    run_virtual(check())
+    said = [record.getMessage() for record in caplog.records if "could not be kept" in record.getMessage()]
+    assert sorted(said) == [
+        "dump_state() of agent 'keeper': what it gave could not be kept",
+        "userdata: what it gave could not be kept",
+    ]
+
+
 def test_agents_are_made_by_their_id_and_the_session_may_know_them_before() -> None:
     async def check() -> None:
         asked: list[str] = []
@@ -192,14 +224,6 @@ class Desk(Agent):
     async def ask(self) -> str:
         """Ask for the name."""
         return await NameTask()
-
-
-class NameTask(AgentTask[str]):
-    def __init__(self) -> None:
-        super().__init__(instructions="You ask for a name.", id="asks")
-
-    async def on_enter(self) -> None:
-        self.session.say("What is your name?")
 
 
 @pytest.mark.parametrize(("tool", "says"), [("look", "Call it again"), ("knock", "nobody knows whether it finished")])

@@ -13,9 +13,8 @@ from antiphon import Agent, AgentSession, ErrorEvent, RunContext, ToolError, Too
 from antiphon.errors import LeaseHeld, StoreUnavailable, UsageError
 from antiphon.replay import replay
 from antiphon.replay.journal import parse
-from antiphon.runtime.keeping import WORKER
 from antiphon.runtime.run import CANCEL_GRACE
-from antiphon.store import HISTORY, JOURNAL, Lease, Pending, Row, RowState, Store
+from antiphon.store import HISTORY, JOURNAL, WORKER, Lease, Pending, Row, RowState, Store
 from antiphon.stores.memory import MemoryStore
 from antiphon.testing import FakeLLM, FakeSpeaker, FakeTTS, Reply, run_virtual
 from antiphon.testing.chaos import Fault

@@ -10,16 +10,21 @@ import pytest
 from antiphon.core.commands import Close, Generate, RunTool, Speak
 from antiphon.core.facts import (
     AgentTaskStarted,
+    Call,
     EndRequested,
     RunSuspended,
     SoundReady,
+    SpeechRequested,
+    StepGenerated,
+    ToolCalled,
+    ToolReturned,
     ToolUpdated,
     Transcribed,
     UserSpeechEnded,
     UserSpeechStarted,
 )
 from antiphon.core.notices import UserStateChanged
-from antiphon.options import AwayLadder, SilenceBudget, TurnHandling
+from antiphon.options import AwayLadder, ConsentOptions, SilenceBudget, ToolPolicy, TurnHandling
 from tests.core.aloud import WORD, Aloud
 
 LADDER = AwayLadder("Still there?", "Please say something.", "Goodbye then.", 5.0, 4.0, 3.0)
@@ -225,3 +230,33 @@ def test_words_that_nobody_committed_and_a_typed_turn_passed_by_are_no_sign_of_l
     d.wait(60.0)
     assert said(d) == LINES
     assert [close.reason for close in d.all(Close)] == ["user_away"]
+
+
+def test_a_reply_to_what_is_read_back_begins_it_anew() -> None:
+    """Such a turn is decided on at once: no hook has it before it."""
+    d = waiting(consent=ConsentOptions(timeout=None))
+    while not said(d):
+        d.wait(0.1)
+    d.wait(1.5)
+    d.tell(SpeechRequested(d.core.new_id(), "reply"))
+    books = ToolPolicy(effect="writes", parallel=False, confirm=True)
+    call = Call("c9", "book", "{}", "{}", read_back="Book Friday.", spoken=("Friday",))
+    gen = d.last(Generate).gen
+    d.tell(ToolCalled(gen, call, books), StepGenerated(gen, "")).wait(3.0)
+    assert d.heard[-1][1].startswith("Book Friday.")
+    d.wait(1.0)
+    d.types("no")
+    d.answer("All right.")
+    d.wait(4.5)
+    assert d.last(UserStateChanged).state != "away"
+    d.wait(1.5)
+    assert said(d)[-1] == LINES[0]
+
+
+def test_what_the_agent_below_owes_waits_for_the_task_and_the_task_for_the_caller() -> None:
+    d = waiting()
+    works_behind(d)
+    run = d.last(RunTool).run
+    d.wait(1.0)
+    d.tell(AgentTaskStarted(9, "b"), ToolReturned(run, "booked")).wait(60.0)
+    assert said(d)[-3:] == LINES and d.closed

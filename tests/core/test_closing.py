@@ -9,6 +9,7 @@ from antiphon.core.facts import (
     AgentTaskStarted,
     CloseRequested,
     EndRequested,
+    OutcomeFound,
     PlayoutFinished,
     SpeechRequested,
     ToolReturned,
@@ -79,6 +80,16 @@ def test_what_the_caller_was_saying_is_kept() -> None:
     d = Dialogue()
     d.tell(UserSpeechStarted(), Transcribed("my last words", True), CloseRequested()).wait(1)
     assert d.lines == ["user: my last words"]
+
+
+@pytest.mark.parametrize("drain", [True, False])
+def test_a_turn_that_is_typed_while_the_session_closes_is_in_the_history(drain: bool) -> None:
+    d = Dialogue(hooks=False)
+    d.wait(6)
+    d.tell(CloseRequested(drain=drain)).tell(UserTurnSubmitted("one last thing"))
+    assert not d.closed
+    d.wait(1.0)
+    assert d.closed and d.lines == ["user: one last thing"]
 
 
 def test_nothing_happens_after_the_close() -> None:
@@ -242,6 +253,17 @@ def test_what_a_write_came_to_that_never_ends_is_unknown() -> None:
     d.tell(CloseRequested(hung_up=True)).wait(31.0)
     assert d.closed
     assert [one.outcome for one in d.last(Close).unheard] == ["unknown"]
+
+
+def test_what_was_unknown_and_did_not_happen_is_known_to_the_application_where_the_caller_has_gone() -> None:
+    d = writing()
+    d.tell(ToolReturned(d.last(RunTool).run, "", unknown=True))
+    d.model("I do not know whether it is booked.")
+    d.played()
+    d.tell(OutcomeFound(d.last(RunTool).run, False, ""))
+    d.tell(CloseRequested(hung_up=True)).wait(3.0)
+    assert d.closed
+    assert [(one.call.name, one.outcome) for one in d.last(Close).unheard] == [("book", "failed")]
 
 
 def test_nobody_waits_for_a_tool_that_only_reads_when_the_caller_has_hung_up() -> None:

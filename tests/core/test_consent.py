@@ -30,6 +30,8 @@ from antiphon.core.facts import (
     StepGenerated,
     ToolCalled,
     Transcribed,
+    TurnTaken,
+    TurnTranscribed,
     UserSpeechEnded,
     UserSpeechStarted,
     UserTurnSubmitted,
@@ -365,6 +367,24 @@ def test_a_key_answers_once_it_was_heard() -> None:
 def test_a_key_that_says_no_voids_it_at_once() -> None:
     d = reading(asked(), "Book").tell(ConsentGiven(False, "2"))
     assert decided(d) == "no"
+
+
+def test_a_call_that_the_caller_agreed_to_is_made_before_another_turn_is_taken() -> None:
+    """A sound whose words are still to come waits at the gate when a key says yes."""
+    d = question(model_hears=True, has_stt=False)
+    d.tell(TurnTaken(500, None, answered=False)).wait(0.1)
+    assert not d.all(ConsentDecided)
+    assert d.tell(ConsentGiven(True, "1")).got(RunTool)
+    d.returns("number 4711")
+    d.tell(TurnTranscribed(500, "and make it quick")).wait(1)
+    assert {"user: 1", "user: and make it quick", "output number 4711"} <= {*d.lines, *d.context()}
+
+
+def test_a_key_decides_while_the_judge_thinks() -> None:
+    d = question(consent=ConsentOptions(judge_timeout=5.0)).says("well")
+    d.tell(ConsentGiven(False, "2"))
+    assert decided(d) == "no"
+    assert not d.tell(ReplyJudged(d.last(JudgeReply).judgement, Reply.YES)).got(RunTool)
 
 
 def test_a_judge_decides_and_the_words_do_when_it_does_not_in_time() -> None:

@@ -173,6 +173,18 @@ def test_a_write_that_was_cancelled_may_have_happened() -> None:
     assert calls(d, "1") == []
 
 
+def test_what_was_done_with_the_same_arguments_is_told_without_them() -> None:
+    d = Dialogue()
+    d.types("book it")
+    gen = d.last(Generate).gen
+    for canonical in ("1", "as a call that was taken up has it"):
+        d.tell(ToolCalled(gen, Call(canonical, "book", "1", canonical, identity="it"), WRITES))
+    d.model("")
+    d.returns("number 4711")
+    assert "was not started again" in (said := output(d))
+    assert ", not 1" not in said
+
+
 def test_an_unsaid_tool_without_an_answer_is_called_again_in_the_next_turn_only() -> None:
     d = asked("1", policy=ToolPolicy(timeout=1.0))
     d.wait(1.1)

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from antiphon.core.commands import Discard, Generate, Play, Release, RunTool, Speak, StopPlayout
+from antiphon.core.commands import Discard, Generate, Play, PredictEndOfTurn, Release, RunTool, Speak, StopPlayout
 from antiphon.core.facts import (
     Call,
+    EndOfTurnPredicted,
     GenerationFailed,
     PlayoutStarted,
     PlayoutStarved,
@@ -428,3 +429,19 @@ def test_while_a_caller_holds_the_key_nothing_bridges_the_wait_for_their_turn() 
     d.answer("For whom?")
     d.wait(20)
     assert d.heard == []
+
+
+def test_late_words_of_a_voice_whose_turn_was_taken_begin_no_new_silence() -> None:
+    """The recogniser gives the end of what was said when its beginning is a turn already: nobody was heard since."""
+    d = Aloud(silence=BUDGET, turns=TurnHandling(endpointing=Endpointing(0.3, 1.4)))
+    d.says("a table", silence=0.7)  # their voice ended at 1.0
+    d.tell(Transcribed("for four and", True))
+    d.tell(EndOfTurnPredicted(d.last(PredictEndOfTurn).version, 0.1)).wait(3.0)
+    assert d.heard[0] == (2.5, "One moment.")
+
+
+def test_words_without_a_voice_are_heard_when_they_come() -> None:
+    d = Aloud(silence=BUDGET)
+    d.wait(5.0)
+    d.tell(Transcribed("a table", True)).wait(3.0)
+    assert d.heard[0] == (6.5, "One moment.")

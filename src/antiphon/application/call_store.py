@@ -5,6 +5,7 @@ Above: the session. Below: the contract of stores; `resuming`, for a call that b
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from antiphon.agent import Agent
@@ -137,10 +138,10 @@ class CallStore:
 
     # -- while it goes on
 
-    async def hold(self, host: SessionHost, call: str, *, by_turns: bool) -> Keeping | None:
+    async def hold(self, host: SessionHost, call: str, *, by_turns: bool, parts: Mapping[str, bytes]) -> Keeping | None:
         """Hold the call; None: there is no store. `by_turns`: it is no news that it goes on in another process.
 
-        Raises `LeaseHeld`, `StoreError`.
+        `parts` are kept with it, for whoever goes on with it. Raises `LeaseHeld`, `StoreError`.
         """
         self._by_turns = by_turns
         store = await self.open()
@@ -148,6 +149,8 @@ class CallStore:
             return None
         stored = None if self._resumed is None else self._resumed.stored
         self._keeping = host.keeping(store, call, stored, self._caller, by_turns=by_turns)
+        for name, data in parts.items():
+            self._keeping.put(name, data)
         await self._keeping.open()
         return self._keeping
 

@@ -18,9 +18,8 @@ from antiphon.chat import ChatContext, ChatItem, ChatMessage, Clock, FunctionCal
 from antiphon.core.commands import Adopt, Command, Generate, Record, message_id
 from antiphon.core.texts import unknown_outcome
 from antiphon.errors import StoreError
-from antiphon.runtime.keeping import WORKER
 from antiphon.runtime.observers import Observer
-from antiphon.store import CallInfo, Row, RowState, Store
+from antiphon.store import WORKER, CallInfo, Row, RowState, Store
 
 logger = logging.getLogger("antiphon")
 

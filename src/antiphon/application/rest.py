@@ -60,7 +60,7 @@ class Rest:
 
     def gathers(self, item: ChatItem, agents: Mapping[str, Any]) -> None:
         """Something entered the history."""
-        if isinstance(item, FunctionCall) and item.call_id in self._told:
+        if self._told and isinstance(item, FunctionCall) and item.call_id in self._told:
             self._told.remove(item.call_id)
         elif self._run is not None:
             self._run.record(item, agents)

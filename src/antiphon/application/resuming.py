@@ -29,10 +29,9 @@ from antiphon.core.lines import FORMAT, version
 from antiphon.errors import JournalError, LeaseHeld, StoreError, UsageError, pass_on
 from antiphon.options import ToolPolicy
 from antiphon.protocols import UserdataCodec
-from antiphon.runtime.keeping import WORKER
 from antiphon.runtime.kept_state import PART as AT_WORK
 from antiphon.runtime.kept_state import AtWork
-from antiphon.store import HISTORY, LEASE, Lease, Row, RowState, Store, StoredCall
+from antiphon.store import HISTORY, LEASE, WORKER, Lease, Row, RowState, Store, StoredCall
 from antiphon.vault import PLACEHOLDER
 
 logger = logging.getLogger("antiphon")
@@ -214,14 +213,20 @@ async def _held(store: Store, call: str) -> Lease:
     return await _leased(store, stored.info.id)
 
 
+async def history_of(store: Store, stored: StoredCall) -> list[ChatItem]:
+    """What was heard in a call, and what its tools came to. Raises `StoreError`."""
+    items: list[ChatItem] = []
+    while entries := await store.entries(stored.info.id, HISTORY, len(items), _AT_ONCE):
+        items += [_item(entry, stored.info.meta.antiphon) for entry in entries]
+    return items
+
+
 async def _read(store: Store, lease: Lease) -> KeptCall:
     call = lease.call
     stored = await store.load(call)
     if stored is None:
         raise StoreError(f"{store}: the call {call!r} is not there any more. Was it erased?")
-    items: list[ChatItem] = []
-    while entries := await store.entries(call, HISTORY, len(items), _AT_ONCE):
-        items += [_item(entry, stored.info.meta.antiphon) for entry in entries]
+    items = await history_of(store, stored)
     snapshot, at_work = Snapshot.of_part(stored.parts.get(APPLICATION)), AtWork.of_part(stored.parts.get(AT_WORK))
     heard = "" if _is_said(items, at_work.heard) else at_work.heard
     return KeptCall(stored, lease, tuple(items), snapshot, replace(at_work, heard=heard))

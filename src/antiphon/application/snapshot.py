@@ -14,17 +14,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon.agent import Agent
-from antiphon.application.userdata import FieldsCodec, dumped
+from antiphon.application.userdata import FieldsCodec
 from antiphon.chat import ChatMessage
 from antiphon.core.commands import Command, Record
 from antiphon.core.facts import Fact, ToolReturned
 from antiphon.core.notices import HandedOff, Notice
-from antiphon.errors import StoreError, pass_on
+from antiphon.errors import pass_on
 from antiphon.protocols import UserdataCodec
 from antiphon.runtime.keeping import Keeping
 from antiphon.runtime.masks import Masks, masked_data
 from antiphon.runtime.observers import Observer
-from antiphon.visible import to_json
+from antiphon.runtime.parts import read_part, written_part
 
 logger = logging.getLogger("antiphon")
 
@@ -46,24 +46,14 @@ class Snapshot:
 
     def to_part(self) -> bytes:
         """As it is kept."""
-        data = {"format": FORMAT, "userdata": self.userdata, "agents": dict(self.agents)}
-        return to_json(data).encode("utf-8", "surrogatepass")
+        return written_part(FORMAT, {"userdata": self.userdata, "agents": dict(self.agents)})
 
     @classmethod
     def of_part(cls, part: bytes | None) -> Snapshot:
         """What stands in a part; None: nothing was kept. Raises `StoreError`."""
         if part is None:
             return cls()
-        try:
-            data = json.loads(part)
-            if data["format"] > FORMAT:
-                raise StoreError(
-                    f"the call: expected format {FORMAT} of what the application kept, got {data['format']}, which a"
-                    " newer version of Antiphon wrote. Resume it with that version."
-                )
-            return cls(data["userdata"], data["agents"])
-        except (ValueError, LookupError, TypeError) as error:
-            raise StoreError(f"what the application kept cannot be read: {error}. Was the store changed?") from error
+        return read_part(part, "what the application kept", FORMAT, lambda data: cls(data["userdata"], data["agents"]))
 
 
 class Snapshots(Observer):
@@ -83,27 +73,31 @@ class Snapshots(Observer):
         self._agents = agents
         self._masks = masks
         self._broken: set[str] = set()
-        """Ids of agents whose state could not be kept, which was said."""
+        """What could not be kept, which was said once."""
         self.take()
 
     def take(self) -> None:
         """Keep what is there now."""
+        userdata = self._userdata()
+        kept = None if userdata is None else self._dumped("userdata", lambda: self._codec.dump(userdata))
         states = {
-            name: state for name, agent in self._agents.items() if (state := self._state(name, agent)) is not None
+            name: state
+            for name, agent in self._agents.items()
+            if (state := self._dumped(f"dump_state() of agent {name!r}", agent.dump_state)) is not None
         }
-        data = masked_data(self._masks.mask, [dumped(self._codec, self._userdata()), states])
-        self._keeping.put(PART, Snapshot(*data).to_part())
+        self._keeping.put(PART, Snapshot(*masked_data(self._masks.mask, [kept, states])).to_part())
 
-    def _state(self, name: str, agent: Agent) -> Any:
+    def _dumped(self, what: str, dump: Callable[[], Any]) -> Any:
+        """JSON data. None: there is none, or it cannot be kept."""
         try:
-            state = agent.dump_state()
-            json.dumps(state)
-            return state
+            data = dump()
+            json.dumps(data)
+            return data
         except BaseException as error:
             pass_on(error)
-            if name not in self._broken:
-                self._broken.add(name)
-                logger.exception("agent %r: what dump_state() gave could not be kept", name)
+            if what not in self._broken:
+                self._broken.add(what)
+                logger.exception("%s: what it gave could not be kept", what)
             return None
 
     def fact(self, at: float, fact: Fact) -> None:

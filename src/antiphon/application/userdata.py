@@ -67,20 +67,6 @@ def userdata_of(session: Session[Any]) -> Any:
         return None
 
 
-def dumped(codec: UserdataCodec[Any] | FieldsCodec, userdata: Any) -> Any:
-    """As JSON data. None, and it is logged: it cannot be kept."""
-    if userdata is None:
-        return None
-    try:
-        data = codec.dump(userdata)
-        json.dumps(data)
-        return data
-    except BaseException as error:
-        pass_on(error)
-        logger.exception("userdata of the call could not be kept")
-        return None
-
-
 def loaded(codec: UserdataCodec[Any] | FieldsCodec, data: Any, given: Any) -> Any:
     """What was kept, in the place of what the session was given. Raises `UsageError`."""
     if isinstance(codec, FieldsCodec):

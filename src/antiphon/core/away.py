@@ -14,7 +14,7 @@ from antiphon.options import AwayLadder
 class Away:
     """How far the silence of the caller has gone."""
 
-    __slots__ = ("_steps", "apology", "deadline", "line", "rung", "since")
+    __slots__ = ("_known", "_steps", "apology", "deadline", "line", "rung", "since")
 
     def __init__(self, ladder: AwayLadder) -> None:
         self._steps = (
@@ -22,6 +22,8 @@ class Away:
             (ladder.again_after, ladder.again),
             (ladder.goodbye_after, ladder.goodbye),
         )
+        self._known = 0
+        """How many turns of the caller there were."""
         self.rung = 0
         """Steps that were taken since the caller said anything."""
         self.since: float | None = None
@@ -60,6 +62,11 @@ class Away:
         """Nobody else is to say or do anything."""
         if self.since is None:
             self.since = now
+
+    def is_news(self, turns: int) -> bool:
+        """Whether the caller's turns, of which there were so many, are more than they were."""
+        before, self._known = self._known, turns
+        return turns > before
 
     def attended(self) -> None:
         """The caller is spoken to, or waits for something: the time begins anew behind it."""

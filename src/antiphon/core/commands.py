@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from antiphon.chat import ChatItem
 from antiphon.core.facts import Call
 from antiphon.core.notices import Notice
-from antiphon.language.consent import Asked
+from antiphon.language.replies import Asked
 from antiphon.options import ToolChoice, ToolPolicy
 from antiphon.record import record
 
@@ -280,7 +280,7 @@ class Unheard:
     """What a tool did, or may have done, and nobody was told of."""
 
     call: Call
-    outcome: Literal["done", "unknown"]
+    outcome: Literal["done", "unknown", "failed"]
     output: str
 
 

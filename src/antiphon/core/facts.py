@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from antiphon.chat import AgentConfigUpdate, ImageContent
-from antiphon.language.consent import Reply
+from antiphon.language.replies import Reply
 from antiphon.options import ToolChoice, ToolPolicy
 from antiphon.record import record
 from antiphon.visible import well_formed

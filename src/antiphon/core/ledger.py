@@ -29,7 +29,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from antiphon.core import texts
 from antiphon.core.commands import Unheard
@@ -88,6 +88,7 @@ _START, _WAIT, _ASK = Start(), Wait(), Ask()
 _START_IF_AGREED = Start(asks=True)
 _STARTED, _SUCCEEDED, _FAILED, _UNKNOWN = Outcome.STARTED, Outcome.SUCCEEDED, Outcome.FAILED, Outcome.UNKNOWN
 _NAMES: Mapping[Outcome, WriteOutcome] = {_SUCCEEDED: "succeeded", _FAILED: "failed", _UNKNOWN: "unknown"}
+_ENDS: Mapping[Outcome, Literal["done", "failed"]] = {_SUCCEEDED: "done", _FAILED: "failed"}
 _OUTCOMES: Mapping[WriteOutcome, Outcome] = {name: outcome for outcome, name in _NAMES.items()}
 
 
@@ -192,13 +193,16 @@ class Ledger:
         self._forget_told(row)
 
     def unheard(self) -> tuple[Unheard, ...]:
-        """What was done, or perhaps was, and the caller has not heard: of tools that write, in order of start."""
+        """What was done, or perhaps was, and the caller has not heard: of tools that write, in order of start.
+
+        Also what nobody knew, and is known not to have happened.
+        """
         rows = [row for rows in self._rows.values() for row in rows if row.writes and not row.settled]
         rows.sort(key=lambda row: row.started)
         return tuple(
-            Unheard(row.call, "done" if row.outcome is _SUCCEEDED else "unknown", row.output)
+            Unheard(row.call, _ENDS.get(row.outcome, "unknown"), row.output)
             for row in rows
-            if row.outcome is not _FAILED
+            if row.outcome is not _FAILED or row.was_unknown
         )
 
     # -- what becomes of a call

@@ -77,6 +77,8 @@ class Row:
     """The start that takes it back."""
     found: bool = False
     """Nobody knew what it did, and who was asked knows."""
+    was_unknown: bool = False
+    """Nobody knew what it did, and somebody does by now."""
     notes: list[Note] = field(default_factory=list)
     """Where the history shows what came of it."""
 
@@ -113,7 +115,7 @@ class Row:
 
     def reopened(self, *, found: bool) -> None:
         """There is news of it: what the caller has heard is not true any more. `found`: somebody was asked for it."""
-        self.settled, self.found = False, found
+        self.settled, self.found, self.was_unknown = False, found, True
 
     @property
     def next_key(self) -> int:

@@ -159,8 +159,9 @@ class Speeches:
 
     def used_up_steps(self, speech: Speech) -> bool:
         """It has had all the rounds that it may have, and more might have followed."""
-        is_last = speech.farewell or speech.ends_call or speech.last_round
-        return 0 < self._options.max_tool_steps <= speech.rounds_used and not is_last
+        if not 0 < self._options.max_tool_steps <= speech.rounds_used:
+            return False
+        return not (speech.farewell or speech.ends_call or speech.last_round)
 
     def _note_user_input(self, speech: Speech) -> None:
         """What the application passed on as the caller's words enters the history: also where no reply begins to it."""
@@ -176,6 +177,8 @@ class Speeches:
 
     def _speak(self, speech: Speech, step: Step, text: str | None, *, ahead: bool = False) -> None:
         self._out.promise(step.gen, StepGenerated(step.gen, text or ""), self._options.generation_limit)
+        if text is not None:
+            step.given = self._out.now
         directly = text is not None or speech.kind is Kind.FILLER
         self._out.send(Speak(step.gen, speech.id, step.segment.id, text, ahead, directly))
 

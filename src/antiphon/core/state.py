@@ -1,9 +1,8 @@
 """What a conversation is made of: speeches, their steps, segments and calls, the runs of tools, turns, frames.
 
     WAITING --may begin--> GENERATING --no calls--> SPEAKING --nothing left on the line--> DONE
-    HELD (made ahead) --released--> GENERATING      HELD --discarded--> DONE
+    HELD (made ahead) --released--> GENERATING    HELD --discarded--> DONE    any --interrupted--> SPEAKING, interrupted
                            GENERATING --calls, all closed--> GENERATING | SPEAKING
-    any --interrupted--> SPEAKING, interrupted
 
 A speech is what a handle stands for: a `say()`, a reply with all its rounds of tools, a delivery of results. A step
 is one model response (or one text to say) with the calls it made. A *frame* is an agent on the stack.
@@ -22,7 +21,12 @@ from antiphon.core.row import Asked, Row
 from antiphon.core.stages import Bond, Gate, Kind, Rank, Sound, Stage, Voice
 from antiphon.options import ToolChoice, ToolPolicy
 
-_OPEN_GATES = (Gate.WAITING, Gate.CONSENT, Gate.RUNNING)
+_HELD, _GENERATING, _TOOLS = Stage.HELD, Stage.GENERATING, Stage.TOOLS
+_SPEAKING, _DONE = Stage.SPEAKING, Stage.DONE
+_RUNNING, _CLOSED = Gate.RUNNING, Gate.CLOSED
+_QUEUED, _PLAYING, _GONE = Sound.QUEUED, Sound.PLAYING, Sound.GONE
+"""Set in every turn; before Python 3.12 the member of an enum is long in being found."""
+_OPEN_GATES = (Gate.WAITING, Gate.CONSENT, _RUNNING)
 
 
 @dataclass(slots=True, eq=False)
@@ -166,7 +170,7 @@ class OpenCall:
 
     def runs_as(self, run: Run) -> None:
         """The tool is at work."""
-        self.gate, self.run = Gate.RUNNING, run
+        self.gate, self.run = _RUNNING, run
 
     def drop(self) -> None:
         """The caller spoke over it."""
@@ -174,10 +178,8 @@ class OpenCall:
 
     def close(self, output: str, *, is_error: bool = False, reply: bool = True) -> None:
         """Its output is known."""
-        self.gate = Gate.CLOSED
-        self.output = output
-        self.is_error = is_error
-        self.reply = reply
+        self.gate, self.output = _CLOSED, output
+        self.is_error, self.reply = is_error, reply
 
     def close_with(self, returned: ToolReturned) -> None:
         """The tool ended."""
@@ -223,6 +225,7 @@ class Step:
     generated: bool = False
     so_far: str | None = None
     """The model's stream stands still: what is spoken of it so far. None: it does not."""
+    given: float | None = None  # when a voice was given all its text; None: that is still to come
 
     def text_began(self) -> None:
         """There is something to say."""
@@ -238,7 +241,7 @@ class Step:
 
     def take_closed(self) -> list[OpenCall]:
         """Its calls whose output is known: they are written down, and what is left of the others is forgotten."""
-        done, self.calls = [call for call in self.calls if call.gate is Gate.CLOSED], []
+        done, self.calls = [call for call in self.calls if call.gate is _CLOSED], []
         return done
 
     def stood_still(self, so_far: str) -> None:
@@ -358,7 +361,7 @@ class Speech:
         """Its next response, or a text to say, is made. `ahead`: before it is known to be wanted."""
         self.step = Step(gen, Segment(segment, gen, self, self.rounds, tells), tools, asked)
         self.live.append(self.step.segment)
-        self.stage = Stage.HELD if ahead else Stage.GENERATING
+        self.stage = _HELD if ahead else _GENERATING
         self.agent = self.frame.agent
         return self.step
 
@@ -382,7 +385,7 @@ class Speech:
 
     def written(self) -> None:
         """Its response is complete; its calls are not all closed."""
-        self.stage = Stage.TOOLS
+        self.stage = _TOOLS
 
     def round_over(self, *, anew: bool) -> None:
         """Calls of it are written down: what it said before tells nothing of them. `anew`: for another turn."""
@@ -398,7 +401,7 @@ class Speech:
 
     def said_all(self) -> None:
         """Nothing more will be generated."""
-        self.stage = Stage.SPEAKING
+        self.stage = _SPEAKING
 
     def segment_over(self, segment: Segment) -> None:
         """A segment of it sounds no more."""
@@ -424,7 +427,7 @@ class Speech:
 
     def ended(self) -> None:
         """It is over."""
-        self.stage = Stage.DONE
+        self.stage = _DONE
         self.step = None  # it knows the speech, too: nothing is left for the garbage collector to find
 
     @property
@@ -473,8 +476,7 @@ class Segment:
 
     def queued(self, slot: Slot | None, now: float) -> None:
         """Its text began: it waits for its place on the line. `slot`: its place in the history, if it enters it."""
-        self.sound = Sound.QUEUED
-        self.slot, self.began = slot, now
+        self.sound, self.slot, self.began = _QUEUED, slot, now
 
     def completed(self, text: str) -> None:
         """All of its text is known."""
@@ -482,7 +484,7 @@ class Segment:
 
     def given(self) -> None:
         """The loudspeaker has it."""
-        self.sound = Sound.PLAYING
+        self.sound = _PLAYING
 
     def sound_came(self) -> None:
         """There is sound of it."""
@@ -517,7 +519,7 @@ class Segment:
 
     def ended(self, heard: str) -> None:
         """It sounds no more, or never will. `heard`: all that was heard of it."""
-        self.sound = Sound.GONE
+        self.sound = _GONE
         self.heard = heard
         self.was_cut = heard != self.text and (self.text is None or heard.split() != self.text.split())
         if heard:

@@ -76,7 +76,8 @@ def not_started_again(call: Call, rows: Iterable[Row], *, once: bool) -> str:
             by = row.undone_by
             undone = "; undone since" if by is not None and by.outcome is Outcome.SUCCEEDED else ""
             outcome = f"{row.output[:_SHOWN] or 'done'} ({told}{undone})"
-        other = "" if row.call.canonical == call.canonical else f" with {row.call.arguments}, not {call.arguments}"
+        is_same = call.canonical == row.call.canonical or call.arguments == row.call.arguments
+        other = "" if is_same else f" with {row.call.arguments}, not {call.arguments}"
         lines.append(f"{row.number}.{other} {outcome}")
     if is_unknown:
         lines.append("Do not call it again.")

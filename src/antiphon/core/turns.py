@@ -31,6 +31,7 @@ class Turns:
         "_options",
         "_out",
         "answered",
+        "came",
         "judged",
         "late_words",
         "model_took_at",
@@ -53,6 +54,8 @@ class Turns:
         """A speech answers them."""
         self.model_took_at = float("-inf")
         """When the model ended the caller's latest turn."""
+        self.came = 0
+        """How many there were in all: whoever keeps count sees also those that were decided on at once."""
         self.late_words = LateWords(out, history, options.words_timeout)
 
     def _moved(self) -> None:
@@ -77,16 +80,21 @@ class Turns:
 
     # -- they come
 
+    def _enter(self, turn: Turn) -> None:
+        if turn not in self._all:
+            self._all.append(turn)
+            self.came += 1
+
     def waits(self, turn: Turn) -> None:
         """A whole turn was typed, or the words of one are still to come."""
-        self._all.append(turn)
+        self._enter(turn)
         self._moved()
 
     def taken_by_model(self, fact: TurnTaken, agent: str, *, over_agent: bool) -> None:
         """The model of `agent` ended the caller's turn."""
         self.model_took_at = self._out.now
         turn = Turn(fact.text or "", heard_as=fact.turn, heard_by=agent, answered=fact.answered, over_agent=over_agent)
-        self._all.append(turn)
+        self._enter(turn)
         self._moved()
         if fact.text is None:
             self.late_words.expect(fact.turn)
@@ -119,8 +127,7 @@ class Turns:
         first = over.live[0].id if joins and over is not None and over.live else None
         place = self._history.keep_place(agent, before=first)
         turn.taken(hook, over, self._out.now + self._options.response_timeout, place, joins=joins)
-        if turn not in self._all:
-            self._all.append(turn)
+        self._enter(turn)
         self._moved()
         self._out.promise(hook, HookReturned(hook), self._options.hook_timeout)
         self._out.send(RunHook(hook, "on_user_turn_completed", agent, turn.text, heard_as=turn.heard_as))
@@ -141,8 +148,7 @@ class Turns:
         """
         if agent is not None:
             self.record(turn, agent)
-            if turn not in self._all:
-                self._all.append(turn)
+            self._enter(turn)
         self._leave_place(turn)
         turn.held_by(speech)
         self._moved()

@@ -52,6 +52,7 @@ class UserTurn:
         "ready",
         "speaking",
         "unheard",
+        "unvoiced_at",
         "version",
         "voice_began_at",
         "voice_ended_at",
@@ -87,6 +88,8 @@ class UserTurn:
         """When the latest sound of the caller's voice began."""
         self.voice_ended_at: float | None = None
         """When the caller's voice was last heard; None: it is, or never was."""
+        self.unvoiced_at = float("-inf")
+        """When words came that belong to no voice which was heard: the caller was, until then."""
         self.version = 0
         """Grows with every change of the words; predictions name the version they judged."""
         self._asked = -1
@@ -128,11 +131,6 @@ class UserTurn:
     def has_floor(self) -> bool:
         """The caller speaks, or has said words that are not a turn yet: nobody else begins to speak."""
         return self.speaking or (not self.passed_by and (bool(self._finals) or bool(self._interim)))
-
-    @property
-    def silent_since(self) -> float | None:
-        """When the silence after the latest sound began; None while the caller speaks, and when there was no sound."""
-        return self._silent_since
 
     @property
     def awaits_words(self) -> bool:
@@ -238,6 +236,8 @@ class UserTurn:
             self._end()
         if text and not self.is_voiced:  # no voice detector tells where silence is: it begins after the latest words
             self._silent_since = now
+            if self.voice_ended_at is None or now > self.voice_ended_at + self._transcript_timeout:
+                self.unvoiced_at = now  # else they are late words of that voice, whose turn was taken without them
 
     def _untaken(self, text: str, *, final: bool) -> str:
         """The words without those that a turn before took already."""

@@ -14,6 +14,7 @@ asking --update--> read back --confirm (heard, and answered)--> complete
 
 from __future__ import annotations
 
+import asyncio
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,10 +24,13 @@ from pydantic import Field
 
 from antiphon.chat import ChatContext, ChatMessage, FunctionCallOutput
 from antiphon.errors import UsageError
+from antiphon.events import ConversationItemAddedEvent
 from antiphon.language import ENGLISH, Language, ValueLines
-from antiphon.language.consent import Asked, decide
-from antiphon.language.consent import Reply as Consent
+from antiphon.language.consent import decide
+from antiphon.language.replies import Asked
+from antiphon.language.replies import Reply as Consent
 from antiphon.options import ModelSettings
+from antiphon.realtime import RealtimeModel
 from antiphon.run_context import RunContext
 from antiphon.session_api import current_session
 from antiphon.speech_handle import SpeechHandle
@@ -38,6 +42,8 @@ from antiphon.vad import VAD
 
 T = TypeVar("T")
 
+LATE_WORDS = 4.0
+"""Seconds that the words of a reply may come after the model's confirmation: realtime models put them down later."""
 REFUSALS = (Consent.NO, Consent.CHANGE)
 """Replies to a read-back that no model may take for a yes."""
 
@@ -238,6 +244,8 @@ class CaptureTask(AgentTask[T]):
             back = self._read_back
             if back is None:
                 raise ToolError(f"There is nothing to confirm yet. Ask the user for their {self.words.noun}.")
+            if back.handle is not ctx.speech_handle and _is_last_word(back, self.session.history):
+                await self._words_of_the_answer()
             if back.handle is ctx.speech_handle or _is_last_word(back, self.session.history):
                 raise ToolError("Not confirmed: the user has not answered the read-back yet. Wait for their answer.")
             if back.heard() and _is_answer_to(back, self.session.history):
@@ -259,6 +267,25 @@ class CaptureTask(AgentTask[T]):
                 " since, and the user has said yes to it. Do not call it when they correct anything."
             ),
         )
+
+    async def _words_of_the_answer(self) -> None:
+        """A model that hears by itself may answer before the caller's words are known: wait for them."""
+        if not isinstance(self.llm, RealtimeModel):
+            return
+        come = asyncio.Event()
+
+        def added(event: ConversationItemAddedEvent) -> None:
+            if isinstance(event.item, ChatMessage) and event.item.role == "user":
+                come.set()
+
+        self.session.on("conversation_item_added", added)
+        try:
+            async with asyncio.timeout(LATE_WORDS):
+                await come.wait()
+        except TimeoutError:
+            pass  # there are none: it was no answer
+        finally:
+            self.session.off("conversation_item_added", added)
 
     def _decline_tool(self) -> AnyFunctionTool:
         async def decline(

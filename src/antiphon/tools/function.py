@@ -28,6 +28,7 @@ from antiphon.tools.threads import in_thread, in_thread_to_its_end
 from antiphon.tools.tool import OutcomeUnknown, ProviderTool, StopResponse, Tool, ToolError, ToolResult
 
 if TYPE_CHECKING:
+    from types import FrameType
     from typing import Self
 
     from antiphon.tools.one_object import OneObject
@@ -316,6 +317,14 @@ class _CallableTool(Tool, Generic[R]):
     @property
     def _contexts(self) -> tuple[ContextParameter, ...]:
         return self._definition.code.signature(self.name).contexts
+
+
+def tool_at(frame: FrameType) -> str:
+    """The name of the tool whose call a frame is; "": it is none. On a stack it stands behind the tool's own."""
+    if frame.f_code is not _CallableTool.call.__code__:
+        return ""
+    tool = frame.f_locals.get("self")
+    return tool.name if isinstance(tool, _CallableTool) else ""
 
 
 class FunctionTool(_CallableTool[R]):

@@ -8,13 +8,13 @@ whether a write happened.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from antiphon.options import Effect
+from antiphon.timer import within
 from antiphon.tools.tool import ToolError
 
 
@@ -52,15 +52,16 @@ Approve: TypeAlias = Callable[[ToolCall, Any], Awaitable[bool]]
 """Asks somebody whether a call may be made; `ctx` is the `RunContext` of the call."""
 
 
-def approval(approve: Approve, within: float) -> CallHook:
+def approval(approve: Approve, seconds: float) -> CallHook:
     """Code around calls that goes on only when they were approved, within so many seconds."""
 
     async def approved(call: ToolCall, ctx: Any, proceed: Proceed) -> Any:
         try:
-            is_approved = await asyncio.wait_for(approve(call, ctx), within)
+            async with within(seconds):
+                is_approved = await approve(call, ctx)
         except TimeoutError:
             raise ToolError(
-                f"`{call.name}` was not run: it had to be approved, and nobody did within {within:g} seconds."
+                f"`{call.name}` was not run: it had to be approved, and nobody did within {seconds:g} seconds."
             ) from None
         if is_approved is not True:
             raise ToolError(f"`{call.name}` was not run: it had to be approved, and that was refused.")

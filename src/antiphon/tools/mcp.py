@@ -78,6 +78,7 @@ class MCPToolset(Toolset):
         super().__init__(id=id)
         self._server = mcp_server
         self._allows = name_filter(allowed_tools)
+        self._is_filtered = allowed_tools is not None or mcp_server.is_filtered
         self._asker = _asker(id, mcp_server.elicitation if elicitation is None else elicitation)
         self._options = dict(tool_options or {})
         self._offered: list[RemoteTool] = []
@@ -109,6 +110,11 @@ class MCPToolset(Toolset):
         return list(self._left_out.values())
 
     @property
+    def is_filtered(self) -> bool:
+        """Whether anybody has chosen among the server's tools."""
+        return self._is_filtered
+
+    @property
     def is_connected(self) -> bool:
         """Whether the server can be called now."""
         return self._connection is not None and self._connection.is_online
@@ -135,6 +141,7 @@ class MCPToolset(Toolset):
     def filter_tools(self, allowed: AllowedTools) -> Self:
         """Choose other tools among those that the server's own filter lets through, from the next response on."""
         self._allows = name_filter(allowed)
+        self._is_filtered = allowed is not None or self._server.is_filtered
         self._take(self._offered)
         return self
 

@@ -20,10 +20,10 @@ from antiphon.errors import ToolDefinitionError
 from antiphon.language import Language
 from antiphon.options import NOT_GIVEN, DuplicateMode, DuplicateScope, Effect, NotGivenOr, OnInterrupt, Repeat
 from antiphon.protocols import RunningCall
+from antiphon.tools.confirm import Confirm
 from antiphon.tools.function import CallContext, OutcomeUnknown, ToolError, ToolFlag
 from antiphon.tools.mcp_connection import Connection, InDoubt, NotConnected
 from antiphon.tools.options import Identity, Redact
-from antiphon.tools.read_back import Confirm
 from antiphon.tools.toolset import ServerFunction
 
 if TYPE_CHECKING:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from antiphon.errors import pass_on
 from antiphon.scope import is_cancelled
+from antiphon.timer import within
 from antiphon.tools.mcp_guard import Transport, guarded
 from antiphon.visible import guard_logs
 
@@ -418,7 +419,7 @@ class Connection:
                 link.is_stale = False
                 listed = loop.time()
                 try:
-                    async with asyncio.timeout(self._request_timeout):
+                    async with within(self._request_timeout):
                         tools = await self._list(link)
                 except TimeoutError:
                     logger.warning("MCP server %s: its tools changed, but it does not list them", self._name)

@@ -56,6 +56,8 @@ class MCPServer(ABC):
         self.trusted = trusted
         self.elicitation = elicitation
         self.allows = name_filter(allowed_tools)
+        self.is_filtered = allowed_tools is not None
+        """Somebody has chosen among its tools."""
 
     @property
     @abstractmethod

@@ -27,8 +27,8 @@ from antiphon.options import (
     is_given,
 )
 from antiphon.tools.arguments import canonical_text
+from antiphon.tools.confirm import Confirm, check_confirm, check_kind
 from antiphon.tools.hooks import Approve, CallHook
-from antiphon.tools.read_back import Confirm, check_confirm, check_kind
 from antiphon.tools.reconciling import Reconcile
 from antiphon.tools.tool import OutcomeUnknown, StopResponse, Tool
 

@@ -8,19 +8,14 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import enum
-import inspect
 import re
-import string
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from typing import Any
 
 from antiphon.errors import ToolDefinitionError
 from antiphon.language.pack import Language
 from antiphon.text.spoken import say_date, say_digits, say_time
-
-Confirm: TypeAlias = bool | str | Callable[[Mapping[str, Any]], str]
-"""What the caller is asked before a call: words of ours (True), a text with `{argument}` in it, or what a function of
-the checked arguments gives."""
+from antiphon.tools.confirm import Confirm
 
 _LONGEST_NUMBER = 4
 """Digits of a text that are said as a number. A longer one is said digit by digit."""
@@ -49,47 +44,6 @@ def read_back_of(
     text = " ".join(text.split())
     folded = text.casefold()
     return text, tuple(value for value in spoken.values() if value and value.casefold() in folded)
-
-
-def check_confirm(tool: str, confirm: Confirm, parameters: Mapping[str, Any]) -> None:
-    """Raises `ToolDefinitionError` for a text that names what is no parameter, or a function that cannot be called."""
-    if isinstance(confirm, str):
-        known = parameters.get("properties", {})
-        for name in fields_of(tool, confirm):
-            if name not in known:
-                raise ToolDefinitionError(
-                    f"tool {tool!r}: confirm= names {{{name}}}, expected one of its parameters: "
-                    f"{', '.join(known) or 'it has none'}."
-                )
-
-
-def fields_of(tool: str, template: str) -> list[str]:
-    """The names in braces. Raises `ToolDefinitionError` for a text that is no template."""
-    try:
-        names = [name for _, name, _, _ in string.Formatter().parse(template) if name is not None]
-    except ValueError as error:
-        raise ToolDefinitionError(
-            f"{tool}: confirm={template!r} is no template ({error}). Double its braces."
-        ) from None
-    for name in names:
-        if not name.isidentifier():
-            raise ToolDefinitionError(f"{tool}: confirm={template!r}: expected a name in braces, got {{{name}}}.")
-    return names
-
-
-def check_kind(confirm: object) -> None:
-    """Raises `ToolDefinitionError` for what is no `Confirm`."""
-    if isinstance(confirm, bool):
-        return
-    if isinstance(confirm, str):
-        if not confirm.strip():
-            raise ToolDefinitionError('function_tool(confirm=""): there is nothing to read back. Say confirm=True.')
-        fields_of("function_tool", confirm)
-    elif not callable(confirm) or inspect.iscoroutinefunction(confirm):
-        raise ToolDefinitionError(
-            "function_tool(confirm=): expected True, a text with {names} of parameters, or a plain function of the"
-            f" arguments that returns a text, got {confirm!r}."
-        )
 
 
 def _in_our_words(name: str, description: str, spoken: Mapping[str, str], language: Language) -> str:

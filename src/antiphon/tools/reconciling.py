@@ -5,13 +5,13 @@ Above: the runtime and the command line, which ask. Below: nothing.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from antiphon.errors import pass_on
+from antiphon.timer import within
 
 logger = logging.getLogger("antiphon")
 
@@ -40,7 +40,7 @@ async def asked(
 ) -> Happened | DidNotHappen | None:
     """What a backend says of a key. None: it does not know yet, raised, or said nothing in `ANSWER_LIMIT` seconds."""
     try:
-        async with asyncio.timeout(ANSWER_LIMIT):
+        async with within(ANSWER_LIMIT):
             answer = await reconcile(key, arguments)
     except BaseException as error:
         pass_on(error)

@@ -33,7 +33,7 @@ from antiphon.core.lines import Head
 from antiphon.errors import JournalError
 from antiphon.replay.journal import Entry, Journal, read
 from antiphon.replay.replaying import steps
-from antiphon.runtime.timer import catch_up
+from antiphon.timer import catch_up
 from tests.core.fuzz.promises.promise import Violation
 from tests.core.fuzz.watch import Watch
 from tests.core.fuzz.world import Temper, World, draw_consent, draw_options, draw_temper, prompt_voice

@@ -340,7 +340,8 @@ class Trace:
             return False
         if speech.steps[-1].agent != self.agent or not any(step.is_asked for step in speech.steps):
             return False
-        if any(run.waits and run.speech is speech and run.is_attached for run in self.live_runs):
+        waiting = [run for run in self.live_runs if run.waits and run.speech is speech and run.is_attached]
+        if any(run.made.call.call_id not in self.recorded_calls for run in waiting):
             return False
         return not any(step.has_sounded and not step.is_over for step in speech.steps)
 

@@ -558,7 +558,11 @@ class World:
         text = self.text("m")
         if self.chance(0.6):
             return text
-        return f"{text}. {self.rng.choice(WORDS)} {self.rng.choice(WORDS)}?" if self.chance(0.5) else f"{text}?"
+        if self.chance(0.5):
+            return f"{text}. {self.rng.choice(WORDS)} {self.rng.choice(WORDS)}?"
+        aside = Random(f"{text} {self.now}")
+        more = aside.choices(WORDS, k=40) if aside.random() < 0.2 else []  # somebody can listen to it for a breath
+        return f"{' '.join([text, *more])}?"
 
     # -- the caller
 
@@ -697,7 +701,7 @@ class World:
         """A word over the end of what the agent says."""
         left = self._speaker.left
         if left is not None:
-            yield max(0.0, left - self.rng.uniform(0.0, 2.0))
+            yield max(0.0, left - self.rng.uniform(0.0, 2.0 if left < 3.0 else left))
             progress = self._speaker.progress()
             if progress is not None:
                 yield progress
@@ -1078,8 +1082,8 @@ class World:
         if self.chance(temper.task) and not self.calm:
             yield from self._ask(run=run, parent=None)
         if self.chance(temper.ends):
-            goodbye = yield Open(self._request(run=run))
-            yield f.EndRequested(goodbye, self.rng.choice((0.0, 2.0)))
+            goodbye, own = (yield Open(self._request(run=run))), Random(f"{run} {self.now}").random() < 0.4
+            yield f.EndRequested(command.speech if own else goodbye, self.rng.choice((0.0, 2.0)))
             if self.chance(0.3):
                 yield f.RunSuspended(run)
                 yield Done(goodbye)

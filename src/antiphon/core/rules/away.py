@@ -24,7 +24,7 @@ def advance(floor: Floor, away: Away) -> bool:
     away.deadline = None
     turns = floor.debts.turns
     has_said = bool(floor.turn.text) and not floor.turn.passed_by
-    if has_said or turns.waiting or turns.judged is not None:
+    if away.is_news(turns.came) or has_said or turns.waiting or turns.judged is not None:
         return _answered(floor, away)
     if not floor.closing.is_open or _is_attended(floor, away):
         away.attended()
@@ -66,7 +66,7 @@ def _is_attended(floor: Floor, away: Away) -> bool:
     """Something is said, done or owed."""
     top = floor.top
     return bool(
-        floor.debts.owes_results
+        floor.debts.owed_in(top)
         or floor.debts.turns.owed
         or top.is_handing_over
         or top.entering is not None

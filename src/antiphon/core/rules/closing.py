@@ -164,6 +164,7 @@ def _end(floor: Floor) -> None:
         floor.line.finished(segment.id, segment.heard)
         floor.speeches.segment_gone(segment)
         floor.speeches.finish_if_over(segment.speech)
+    floor.debts.turns.give_up(floor.top.agent)
     _keep_words(floor)
     floor.debts.turns.late_words.forget()
     floor.closing.end()

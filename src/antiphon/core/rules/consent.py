@@ -14,7 +14,7 @@ from antiphon.core.floor import Floor
 from antiphon.core.notices import ConsentDecision, DecidedBy, TurnCommitted
 from antiphon.core.stages import Gate, Kind
 from antiphon.core.turn import Turn
-from antiphon.language.consent import Reply
+from antiphon.language.replies import Reply
 
 _AGREES = (Reply.YES, Reply.YES_AND, Reply.BACKCHANNEL)
 _VOID: dict[Reply, ConsentDecision] = {Reply.NO: "no", Reply.CHANGE: "change", Reply.QUESTION: "question"}
@@ -103,7 +103,7 @@ def judged(floor: Floor, fact: f.ReplyJudged) -> None:
 def given(floor: Floor, fact: f.ConsentGiven) -> None:
     """A key or a button answers. Like a yes it counts only when all arguments were heard."""
     question = floor.consent.question
-    if not is_asked(floor) or question is None or question.stage is Stage.JUDGED:
+    if not is_asked(floor) or question is None:
         return
     if fact.call_id is not None and fact.call_id != question.call.call.call_id:
         return

@@ -13,6 +13,9 @@ from antiphon.core.rules import closing, steps
 from antiphon.core.stages import Kind, Sound, Stage
 from antiphon.core.state import Segment
 
+_FILLER = Kind.FILLER
+"""Asked for in every turn; before Python 3.12 the member of an enum is long in being found."""
+
 # -- facts
 
 
@@ -93,7 +96,7 @@ def play(floor: Floor) -> bool:
     segment = floor.line.next_to_play()
     if segment is None or floor.closing.ends_speech:
         return False
-    if segment.speech.kind is Kind.FILLER:
+    if segment.speech.kind is _FILLER:
         if floor.turn.speaking:
             return False
     elif segment.speech.interruptible and floor.caller_has_floor and not _turn_must_wait(floor):

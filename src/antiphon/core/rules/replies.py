@@ -13,8 +13,10 @@ from antiphon.core.rules import ahead
 from antiphon.core.stages import Bond, Kind, Rank, Stage
 from antiphon.core.state import Frame, Speech
 
-_KINDS = {"say": Kind.SAY, "reply": Kind.REPLY, "filler": Kind.FILLER}
-_WAITING = Stage.WAITING
+_SAY, _REPLY, _FILLER = Kind.SAY, Kind.REPLY, Kind.FILLER
+_WAITING, _ANNOUNCEMENT = Stage.WAITING, Rank.ANNOUNCEMENT
+"""Asked for in every turn; before Python 3.12 the member of an enum is long in being found."""
+_KINDS = {"say": _SAY, "reply": _REPLY, "filler": _FILLER}
 
 AN_INSTANT = 0.01
 """Seconds in which results come together: those that nothing lies between but the work of telling them."""
@@ -30,19 +32,19 @@ def requested(floor: Floor, fact: f.SpeechRequested) -> None:
         return
     frame, rank = place
     kind, parent = _KINDS[fact.kind], floor.runs.get(fact.run)
-    is_by_tool = parent is not None and kind is Kind.REPLY and fact.tool_choice is None
+    is_by_tool = parent is not None and kind is _REPLY and fact.tool_choice is None
     floor.speeches.admit(
         Speech(
             fact.speech,
             kind,
             frame,
-            Rank.FILLER if kind is Kind.FILLER else rank,
+            Rank.FILLER if kind is _FILLER else rank,
             interruptible=fact.interruptible,
-            over_caller=rank is Rank.ANNOUNCEMENT and floor.caller_has_floor,
+            over_caller=rank is _ANNOUNCEMENT and floor.caller_has_floor,
             parent=parent,
             instructions=fact.instructions,
             tool_choice="none" if is_by_tool else fact.tool_choice,
-            record=fact.record and kind is not Kind.FILLER,
+            record=fact.record and kind is not _FILLER,
             user_input=fact.user_input,
             on_enter=fact.agent is not None and fact.agent == frame.agent and frame.entering is not None,
         )
@@ -61,8 +63,8 @@ def _place(floor: Floor, request: f.SpeechRequested) -> tuple[Frame, Rank] | Non
         frame = floor.frames.of_agent(request.agent)
         if frame.entering is not None and frame.carries_turn and frame.agent == request.agent:
             return None
-        return frame, Rank.ANNOUNCEMENT
-    return floor.top, Rank.ANNOUNCEMENT
+        return frame, _ANNOUNCEMENT
+    return floor.top, _ANNOUNCEMENT
 
 
 def interruptibility_changed(floor: Floor, fact: f.InterruptibilityChanged) -> None:
@@ -115,11 +117,12 @@ def begin(floor: Floor) -> bool:
 
 def _may_begin(floor: Floor, speech: Speech) -> bool:
     """Text to say is synthesized at once; replies are made one after another, so that each knows the one before."""
-    if speech.kind is Kind.FILLER:
+    kind = speech.kind
+    if kind is _FILLER:
         return True
     if floor.waits_for_turn(speech) and (floor.hears_more or floor.debts.turns.owed):
         return False
-    if speech.kind is Kind.SAY:
+    if kind is _SAY:
         return True
     if floor.line.is_stopping:  # How much was heard of what was cut is not known yet.
         return False
@@ -142,9 +145,9 @@ def deliver(floor: Floor) -> bool:
     debts = floor.debts
     if floor.closing.ends_speech:
         return False
-    if floor.is_busy:
-        return _deliver_with(floor)
-    if not debts.owed_in(floor.top):
+    if floor.top.speeches:
+        return _deliver_with(floor, floor.top.speeches[0])
+    if floor.is_busy or not debts.owed_in(floor.top):
         return False
     speech = floor.speeches.open(Kind.DELIVERY, floor.top)
     is_final = debts.told_by(speech)
@@ -152,10 +155,9 @@ def deliver(floor: Floor) -> bool:
     return True
 
 
-def _deliver_with(floor: Floor) -> bool:
+def _deliver_with(floor: Floor, speech: Speech) -> bool:
     """What comes up in the instant in which a delivery began is told by it: the model is asked for it anew."""
-    speech = floor.top.speeches[0] if floor.top.speeches else None
-    if speech is None or speech.kind is not Kind.DELIVERY or floor.out.now - speech.opened > AN_INSTANT:
+    if speech.kind is not Kind.DELIVERY or floor.out.now - speech.opened > AN_INSTANT:
         return False
     step = speech.step
     if step is None or speech.interrupted or speech.rounds or step.begun or step.generated or step.calls:

@@ -135,15 +135,15 @@ class Silence:
     def _bridge(self, now: float, since: float) -> bool:
         """Prepare the filler, and say it when it is due."""
         budget = self._budget
-        due = max(since, self._bridged_at, self._floor.turn.silent_since or 0.0) + budget.max_silence
+        due = max(since, self._bridged_at, self._floor.turn.unvoiced_at) + budget.max_silence
         if self._results_are_in:
             due = max(due, self._floor.rounds.closed_at + budget.grace)
         awaited = next((one for one in self._floor.line.segments if one.speech.kind is not Kind.FILLER), None)
         if awaited is not None and awaited.voice is Voice.SILENT:
             due = max(due, awaited.began + budget.voice)
-        own = next((one for one in self._floor.top.speeches if _says_our_own(one)), None)
-        if own is not None:
-            due = max(due, own.opened + budget.voice)
+        given = [at for at in map(_text_given, self._floor.top.speeches) if at is not None]
+        if given:
+            due = max(due, given[0] + budget.voice)
         if now < due - budget.prepare:
             self._discard()
             self.deadline = due - budget.prepare
@@ -221,10 +221,12 @@ def _is_at_work(speech: Speech) -> bool:
             return False
 
 
-def _says_our_own(speech: Speech) -> bool:
-    """A line of the session's own is made: its text is in, before the voice says that it has begun."""
+def _text_given(speech: Speech) -> float | None:
+    """Since when a text is in that the voice has not begun: a line of the session's own, in a model's place or not."""
     step = speech.step
-    return speech.kind is Kind.SAY and step is not None and step.segment.sound is Sound.OPEN and not step.segment.tells
+    if speech.kind is Kind.FILLER or step is None or step.segment.sound is not Sound.OPEN:
+        return None
+    return step.given
 
 
 def _ends_chain(speech: Speech) -> bool:

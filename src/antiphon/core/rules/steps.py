@@ -38,9 +38,12 @@ from antiphon.core.stages import Bond, Gate, Kind, Stage
 from antiphon.core.state import OpenCall, Run, Speech, Step
 from antiphon.text import is_sayable
 
-_AT_WORK = (Stage.GENERATING, Stage.TOOLS)
-_SPEAKING, _WAITING, _CLOSED = Stage.SPEAKING, Gate.WAITING, Gate.CLOSED
+_GENERATING, _SPEAKING = Stage.GENERATING, Stage.SPEAKING
+_WAITING, _CLOSED = Gate.WAITING, Gate.CLOSED
+_ATTACHED, _ORPHAN = Bond.ATTACHED, Bond.ORPHAN
+_REPLY = Kind.REPLY
 """Asked for with every fact; before Python 3.12 the member of an enum is long in being found."""
+_AT_WORK = (_GENERATING, Stage.TOOLS)
 
 # -- facts
 
@@ -147,14 +150,14 @@ def returned(floor: Floor, fact: ToolReturned) -> None:
     if run is None:
         _returned_late(floor, fact)
         return
-    if run.bond is Bond.ORPHAN:
+    if run.bond is _ORPHAN:
         floor.out.send(ToolEnded(run.id, run.speech.id, run.call, "dropped"))
         floor.runs.keep_result(run, fact)
         return
     floor.ledger.returned(run.row, fact)
     outcome: ToolOutcome = "unknown" if fact.unknown else "error" if fact.is_error else "done"
     floor.out.send(ToolEnded(run.id, run.speech.id, run.call, outcome))
-    if run.bond is Bond.ATTACHED and run.open_call is not None:
+    if run.bond is _ATTACHED and run.open_call is not None:
         run.open_call.close_with(fact)
     elif run.bond is Bond.BACKGROUND:
         _deliver(floor, run, fact)
@@ -204,7 +207,7 @@ def _deliver(floor: Floor, run: Run, fact: ToolReturned) -> None:
 
 def advance(floor: Floor) -> bool:
     """Speeches run their tools, and go from round to round: a round is written before a turn is answered."""
-    moved = False
+    moved = floor.consent.acted()
     for speech in list(floor.speeches.unfinished.values()):
         if speech.stage in _AT_WORK and _advance(floor, speech):
             moved = True
@@ -218,12 +221,12 @@ def _advance(floor: Floor, speech: Speech) -> bool:
         return False
     moved = _start_calls(floor, speech, step) if step.calls else False
     if not step.generated:
-        return _break_off(floor, speech, step) or moved
+        return (step.so_far is not None and _break_off(floor, speech, step, step.so_far)) or moved
     if not step.calls:
         _end(floor, speech, step)
         return True
     if any(c.gate is not _CLOSED for c in step.calls):
-        if speech.stage is Stage.GENERATING:
+        if speech.stage is _GENERATING:
             speech.written()
             return True
         return moved
@@ -233,9 +236,9 @@ def _advance(floor: Floor, speech: Speech) -> bool:
     return True
 
 
-def _break_off(floor: Floor, speech: Speech, step: Step) -> bool:
+def _break_off(floor: Floor, speech: Speech, step: Step, so_far: str) -> bool:
     """A result is in, and the response stands still: the next one tells it. True if this one was given up."""
-    if step.so_far is None or speech.stage is not Stage.GENERATING or speech.last_round:
+    if speech.stage is not _GENERATING or speech.last_round:
         return False
     if any(call.gate is not Gate.CLOSED for call in step.calls):
         return False
@@ -243,7 +246,7 @@ def _break_off(floor: Floor, speech: Speech, step: Step) -> bool:
         return False
     floor.out.withdraw(step.gen)
     floor.out.send(StopGenerating(step.gen))
-    floor.speeches.text_complete(speech, step.so_far)
+    floor.speeches.text_complete(speech, so_far)
     if not step.calls:  # else the round is closed, and what follows it carries the news
         if speech.kind is Kind.DELIVERY:
             floor.debts.told_by(speech)
@@ -440,7 +443,7 @@ def _end(floor: Floor, speech: Speech, step: Step) -> None:
 def _is_silent(floor: Floor, speech: Speech, step: Step) -> bool:
     """The caller waits for this response and it says nothing; nor did a tool of the round before it."""
     if (
-        speech.kind is not Kind.REPLY
+        speech.kind is not _REPLY
         or speech.last_round
         or speech.ends_call
         or (speech.tool_choice == "none" and speech not in (turn.speech for turn in floor.debts.turns.answered))

@@ -130,7 +130,7 @@ def predict(floor: Floor) -> None:
 def commit(floor: Floor) -> bool:
     """A turn that is over is taken, by the first of `TAKERS` that it is for."""
     turns = floor.debts.turns
-    if not floor.accepts_turns or turns.judged is not None:
+    if not floor.accepts_turns or turns.judged is not None or floor.consent.is_agreed:
         return False
     if floor.top.is_handing_over:
         return _make_way(floor)

@@ -28,6 +28,8 @@ class OnlyAfterAYes(Promise):
         """By call: what the caller was asked."""
         self._said = ""
         """What the caller said last."""
+        self._just_agreed: set[str] = set()
+        """Calls that this very fact is a yes to, and that do not run yet."""
 
     @on(f.Transcribed, f.UserTurnSubmitted, f.ConsentGiven)
     def heard(self, fact: f.Transcribed | f.UserTurnSubmitted | f.ConsentGiven) -> None:
@@ -55,6 +57,17 @@ class OnlyAfterAYes(Promise):
         if notice.by == "words" and notice.heard.split()[0] not in ("yes", "okay", "uh", "mm"):
             self.broken(f"{notice} is no yes")
         self._agreed[call] = self.trace.now
+        self._just_agreed.add(call)
+
+    @on(told.SpeechInterrupted)
+    def interrupted(self, notice: told.SpeechInterrupted) -> None:
+        speech = self.trace.speech(notice.speech)
+        cut = {call for call in self._just_agreed if self.trace.calls[call].step.speech is speech}
+        if cut:
+            self.broken(f"{notice}, and the caller said yes to {sorted(cut)}")
+
+    def settled(self) -> None:
+        self._just_agreed.clear()
 
     def _was_heard(self, call: f.Call) -> bool:
         texts = self._asked.get(call.call_id, ())
@@ -66,6 +79,7 @@ class OnlyAfterAYes(Promise):
         if not command.policy.confirm:
             return
         agreed = self._agreed.pop(command.call.call_id, None)
+        self._just_agreed.discard(command.call.call_id)
         if agreed is None:
             self.broken(f"{command}, and nobody said yes to it")
         if self.trace.now - agreed > self.options.consent.lifetime:

@@ -109,6 +109,10 @@ class ASilentCallerIsAsked(Promise):
         if command.kind == "on_user_turn_completed":
             self._rungs = {0}
 
+    @on(told.TurnCommitted)
+    def committed(self, _: told.TurnCommitted) -> None:
+        self._rungs = {0}
+
     @on(do.Speak)
     def asked(self, command: do.Speak) -> None:
         if command.text not in self._lines or self.trace.speech(command.speech).steps:

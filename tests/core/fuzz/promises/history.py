@@ -268,18 +268,10 @@ class TurnsAreRecorded(Promise):
 
 
 class WordsOutliveTheEnd(Promise):
-    """What the caller said and nobody answers any more is in the history all the same (design 4: how a call ends).
-
-    But for turns that come as a whole when the end was asked for already.
-    """
+    """What the caller said and nobody answers any more is in the history all the same (design 4: how a call ends)."""
 
     def start(self) -> None:
         self._recorded: set[str] = set()
-
-    @on(f.UserTurnSubmitted, f.TurnTaken)
-    def came(self, fact: f.UserTurnSubmitted | f.TurnTaken) -> None:
-        if self.trace.ends:
-            self._recorded |= serials(fact.text or "")
 
     @on(do.Record)
     def recorded(self, command: do.Record) -> None:

@@ -174,7 +174,7 @@ class SilenceIsBridgedWhenItIsDue(Promise):
         self._has_words = self._has_words or bool(fact.text) or isinstance(fact, f.TurnTaken)
         since, wait = self.trace.silent_since, self.options.transcript_timeout
         if isinstance(fact, f.Transcribed) and fact.text and not self.trace.is_speaking:
-            if not self._is_voiced or since is None or self.trace.now > since + wait:
+            if since is None or self.trace.now > since + wait:  # else they belong to that voice, however late
                 self._words_at = self.trace.now
 
     @on(f.UserTurnCleared)

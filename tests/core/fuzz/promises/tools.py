@@ -61,6 +61,8 @@ class RoundsAreBounded(Promise):
         is_last = speech.is_goodbye or any(run.number in self._hands_over for run in runs)
         if command.steps_used != (speech.rounds_used if is_used_up else 0) and not (is_last and not command.steps_used):
             self.broken(f"{command} after {speech.rounds_used} rounds")
+        if command.steps_used and speech.is_goodbye:
+            self.broken(f"{command}, and the call ends with it")
         if command.steps_used and command.speech not in self._told:
             self.broken(f"{command}, and nobody was told")
         if command.retry and list(command.not_made) != not_made:

@@ -596,6 +596,8 @@ class NoSilenceFollowsAWord(Promise):
     def followed(self, what: object) -> None:
         if isinstance(what, do.RunHook):
             followed = what.kind == "on_user_turn_completed"
+            if followed and self._listened_before_a_question(what):
+                self.broken(f"{what}, and the question was still to come")
             self._taken = what.text if followed and self.trace.is_interim else self._taken
         elif isinstance(what, do.Play):
             is_answer = not self.trace.segments[what.segment].is_filler
@@ -632,12 +634,25 @@ class NoSilenceFollowsAWord(Promise):
 
     def _is_asked(self) -> bool:
         """A question was still to come, and was heard."""
-        over, rest = self._over, self._rest()
         if any(step.text and step.text.endswith("?") and step.heard == step.text for step in self._questions):
             return True
+        return self._is_asked_in_the_same_breath()
+
+    def _is_asked_in_the_same_breath(self) -> bool:
+        """It was the end of what they were said over."""
+        over, rest = self._over, self._rest()
         if over is not None and over.unsaid and not over.heard:  # it gave no sound, and was said again
             over = next((step for step in over.speech.steps if getattr(step.asked, "text", None) == over.unsaid), over)
         return over is not None and over.heard == over.text and len(rest) > 1 and rest[-1].endswith("?")
+
+    def _listened_before_a_question(self, command: do.RunHook) -> bool:
+        """It is a sign of listening, and what it was said over ended with a question that was heard behind it."""
+        over = self._over
+        if over is None or not only_listens(command.text) or command.text != self._said or self.trace.is_overruled:
+            return False
+        if any(step.speech.asks_who_is_there for step in (over, *self._questions)):
+            return False  # any word answers that
+        return self._is_asked_in_the_same_breath()
 
     @on(told.BecameIdle)
     def idle(self, _: told.BecameIdle) -> None:
