@@ -16,7 +16,9 @@ from antiphon.protocols import ModelKind
 from antiphon.session import AgentSession
 
 START_LIMIT = 60.0
-"""Seconds in which an entrypoint must have started its session."""
+"""Seconds in which an entrypoint must have started its session, while no model is loaded."""
+LOAD_LIMIT = 900.0
+"""Seconds in which it must have, models included: some are prepared once on a machine, which may be slow."""
 
 
 class StartedJob(Protocol):
@@ -26,8 +28,11 @@ class StartedJob(Protocol):
     def error(self) -> BaseException | None:
         """What the entrypoint raised, if it did."""
 
-    async def wait_for_session(self) -> AgentSession[Any] | None:
-        """Wait until the session runs. None: the job ended before."""
+    async def wait_for_session(self, *, patience: float | None = None) -> AgentSession[Any] | None:
+        """Wait until the session runs. None: the job ended before.
+
+        Raises `TimeoutError` after `patience` seconds in which no models were loaded.
+        """
 
 
 def describe_models(session: AgentSession[Any], *kinds: ModelKind) -> str:
@@ -44,15 +49,22 @@ def describe_guarantees(session: AgentSession[Any]) -> str:
 
 async def start_session(job: StartedJob) -> AgentSession[Any]:
     """Wait until the entrypoint has started its session. Raises `AntiphonError` if it does not."""
-    try:
-        async with asyncio.timeout(START_LIMIT):
-            session = await job.wait_for_session()
-    except TimeoutError:
-        raise AgentFileError(f"the entrypoint started no session within {START_LIMIT:g} s.") from None
+    session = await _session_of(job)
     raise_error(job)
     if session is None:
         raise AgentFileError("the job ended before its session had started. Call shutdown() later.")
     return session
+
+
+async def _session_of(job: StartedJob) -> AgentSession[Any] | None:
+    try:
+        async with asyncio.timeout(LOAD_LIMIT) as limit:
+            return await job.wait_for_session(patience=START_LIMIT)
+    except TimeoutError:
+        late = f"the entrypoint started no session within {START_LIMIT:g} s."
+        raise AgentFileError(
+            f"the models of the session were not loaded within {LOAD_LIMIT:g} s." if limit.expired() else late
+        ) from None
 
 
 def raise_error(job: StartedJob) -> None:

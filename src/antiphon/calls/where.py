@@ -23,8 +23,8 @@ def users_line(error: BaseException) -> str:
     found = ""
     for frame, line in traceback.walk_tb(error.__traceback__):
         path = frame.f_code.co_filename
-        if str(frame.f_globals.get("__name__")).startswith(AGENT_MODULE) or _is_users(path):
-            found = f"{_as_typed(path)}:{line}"
+        if str(frame.f_globals.get("__name__")).startswith(AGENT_MODULE) or is_users(path):
+            found = f"{as_typed(path)}:{line}"
     return found
 
 
@@ -35,7 +35,8 @@ def at_users_line(error: BaseException) -> str:
 
 
 @cache
-def _is_users(path: str) -> bool:
+def is_users(path: str) -> bool:
+    """Whether a file is the user's: neither Python's, nor of an installed package, nor ours."""
     return os.path.isabs(path) and not os.path.realpath(path).startswith(_not_users())
 
 
@@ -47,7 +48,8 @@ def _not_users() -> tuple[str, ...]:
     return tuple(os.path.realpath(path) + os.sep for path in (*ours, *installed))
 
 
-def _as_typed(path: str) -> str:
+def as_typed(path: str) -> str:
+    """A path as one would type it in this folder."""
     try:
         relative = os.path.relpath(path)
     except (OSError, ValueError):  # the folder is gone, or on another drive

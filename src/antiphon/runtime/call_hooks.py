@@ -32,6 +32,10 @@ class Reached(enum.Enum):
     UNKNOWN = enum.auto()
 
 
+_NOTHING, _AT_WORK, _DONE = Reached.NOTHING, Reached.AT_WORK, Reached.DONE
+"""Asked for with every call; before Python 3.12 the member of an enum is long in being found."""
+
+
 class Hooked:
     """One call through its hooks, the outermost first.
 
@@ -52,14 +56,14 @@ class Hooked:
         self._tool = tool
         self._failed = failed
         self._is_over: asyncio.Event | None = None
-        self.reached = Reached.NOTHING
+        self.reached = _NOTHING
 
     async def value(self) -> Any:
         """What the outermost hook gives. Raises what it raises."""
         try:
             return await self._through(0)
         finally:
-            if self.reached is Reached.AT_WORK:  # a hook left it behind
+            if self.reached is _AT_WORK:  # a hook left it behind
                 self._is_over = asyncio.Event()
                 await self._is_over.wait()
 
@@ -74,14 +78,14 @@ class Hooked:
             proceed.close()
 
     async def _enter(self) -> Any:
-        self.reached = Reached.AT_WORK
+        self.reached = _AT_WORK
         try:
             value = await self._tool()
         except BaseException as error:
             self.reached = self._failed(error)
             raise
         else:
-            self.reached = Reached.DONE
+            self.reached = _DONE
             return value
         finally:
             if self._is_over is not None:

@@ -16,8 +16,8 @@ from antiphon.options import ModelSettings
 from antiphon.runtime.feed import TextFeed
 from antiphon.runtime.host import Agents, Events
 from antiphon.runtime.port import Port
-from antiphon.runtime.timer import Timer
 from antiphon.text import word_spans
+from antiphon.timer import Timer
 
 logger = logging.getLogger("antiphon")
 

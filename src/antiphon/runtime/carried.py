@@ -98,12 +98,12 @@ class Carried:
 
     def tokens(self, context: Sequence[ChatItem]) -> int:
         """About how many tokens are carried."""
-        at = self.begins_at(context)
+        at = 0 if self._start is None else self.begins_at(context)
         if not at < self._counted <= len(context) or context[self._counted - 1] is not self._last:
             self._counted, self._tokens = at, sum(map(item_tokens, self._before))
         if self._counted < len(context):
             # Each is counted once here: it keeps its number only where talk is long, and is counted again.
-            self._tokens += sum(_tokens(self._shown(item)) for item in context[self._counted :])
+            self._tokens += sum(map(_tokens, self._recent(context, self._counted)))
             self._counted, self._last = len(context), context[-1]
         return self._tokens
 
@@ -114,11 +114,12 @@ class Carried:
 
     def items(self, context: Sequence[ChatItem]) -> list[ChatItem]:
         """What is carried."""
-        recent = context[self.begins_at(context) :]
-        return [*self._before, *(recent if self._longest is None else map(self._shown, recent))]
+        return [*self._before, *self._recent(context, self.begins_at(context))]
 
-    def _shown(self, item: ChatItem) -> ChatItem:
-        return item if self._longest is None else _with_output_of(item, self._longest)
+    def _recent(self, context: Sequence[ChatItem], since: int) -> Sequence[ChatItem]:
+        """What is carried of the items from a place on."""
+        recent, longest = context[since:], self._longest
+        return recent if longest is None else [_with_output_of(item, longest) for item in recent]
 
     # -- what must not leave
 
@@ -352,15 +353,13 @@ def item_tokens(item: ChatItem) -> int:
 
 
 def _tokens(item: ChatItem) -> int:
-    match item:
-        case ChatMessage():
-            return _FRAME + tokens_of(item.text_content or "") + _IMAGE * len(item.images)
-        case FunctionCall():
-            return 2 * _FRAME + tokens_of(item.name) + tokens_of(item.arguments, is_data=True)
-        case FunctionCallOutput():
-            return 2 * _FRAME + tokens_of(item.output, is_data=True) + _IMAGE * len(item.images)
-        case _:
-            return _FRAME
+    if isinstance(item, ChatMessage):
+        return _FRAME + tokens_of(item.text_content or "") + _IMAGE * len(item.images)
+    if isinstance(item, FunctionCall):
+        return 2 * _FRAME + tokens_of(item.name) + tokens_of(item.arguments, is_data=True)
+    if isinstance(item, FunctionCallOutput):
+        return 2 * _FRAME + tokens_of(item.output, is_data=True) + _IMAGE * len(item.images)
+    return _FRAME
 
 
 def _id_of(item: ChatItem) -> str:

@@ -27,6 +27,7 @@ from antiphon.runtime.host import Agents, Events, Tools
 from antiphon.runtime.port import Port
 from antiphon.runtime.summaries import summarised
 from antiphon.text.tokens import tokens_of
+from antiphon.timer import within
 from antiphon.tools.function import FunctionTool, RawFunctionTool
 from antiphon.tools.proxy import find_tool
 
@@ -217,7 +218,7 @@ class ContextWindow:
 
     async def _summarise(self, agent: str, writer: LLM, summary: Summary, talk: Sequence[ChatMessage]) -> None:
         try:
-            async with asyncio.timeout(SUMMARY_TIMEOUT):
+            async with within(SUMMARY_TIMEOUT):
                 text = await summarised(writer, summary.text, talk)
         except BaseException as error:
             pass_on(error)

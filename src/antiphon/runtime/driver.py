@@ -75,10 +75,10 @@ from antiphon.runtime.responses import Responses
 from antiphon.runtime.run import Run
 from antiphon.runtime.scope import outside
 from antiphon.runtime.scrutiny import Scrutiny
-from antiphon.runtime.timer import catch_up
 from antiphon.runtime.tool_calls import INTERNAL_ERROR, ToolCalls
 from antiphon.runtime.tool_runner import ToolRunner
 from antiphon.store import Row
+from antiphon.timer import catch_up
 from antiphon.transport import AudioInput, AudioOutput
 from antiphon.turn_detector import TurnDetector
 from antiphon.vad import VAD

@@ -5,16 +5,16 @@ It has its time (`ConsentOptions.judge_timeout`): the core decides by the words 
 
 from __future__ import annotations
 
-import asyncio
 import logging
 
 from antiphon.core.commands import JudgeReply
 from antiphon.core.facts import ReplyJudged
 from antiphon.errors import UsageError, pass_on
-from antiphon.language.consent import Reply
+from antiphon.language.replies import Reply
 from antiphon.options import ConsentJudge
 from antiphon.runtime.host import Events
 from antiphon.runtime.port import Port
+from antiphon.timer import within
 
 logger = logging.getLogger("antiphon")
 
@@ -36,7 +36,8 @@ class Judge:
         try:
             if self._judge is not None:
                 limit = self._port.options.consent.judge_timeout
-                reply = await asyncio.wait_for(self._judge(command.words, command.asked), limit)
+                async with within(limit):
+                    reply = await self._judge(command.words, command.asked)
             if reply is not None and not isinstance(reply, Reply):
                 raise UsageError(f"consent_judge: expected a Reply or None, got {reply!r}")
         except TimeoutError:

@@ -11,8 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
-import secrets
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
@@ -31,7 +29,7 @@ from antiphon.runtime.kept_state import PART, KeptState
 from antiphon.runtime.kept_stream import KeptStream
 from antiphon.runtime.observers import Observer
 from antiphon.runtime.port import Port
-from antiphon.store import HISTORY, JOURNAL, CallMeta, Lease, Pending, Row, Store, StoredCall
+from antiphon.store import HISTORY, JOURNAL, WORKER, CallMeta, Lease, Pending, Row, Store, StoredCall
 from antiphon.visible import to_json
 
 logger = logging.getLogger("antiphon")
@@ -50,9 +48,6 @@ PATIENCE = 0.5
 
 CLOSING_LIMIT = 1.0
 """Seconds that a call which ends waits for its store."""
-
-WORKER = f"{os.getpid()}-{secrets.token_hex(4)}"
-"""This process, among those that write to a store."""
 
 
 class Keeping(Observer):

@@ -8,17 +8,17 @@ Above: `keeping`, which shows it what happens, and who resumes a call, and reads
 
 from __future__ import annotations
 
-import json
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from antiphon.chat import FunctionCallOutput
 from antiphon.core.codec import reader, to_data
 from antiphon.core.commands import Adopt, Command, Generate, RebindRun, Record, RunTool
 from antiphon.core.facts import AgentTaskFinished, AgentTaskStarted, CutCall, Fact, PlayoutFinished, PlayoutProgressed
 from antiphon.core.notices import ConsentAsked, ConsentDecided, HandedOff, Notice, TaskBegan, ToolDropped, ToolEnded
-from antiphon.errors import JournalError, StoreError
-from antiphon.visible import to_json
+from antiphon.runtime.parts import read_part, written_part
 
 PART = "call"
 """Its name among the parts of the call."""
@@ -44,25 +44,18 @@ class AtWork:
 
     def to_part(self) -> bytes:
         """As it is kept."""
-        data = {"format": FORMAT, "open": [to_data(one) for one in self.open], "heard": self.heard, "asks": self.asks}
-        return to_json(data).encode("utf-8", "surrogatepass")
+        return written_part(
+            FORMAT, {"open": [to_data(one) for one in self.open], "heard": self.heard, "asks": self.asks}
+        )
 
     @classmethod
     def of_part(cls, part: bytes | None) -> AtWork:
         """What stands in a part; None: nothing was kept. Raises `StoreError`."""
-        if part is None:
-            return cls()
-        try:
-            data = json.loads(part)
-            if data["format"] > FORMAT:
-                raise StoreError(
-                    f"the call: expected format {FORMAT} of what was at work, got {data['format']}, which a newer"
-                    " version of Antiphon wrote. Resume it with that version."
-                )
-            read = reader(CutCall)
-            return cls(tuple(map(read, data["open"])), str(data["heard"]), bool(data.get("asks")))
-        except (ValueError, LookupError, TypeError, JournalError) as error:
-            raise StoreError(f"what was at work in the call cannot be read: {error}. Was the store changed?") from error
+        return cls() if part is None else read_part(part, "what was at work", FORMAT, cls._of_data)
+
+    @classmethod
+    def _of_data(cls, data: Mapping[str, Any]) -> AtWork:
+        return cls(tuple(map(reader(CutCall), data["open"])), str(data["heard"]), bool(data.get("asks")))
 
 
 @dataclass(slots=True)

@@ -40,6 +40,7 @@ from antiphon.runtime.synthesis import Voiced, speak
 from antiphon.runtime.ticker import Ticker
 from antiphon.streams import closing
 from antiphon.text.alignment import DEFAULT_PACE
+from antiphon.timer import within
 from antiphon.transport import AudioOutput
 from antiphon.tts import TTS, SynthesizedAudio
 
@@ -151,7 +152,8 @@ class Playout:
         while segment.made > made:
             made = segment.made
             try:
-                return await asyncio.wait_for(asyncio.shield(segment.respelled()), limit)
+                async with within(limit):
+                    return await asyncio.shield(segment.respelled())
             except TimeoutError:
                 pass
         error = ProviderTimeout(

@@ -27,6 +27,7 @@ from antiphon.runtime.host import Agents, Events, Speeches
 from antiphon.runtime.port import Port
 from antiphon.scope import Scoped
 from antiphon.stt import STT, SpeechEvent, SpeechEventType, STTStream
+from antiphon.timer import Timer, catch_up, within
 from antiphon.transport import AudioInput
 from antiphon.turn_detector import PREDICTION_TIMEOUT, TurnDetector, TurnSoFar
 from antiphon.vad import VAD, SpeechEnded, SpeechStarted, VADEvent
@@ -116,16 +117,18 @@ class AudioMemory:
 class _Unanswered:
     """For how long the caller spoke since anything came of the recogniser."""
 
-    __slots__ = ("_began", "_voiced", "since")
+    __slots__ = ("_began", "_looked", "_not_before", "_voiced", "since")
 
     def __init__(self) -> None:
+        self._looked = self._not_before = 0.0
+        """When it was last looked whether words are late; and until when what stands ready goes first."""
         self._began = self._voiced = 0.0
         """When the voice, or what follows the last that came, began; for how long voices lasted that are over."""
         self.since: float | None = None
         """When a voice ended that lasted, of which nothing has come."""
 
     def voice_began(self, now: float) -> None:
-        self._began = now
+        self._began = self._looked = now
 
     def voice_ended(self, at: float) -> None:
         self._voiced += max(0.0, at - self._began)  # a recogniser may know that a voice has ended before the detector
@@ -136,7 +139,11 @@ class _Unanswered:
         self.since, self._voiced, self._began = None, 0.0, now
 
     def is_late(self, now: float, limit: float) -> bool:
-        return self.since is not None and now - self.since > limit
+        """To be asked with each frame: where none came for a while, everything may have stood still."""
+        if wait := catch_up(now - self._looked):
+            self._not_before = now + wait
+        self._looked = now
+        return self.since is not None and now - self.since > limit and now >= self._not_before
 
 
 class Recognition:
@@ -170,7 +177,7 @@ class Recognition:
         self._listening: asyncio.Task[None] | None = None
         self._prediction: asyncio.Task[None] | None = None
         self._agent: str | None = None
-        self._reopening: asyncio.TimerHandle | None = None
+        self._reopening: asyncio.TimerHandle | Timer | None = None
         """The recogniser that listens is given up soon, if nothing comes of it."""
         self._unanswered = _Unanswered()
         self._unsettled = ""
@@ -334,7 +341,8 @@ class Recognition:
         self._events.failed(error, source)
         if self._reopening is None:
             self._unheard.clear()
-            self._reopening = self._port.loop.call_later(LATE_WORDS, self._listen_anew, self._agent)
+            agent, loop = self._agent, self._port.loop
+            self._reopening = Timer(loop, loop.time() + LATE_WORDS, lambda: self._listen_anew(agent))
 
     def _is_alive(self) -> None:
         """Something came of the recogniser."""
@@ -438,7 +446,7 @@ class Recognition:
     async def _predict(self, detector: TurnDetector, version: int, text: str) -> None:
         audio = self._memory.audio() if self._memory is not None else None
         try:
-            async with asyncio.timeout(PREDICTION_TIMEOUT):
+            async with within(PREDICTION_TIMEOUT):
                 probability = await detector.predict(
                     TurnSoFar(self._port.masks.read(text), self._speeches.history_items(), audio)
                 )

@@ -30,8 +30,11 @@ FIRST_WAIT = 1.0
 
 LONGEST_WAIT = 60.0
 
+FIRST_LOOK = 0.5
+"""Seconds after which the store is looked into first; after each look twice as many."""
+
 LOOK_EVERY = 2.0
-"""Seconds between two looks into the store."""
+"""Seconds between two looks into the store, at most."""
 
 
 @record
@@ -107,8 +110,10 @@ class Reconciling:
 
     async def _look(self, doubt: InDoubt, rows: KeptRows) -> None:
         """Until somebody has said in the store what happened (`antiphon calls resolve`, who did not enter it)."""
+        wait = FIRST_LOOK  # who was frozen before it entered wakes soon, and says so
         while True:
-            await asyncio.sleep(LOOK_EVERY)
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, LOOK_EVERY)
             try:
                 row = await rows.stored(doubt.key)
             except StoreError:

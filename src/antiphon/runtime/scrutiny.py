@@ -22,6 +22,7 @@ from antiphon.runtime.host import Agents, Events
 from antiphon.runtime.port import Port
 from antiphon.scope import is_cancelled
 from antiphon.text import SentenceSplitter
+from antiphon.timer import within
 from antiphon.tools.function import FunctionTool, RawFunctionTool
 
 logger = logging.getLogger("antiphon")
@@ -90,7 +91,7 @@ class Scrutiny:
 
     async def _asked(self, before: BeforeSpeech, sentence: Sentence) -> str:
         try:
-            async with asyncio.timeout(HOLD_LIMIT) as limit:
+            async with within(HOLD_LIMIT) as limit:
                 said = await before(sentence)
             if said is None or isinstance(said, str):
                 return sentence.text if said is None else said

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from antiphon.runtime.timer import Timer
+from antiphon.timer import Timer
 
 PAUSE = 1.0
 """Seconds without a chunk after which a stream stands still. Services send in bursts, but not so far apart."""

@@ -33,6 +33,7 @@ from antiphon.runtime.scope import current
 from antiphon.runtime.tool_calls import INTERNAL_ERROR, ToolCalls
 from antiphon.scope import is_cancelled
 from antiphon.store import Row, RowState
+from antiphon.timer import Timer
 from antiphon.tools.function import CallContext, OutcomeUnknown, StopResponse, ToolError, ToolResult, hooks_of
 from antiphon.tools.hooks import CallHook, ToolCall, approval
 from antiphon.tools.identity import arguments_of, tool_named
@@ -111,7 +112,8 @@ class ToolRunner:
         run = self._runs.get(run_id)
         if run is not None and run.task is not None:
             run.task.cancel()
-            timer = self._port.loop.call_later(CANCEL_GRACE, self._abandon, run)
+            loop = self._port.loop
+            timer = Timer(loop, loop.time() + CANCEL_GRACE, lambda: self._abandon(run))
             run.task.add_done_callback(lambda _: timer.cancel())  # a timer keeps what it calls, and so the session
 
     def _abandon(self, run: Run) -> None:

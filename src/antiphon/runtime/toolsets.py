@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from antiphon.errors import ProviderError, ProviderTimeout, as_exception, pass_on
 from antiphon.protocols import closing_session
+from antiphon.timer import Timer
 from antiphon.tools.toolset import Toolset
 
 logger = logging.getLogger("antiphon")
@@ -84,7 +85,7 @@ class OpenToolsets:
         gate: asyncio.Future[None] = loop.create_future()
         self._gates.append(gate)
         gate.add_done_callback(self._gates.remove)
-        timer = loop.call_later(patience, self._late, gate, added, patience)
+        timer = Timer(loop, loop.time() + patience, lambda: self._late(gate, added, patience))
         gate.add_done_callback(lambda _: timer.cancel())
 
         def look(_: object) -> None:

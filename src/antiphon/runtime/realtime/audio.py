@@ -20,6 +20,7 @@ from antiphon.runtime.realtime.sync import Sync
 from antiphon.runtime.realtime.turn_sound import TurnSound
 from antiphon.runtime.realtime.unnoticed import Unnoticed
 from antiphon.runtime.realtime.wire import Wire
+from antiphon.timer import within
 
 MAX_EARLY = 20
 """Transcripts kept for turns that are not known yet."""
@@ -197,7 +198,7 @@ class Turns:
             return ""
         waiter = self._waiters.setdefault(turn, asyncio.get_running_loop().create_future())
         try:
-            async with asyncio.timeout(self._port.options.words_timeout):
+            async with within(self._port.options.words_timeout):
                 return await asyncio.shield(waiter)
         except TimeoutError:
             return ""

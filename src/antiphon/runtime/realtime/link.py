@@ -46,9 +46,9 @@ from antiphon.runtime.realtime.turn_sound import TurnSound
 from antiphon.runtime.realtime.unnoticed import Unnoticed
 from antiphon.runtime.realtime.wire import Wire
 from antiphon.runtime.responses import Response
-from antiphon.runtime.timer import Timer
 from antiphon.runtime.tool_calls import ToolCalls
 from antiphon.streams import Breaks
+from antiphon.timer import Timer
 
 logger = logging.getLogger("antiphon")
 
@@ -129,7 +129,7 @@ class Link:
         self._model = model
         self._can = model.capabilities
         self.closed = False
-        self._retiring: asyncio.TimerHandle | None = None
+        self._retiring: Timer | None = None
         self._task: asyncio.Task[None] | None = None
         self._heard_anything = False
         """This session has given an event."""
@@ -177,7 +177,8 @@ class Link:
     def retire(self) -> None:
         """Its agent has left. What the caller said to it may still have to be put into words."""
         if self.turns.wants_words and self.is_open:
-            self._retiring = self._port.loop.call_later(self._port.options.words_timeout, self.close)
+            loop = self._port.loop
+            self._retiring = Timer(loop, loop.time() + self._port.options.words_timeout, self.close)
         else:
             self.close()
 

@@ -1,13 +1,15 @@
 """A timer that lets what stands ready go first when the event loop, or the machine, stood still.
 
-Above: whoever gives somebody up after a while; the driver, which tells the core of lost time by the same measure.
+Above: whoever gives somebody up after a while (`Timer`, `within`); the driver, which tells the core of lost time by the
+same measure.
 Below: the event loop.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 STOOD_STILL = 0.1
 """Seconds by which a timer is late where everything stood still."""
@@ -40,3 +42,21 @@ class Timer:
     def cancel(self) -> None:
         """It is not needed any more."""
         self._handle.cancel()
+
+
+@asynccontextmanager
+async def within(seconds: float | None) -> AsyncIterator[asyncio.Timeout]:
+    """As `asyncio.timeout`, but with the patience of `Timer`: an answer that stands ready beats a limit that is late.
+
+    None: no limit. Raises `TimeoutError`.
+    """
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(None) as limit:
+        timer = None
+        if seconds is not None:
+            timer = Timer(loop, loop.time() + seconds, lambda: limit.reschedule(loop.time()))
+        try:
+            yield limit
+        finally:
+            if timer is not None:
+                timer.cancel()
