@@ -1,0 +1,1 @@
+"""The examples, as their headers say: by typed words, and by spoken ones."""
