@@ -54,6 +54,7 @@ TRIALS: Mapping[str, Trial] = {
     "deepgram": Trial(_python("from antiphon.providers.deepgram import STT; STT(api_key='x').require()")),
     "cartesia": Trial(_python("from antiphon.providers.cartesia import TTS; TTS(api_key='x').require()")),
     "pydantic-ai": Trial(_python("from antiphon.providers.pydantic_ai import LLM; LLM('test')")),
+    "telephone": Trial(_python("import httpx2, cryptography; from antiphon.server.telephone import CarrierApi")),
     "livekit": Trial(_python("import livekit.rtc, livekit.api; from antiphon.transports.livekit import LiveKitCall")),
     "webrtc": Trial(_python("import antiphon.transports.webrtc")),
     "postgres": Trial(_python("from antiphon.stores.postgres import PostgresStore")),

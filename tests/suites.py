@@ -71,7 +71,7 @@ def suites() -> list[Suite]:
     python = sys.executable
     style = ((python, "-m", "ruff", "check"), (python, "-m", "ruff", "format", "--check"), (python, "-m", "mypy"))
     demo = (python, "-c", "from antiphon.cli.main import main; main()", "demo")
-    return [*found, Suite("lint", "`make lint types`.", style), Suite("demo", "`make demo`: a real call.", (demo,))]
+    return [*found, Suite("style", "`make lint types`.", style), Suite("demo", "`make demo`: a real call.", (demo,))]
 
 
 def _pytest(paths: Sequence[str]) -> tuple[str, ...]:

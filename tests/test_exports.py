@@ -15,7 +15,10 @@ from antiphon import adapters, sim, tasks, testing
 
 IMPORT = "from antiphon import Agent, AgentSession, AgentServer, function_tool, RunContext, ToolError"
 BUDGET = 0.150
-"""Seconds that the import may take over a bare interpreter."""
+"""Seconds that the import may take over a bare interpreter, on a machine that takes `USUAL` for the other one."""
+OTHER = "import asyncio, http.server, unittest.mock, pydoc, doctest, xml.dom.minidom, multiprocessing.pool, sqlite3"
+USUAL = 0.060
+"""Seconds. Where it takes longer, the machine is slower, or full of other programs, by as much."""
 HEAVY = ("numpy", "soxr", "onnxruntime", "rich", "soundfile")
 
 
@@ -50,8 +53,9 @@ def test_importing_the_framework_imports_nothing_heavy() -> None:
 
 def test_importing_the_framework_is_quick(tmp_path: Path) -> None:
     # Processor time, and the best of several runs: other programs on the machine can only make a run slower.
-    timed = f"import time; began = time.process_time()\n{IMPORT}\nprint(time.process_time() - began)"
+    timed = "import time; began = time.process_time()\n{}\nprint(time.process_time() - began)"
     compiled = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path)}  # as users have it
-    cost = min(float(run(timed, **compiled)) for _ in range(10))
-    print(f"import: {1000 * cost:.0f} ms over bare Python")
-    assert cost <= BUDGET
+    runs = [[float(run(timed.format(code), **compiled)) for code in (IMPORT, OTHER)] for _ in range(10)]
+    cost, other = (min(times) for times in zip(*runs, strict=True))
+    print(f"import: {1000 * cost:.0f} ms over bare Python, the other {1000 * other:.0f} ms")
+    assert cost <= BUDGET * max(1.0, other / USUAL)

@@ -33,6 +33,7 @@ LAYERS: dict[int, frozenset[str]] = {
             "private",
             "secrets",
             "secret",
+            "timer",
             "vault",
         }
     ),
@@ -86,6 +87,8 @@ LAYERS: dict[int, frozenset[str]] = {
             "inference",
             "replay",
             "sim",
+            "lint",
+            "evaluation",
             "telemetry",
             "background_audio",
         }
@@ -97,9 +100,13 @@ SHELLS: dict[str, frozenset[str]] = {
     "calls": frozenset({"transports", "providers"}),
     "server": frozenset({"calls", "transports"}),
     "console": frozenset({"calls", "server", "transports"}),
-    "cli": frozenset({"calls", "server", "transports", "console", "replay", "testing", "providers"}),  # `doctor`
+    "cli": frozenset(
+        {"calls", "server", "transports", "console", "replay", "testing", "providers", "lint", "evaluation"}
+    ),  # `doctor`
     "testing": frozenset({"replay", "stores"}),  # a call that went wrong is kept as a journal; stores that fail
     "background_audio": frozenset({"transports"}),
+    "evaluation": frozenset({"calls", "server", "testing"}),  # calls in virtual time
+    "lint": frozenset({"calls", "server"}),  # it loads agent files, and knows which lines are the user's
     "sim": frozenset({"server", "testing"}),  # rooms, whose keys callers press
     "plugins": frozenset({"providers"}),
     "inference": frozenset({"providers"}),

@@ -24,11 +24,9 @@ def test_the_first_agent_is_fifteen_lines_and_is_found_in_its_file(tmp_path: Pat
     assert isinstance(load_agent_file(file), AgentServer)
 
 
-def test_the_server_file_is_found(tmp_path: Path) -> None:
-    server = next(block for block in blocks() if "AgentServer()" in block)
-    file = tmp_path / "agent.py"
-    file.write_text(server.replace("tools=[...]", "tools=[]"))
-    assert isinstance(load_agent_file(file), AgentServer)
+def test_what_it_links_to_is_there() -> None:
+    linked = re.findall(r"\]\(([^)#]+)[^)]*\)", README.read_text())
+    assert linked and [link for link in linked if not (README.parent / link).exists()] == []
 
 
 def test_the_test_of_an_agent_passes() -> None:

@@ -61,7 +61,20 @@ def load(group: str, name: str) -> Any:
         raise UsageError(f"{group}: {name!r} cannot be imported: {error}. {remedy}") from error
 
 
-EXTRAS = ("cli", "local", "dev", "audio", "mcp", "tasks", "livekit", "postgres", "openai", "processing", "webrtc")
+EXTRAS = (
+    "cli",
+    "local",
+    "dev",
+    "audio",
+    "mcp",
+    "tasks",
+    "livekit",
+    "postgres",
+    "openai",
+    "processing",
+    "webrtc",
+    "eval",
+)
 """What users install, those first that bring little."""
 
 

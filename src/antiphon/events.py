@@ -380,8 +380,9 @@ class UnheardOutcome:
     call_id: str
     arguments: str
     """JSON."""
-    outcome: Literal["done", "unknown"]
-    """"unknown": nobody knows whether it happened."""
+    outcome: Literal["done", "unknown", "failed"]
+    """"unknown": nobody knows whether it happened. "failed": that was so, the caller may have been told it, and it is
+    known by now that it did not happen."""
     output: str
     """What the tool returned."""
 

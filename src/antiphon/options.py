@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from typing_extensions import TypeIs
 
-from antiphon.language.consent import Asked, ConsentPhrases, Reply
+from antiphon.language.consent_phrases import ConsentPhrases
 from antiphon.language.english import ENGLISH
 from antiphon.language.lines import AwayLadder as AwayLadder
 from antiphon.language.lines import ConsentLines
 from antiphon.language.lines import Fillers as Fillers
 from antiphon.language.phrases import Phrases
+from antiphon.language.replies import Asked, Reply
 
 T = TypeVar("T")
 
@@ -182,10 +183,10 @@ class TurnHandling:
     """Everything about taking turns."""
 
     detection: TurnDetection = "vad"
-    endpointing: Endpointing = field(default_factory=Endpointing)
-    interruption: Interruption = field(default_factory=Interruption)
-    preemptive_generation: PreemptiveGeneration = field(default_factory=PreemptiveGeneration)
-    user_turn_limit: UserTurnLimit = field(default_factory=UserTurnLimit)
+    endpointing: Endpointing = Endpointing()
+    interruption: Interruption = Interruption()
+    preemptive_generation: PreemptiveGeneration = PreemptiveGeneration()
+    user_turn_limit: UserTurnLimit = UserTurnLimit()
 
 
 @dataclass(slots=True, frozen=True)
@@ -193,7 +194,7 @@ class SilenceBudget:
     """How long the line may be silent while the agent owes something. Seconds."""
 
     max_silence: float = 1.5
-    fillers: Fillers = field(default_factory=Fillers)
+    fillers: Fillers = ENGLISH.fillers
     grace: float = 1.0
     """What a reply gets to begin once the results of its tools are in, before a filler that is due is said."""
     voice: float = 0.5
@@ -216,8 +217,8 @@ class ConsentOptions:
     """After that a yes is void."""
     judge_timeout: float | None = None
     """What a judge gets to say what the reply means; then the words decide by themselves. None: there is no judge."""
-    lines: ConsentLines = field(default_factory=ConsentLines)
-    phrases: ConsentPhrases = field(default_factory=ConsentPhrases)
+    lines: ConsentLines = ENGLISH.consent_lines
+    phrases: ConsentPhrases = ENGLISH.consent
 
 
 @dataclass(slots=True, frozen=True)
@@ -242,7 +243,7 @@ class ContextBudget:
 class SessionOptions:
     """What the conversation core needs to know of a session. Seconds."""
 
-    turns: TurnHandling = field(default_factory=TurnHandling)
+    turns: TurnHandling = TurnHandling()
     max_tool_steps: int = 3
     """Rounds of tool calls for one caller's turn or one `generate_reply`; then the model must answer without tools."""
     language: Phrases = ENGLISH.phrases
@@ -255,7 +256,7 @@ class SessionOptions:
     """Said when the caller spoke and the recogniser gave no words in time. Empty: nothing is said."""
     silence: SilenceBudget | None = None
     """None: the line may be silent."""
-    consent: ConsentOptions = field(default_factory=ConsentOptions)
+    consent: ConsentOptions = ConsentOptions()
     user_away_timeout: float | None = None
     """Seconds after which a caller who neither speaks nor is spoken to counts as away. None: never."""
     away_ladder: AwayLadder | None = None

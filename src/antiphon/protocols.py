@@ -97,6 +97,10 @@ class Job(Protocol):
     def by_turns(self) -> bool:
         """Processes hold its call for a turn each: nobody is cut off between them, and the job's end is not its end."""
 
+    @property
+    def parts(self) -> Mapping[str, bytes]:
+        """What is kept with its call beside that, for whoever goes on with it elsewhere. By name."""
+
     def attach(self, session: Any) -> str | None:
         """A session is about to start in this job. Called by the session.
 

@@ -260,20 +260,24 @@ class ChatMessageAssert(EventAssert):
 
     async def judge(self, llm: LLM, *, intent: str) -> ChatMessageAssert:
         """Ask a model whether the message does what `intent` says. Raises `AssertionError`, with its reason, if not."""
-        text = self.event().item.text_content or ""
-        question = ChatContext()
-        question.add_message(
-            role="system",
-            content=(
-                "You check one message of a voice agent against an intent. Answer with YES or NO on the first line, and"
-                " with your reason on the second."
-            ),
-        )
-        question.add_message(role="user", content=f"Intent: {intent}\n\nMessage: {text}")
-        answer = (await llm.chat(chat_ctx=question).collect()).text.strip()
-        if not re.match(r"\W*yes\b", answer, re.IGNORECASE):
-            _fail(self._events, self._at, f"the message does not fulfil the intent {intent!r}: {answer}")
+        if why := await objection_to(self.event().item.text_content or "", intent=intent, llm=llm):
+            _fail(self._events, self._at, f"the message does not fulfil the intent {intent!r}: {why}")
         return self
+
+
+async def objection_to(message: str, *, intent: str, llm: LLM) -> str:
+    """What a model has against a message of an agent that is to do what `intent` says; "": nothing."""
+    question = ChatContext()
+    question.add_message(
+        role="system",
+        content=(
+            "You check one message of a voice agent against an intent. Answer with YES or NO on the first line, and"
+            " with your reason on the second."
+        ),
+    )
+    question.add_message(role="user", content=f"Intent: {intent}\n\nMessage: {message}")
+    answer = (await llm.chat(chat_ctx=question).collect()).text.strip()
+    return "" if re.match(r"\W*yes\b", answer, re.IGNORECASE) else answer or "the judge said nothing"
 
 
 _ASSERTS: dict[EventType, type[EventAssert]] = {

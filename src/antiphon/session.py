@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
+import os
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -110,8 +110,8 @@ class AgentSession(Session[Userdata], Closable):
     _room: Any = None
     _driver: Driver | None = None
     _closer: asyncio.Task[None] | None = None
-    _call_id = ""
-    _resumes = _by_turns = False
+    _call_id, _resumes, _by_turns = "", False, False
+    _parts: Mapping[str, bytes] | None = None
 
     def __init__(
         self,
@@ -262,7 +262,7 @@ class AgentSession(Session[Userdata], Closable):
         """The job that the call belongs to, if there is one. It may say what the call is known by."""
         job = current_job.get()
         if job is not None and (attached := job.attach(self)) is not None and self._store.resumed is None:
-            self._call_id, self._resumes, self._by_turns = attached, job.resumes, job.by_turns
+            self._call_id, self._resumes, self._by_turns, self._parts = attached, job.resumes, job.by_turns, job.parts
         return job
 
     async def _begun(self, agent: Agent, job: Job | None, audio_in: Any, audio_out: Any) -> Driver:
@@ -275,7 +275,7 @@ class AgentSession(Session[Userdata], Closable):
             agent_id = host.cast.admit(agent)
             if job is not None:
                 await job.prepare([agent.llm, agent.stt, agent.tts, agent.vad, host.models.get("turn_detector")])
-            keeping = await self._store.hold(host, self.call_id, by_turns=self._by_turns)
+            keeping = await self._store.hold(host, self.call_id, by_turns=self._by_turns, parts=self._parts or {})
             driver = self._driver = await host.begin(self._options, agent_id, audio_in, audio_out, keeping)
             self._store.watch(host, driver)
             return driver
@@ -293,7 +293,7 @@ class AgentSession(Session[Userdata], Closable):
     def call_id(self) -> str:
         """What a store knows the call by, among all calls that there ever were."""
         if not self._call_id:
-            self._call_id = secrets.token_hex(8)
+            self._call_id = os.urandom(8).hex()
         return self._call_id
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Generator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from antiphon.chat import ChatItem
@@ -17,6 +18,7 @@ from antiphon.errors import UsageError, pass_on
 
 if TYPE_CHECKING:
     from antiphon.runtime.port import Port
+    from antiphon.runtime.run import Run
 
 logger = logging.getLogger("antiphon")
 
@@ -126,9 +128,7 @@ class SpeechHandle:
         """
         if self._done:
             return
-        from antiphon.runtime.scope import current_run  # loaded with the first session, not with the name
-
-        run = current_run()
+        run = _find_current_run()()
         if run is None or run.ended:
             await self._wait()
             return
@@ -242,6 +242,14 @@ class SpeechHandle:
     def __repr__(self) -> str:
         state = "done" if self._done else "interrupted" if self._interrupted else "open"
         return f"<SpeechHandle {self.id} {state}>"
+
+
+@cache
+def _find_current_run() -> Callable[[], Run | None]:
+    """What says which tool the running code belongs to: loaded with the first session, not with the names."""
+    from antiphon.runtime.scope import current_run
+
+    return current_run
 
 
 def _resolve(futures: Sequence[asyncio.Future[None]]) -> None:

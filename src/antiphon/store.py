@@ -25,6 +25,8 @@ import asyncio
 import enum
 import json
 import math
+import os
+import secrets
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -50,6 +52,8 @@ class PendingOnLoop(Future[None]):
 START_LIMIT = 2.0
 """Seconds that `acknowledged` waits."""
 
+WORKER = f"{os.getpid()}-{secrets.token_hex(4)}"
+"""This process, among those that write to a store."""
 LEASE = 2.0
 """Seconds for which a lease is held, by the store's clock, unless it is renewed."""
 

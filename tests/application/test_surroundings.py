@@ -33,6 +33,7 @@ class Job:
 
     def __init__(self, room: Any) -> None:
         self.room = room
+        self.parts: dict[str, bytes] = {}
 
     def attach(self, session: Any) -> None: ...
     async def prepare(self, models: Sequence[Any]) -> None: ...

@@ -76,7 +76,7 @@ def by_voice(
             wait=wait,
         )
 
-    return run_virtual(call(), timeout=300)
+    return run_virtual(call(), timeout=1000)
 
 
 def in_text(made: AgentServer, *texts: str, wait: float = 60.0) -> Call:
@@ -84,7 +84,7 @@ def in_text(made: AgentServer, *texts: str, wait: float = 60.0) -> Call:
         models = ModelChoice(voice=False)
         return await text_call(made, texts, models=models, screen=Screen(to_stderr=True), wait=wait)
 
-    return run_virtual(call(), timeout=300)
+    return run_virtual(call(), timeout=1000)
 
 
 @function_tool
@@ -306,3 +306,23 @@ def test_an_entrypoint_that_never_starts_is_given_up() -> None:
 
     with pytest.raises(AgentFileError, match="started no session within 60 s"):
         in_text(made, "Hi")
+
+
+class SlowlyLoaded(FakeLLM):
+    """Is prepared for this long, as a model is on a slow machine whose first call it is."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(["Hello."])
+        self.seconds = seconds
+
+    async def prewarm(self) -> None:
+        await asyncio.sleep(self.seconds)
+
+
+def test_a_model_that_loads_slowly_is_waited_for() -> None:
+    assert said(in_text(server(SlowlyLoaded(200)), "Hi"), "assistant") == ["Hello."]
+
+
+def test_a_model_that_never_loads_is_given_up() -> None:
+    with pytest.raises(AgentFileError, match="models of the session were not loaded within 900 s"):
+        in_text(server(SlowlyLoaded(10_000)), "Hi")

@@ -203,7 +203,7 @@ def book(page: Page) -> None:
     entry(page, "An appointment for Jordan Park, next Tuesday at 2:00 PM. Shall I book it?")
     tool = entry(page, "book_appointment")
     assert "Jordan Park" in tool.inner_text()
-    entry(page, "I have booked an appointment for Jordan Park on next Tuesday at 2:00 PM")
+    entry(page, "I have booked an appointment for Jordan Park, next Tuesday at 2:00 PM")
 
 
 @pytest.fixture(scope="module")

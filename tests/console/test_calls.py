@@ -58,7 +58,7 @@ def test_a_button_of_the_page_agrees_to_what_was_read_back() -> None:
             decided = await page.wait_for("consent", decision="yes")
             assert (decided["call_id"], decided["heard"], decided["by"]) == (asked["call_id"], "yes", "key")
             booked = await page.wait_for("tool", name="book_appointment", status="done")
-            assert (booked["call_id"], booked["guarantee"]) == (asked["call_id"], "at most once")
+            assert (booked["call_id"], booked["guarantee"]) == (asked["call_id"], "effectively once")
 
     run(check)
 
@@ -73,7 +73,7 @@ def test_a_developers_page_says_whom_one_calls_and_looks_inside() -> None:
             assert about["models"]["llm"].startswith("standin.StandInLLM (rule-based, not a language model)")
             assert [(tool["name"], tool["guarantee"], tool["is_read_back"]) for tool in about["tools"]] == [
                 ("check_availability", None, False),
-                ("book_appointment", "at most once", True),
+                ("book_appointment", "effectively once", True),
             ]
             async with Page(server.url, audio=False) as page:
                 await page.asks("Do you have anything next Tuesday?")

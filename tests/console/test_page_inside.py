@@ -25,7 +25,7 @@ OFFERED: Message = {
     "name": "book",
     "description": "Book a table.",
     "effect": "writes",
-    "guarantee": "at most once",
+    "guarantee": "effectively once",
     "is_read_back": True,
     "is_approved": False,
 }
@@ -45,7 +45,7 @@ def consent(decision: str = "", heard: str = "", by: str = "", call_id: str = "b
 
 def booked(status: str, text: str | None = None) -> Message:
     given = {"type": "tool", "call_id": "b1", "name": "book", "arguments": {"people": 2}, "status": status}
-    return {**given, "text": text, "seconds": 0.5, "guarantee": "at most once"}
+    return {**given, "text": text, "seconds": 0.5, "guarantee": "effectively once"}
 
 
 def aside(text: str, segment: str) -> Message:
@@ -72,7 +72,7 @@ def test_a_button_answers_what_is_read_back_and_the_page_tells_what_was_heard_an
     page.click(".answer button:has-text('Yes')")
     wait_text(page, ".result", "4711")
     assert page.inner_text(".decided") == "heard “Yes” · yes (decided by a key or a button)"
-    assert page.inner_text(".guarantee") == "at most once"
+    assert page.inner_text(".guarantee") == "effectively once"
     assert not page.is_visible(".answer")
     assert page.locator("#log > li").count() == 1
 
@@ -152,7 +152,7 @@ def test_before_a_call_the_page_says_whom_one_calls_and_what_one_might_say(open_
     page = open_page([*OPENING, Until("text", {"text": "A table for two, please"}), message("assistant", "For when?")])
     wait_text(page, "#welcome", "Book a table.")
     told = page.inner_text("#welcome")
-    for words in ("Host", "openai.LLM", "German", "book", "writes", "at most once", "asks first"):
+    for words in ("Host", "openai.LLM", "German", "book", "writes", "effectively once", "asks first"):
         assert words in told
     assert page.inner_text("#models") == "openai.LLM, local.HibariTTS"
     assert axe_faults(page) == []

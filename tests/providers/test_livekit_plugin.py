@@ -131,6 +131,26 @@ def test_an_error_of_a_plugin_is_one_of_ours() -> None:
     asyncio.run(main())
 
 
+def test_a_client_that_does_not_open_is_told_to_all_who_wait_and_opened_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    http_context = importlib.import_module("livekit.agents.utils.http_context")
+    opened, opens = http_context.open, [OSError("no descriptors left")]
+
+    def open_once_in_vain() -> Any:
+        if opens:
+            raise opens.pop()
+        return opened()
+
+    async def main() -> None:
+        monkeypatch.setattr(http_context, "open", open_once_in_vain)
+        voice = livekit_plugin.TTS(openai.TTS(base_url="http://127.0.0.1:9"))
+        first = await asyncio.gather(voice.prewarm(), voice.prewarm(), return_exceptions=True)
+        assert ["no descriptors left" in str(error) for error in first] == [True, True]
+        await voice.prewarm()
+        await voice.aclose()
+
+    asyncio.run(asyncio.wait_for(main(), 10))
+
+
 def test_what_is_no_plugin_is_refused() -> None:
     with pytest.raises(UsageError, match=r"expected a TTS of livekit\.agents, got LLM"):
         livekit_plugin.TTS(openai.LLM(api_key="x"))

@@ -58,7 +58,7 @@ async def frozen(folder: Path) -> None:
         await session.start(Shop(folder / "book"))
         print(session.call_id, flush=True)
         await session.run(user_input="Pay five.")
-        await asyncio.sleep(0.5)
+        await session.wait_for_idle()
         print(*transcript(session.history), sep="\n", flush=True)
         await session.aclose()
 
@@ -68,7 +68,7 @@ async def take_over(folder: Path, call: str, wake: Any) -> list[str]:
         llm = FakeLLM(["I don't know whether it was paid.", "It was not paid.", PAY, "Now it is paid."])
         session = AgentSession[Any](llm=llm, store=store, max_silence=None)
         await session.resume(call, agents=[Shop(folder / "book")])
-        await asyncio.sleep(0.5)
+        await session.wait_for_idle()
         [(_, row)] = await store.rows(call=call)
         assert row.state is RowState.UNKNOWN
         await wake()

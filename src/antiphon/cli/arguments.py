@@ -9,6 +9,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from antiphon.lint.description import PROVIDERS
+
 TOKEN = (
     "what a caller must know; by default ANTIPHONTOKEN of the environment, which no list of processes shows, or a new"
     " one, and none on this machine alone"
@@ -64,6 +66,17 @@ def number(text: str) -> int:
     return int(text)
 
 
+def share(text: str) -> float:
+    """A number from 0 to 1."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to 1, got {text!r}")
+    return found
+
+
 def add_beginning(commands: argparse._SubParsersAction[Any]) -> None:
     """The commands with which one begins: `antiphon init` and `antiphon doctor`."""
     init = commands.add_parser("init", help="make a folder with an agent, its test, and what runs it elsewhere")
@@ -83,6 +96,22 @@ def add_beginning(commands: argparse._SubParsersAction[Any]) -> None:
         command.add_argument("--debug", action="store_true", help="show tracebacks and logs")
 
 
+def _add_telephone(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--telephone",
+        metavar="CARRIER",
+        help="answer calls by telephone, too: twilio or telnyx",
+    )
+    parser.add_argument(
+        "--public-url", default="", metavar="URL", help="where the carrier finds this server: https://example.com"
+    )
+    parser.add_argument(
+        "--telephone-unsigned",
+        action="store_true",
+        help="believe whoever says that it is the carrier: for trials",
+    )
+
+
 def add_production(parser: argparse.ArgumentParser) -> None:
     """The options of `antiphon start`."""
     parser.add_argument("--host", default="127.0.0.1", help="address to serve at; 0.0.0.0 is all of this machine's")
@@ -96,7 +125,8 @@ def add_production(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tls", action="store_true", help="serve https, with a certificate of its own making")
     parser.add_argument("--tls-cert", type=Path, metavar="PEM", help="serve https with this certificate")
     parser.add_argument("--tls-key", type=Path, metavar="PEM", help="the key of --tls-cert")
-    parser.add_argument("--calls", type=Path, metavar="FOLDER", help="keep recordings and reports of pages' calls here")
+    _add_telephone(parser)
+    parser.add_argument("--calls", type=Path, metavar="FOLDER", help="keep recordings and reports of calls here")
     parser.add_argument(
         "--workers",
         type=count,
@@ -156,6 +186,64 @@ def add_chaos(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--journals", type=Path, metavar="FOLDER", help="keep the journals of what goes wrong")
     parser.add_argument("--json", action="store_true", help="print what was found as JSON, all else elsewhere")
+    parser.add_argument("--debug", action="store_true", help="show tracebacks and logs")
+
+
+def add_agent_file(parser: argparse.ArgumentParser) -> None:
+    """The agent file of a command, and how it is written."""
+    parser.add_argument("file", type=Path, nargs="?", help="the agent file; agent.py of this folder, if left out")
+    parser.add_argument("--livekit", action="store_true", help="the file is written for LiveKit Agents")
+
+
+def add_lint(parser: argparse.ArgumentParser) -> None:
+    """The options of `antiphon lint`."""
+    add_agent_file(parser)
+    parser.add_argument(
+        "--for",
+        action="append",
+        default=[],
+        dest="providers",
+        choices=PROVIDERS,
+        help="say what this provider refuses of the tools' schemas; may be given again",
+    )
+    parser.add_argument(
+        "--ignore", action="append", default=[], metavar="RULE", help="leave a rule out; may be given again"
+    )
+    parser.add_argument("--strict", action="store_true", help="end with 1 for advice, too")
+    parser.add_argument("--json", action="store_true", help="print what was found as JSON, all else elsewhere")
+    parser.add_argument("--debug", action="store_true", help="show tracebacks and logs")
+
+
+def add_eval(parser: argparse.ArgumentParser) -> None:
+    """The options of `antiphon eval`."""
+    parser.add_argument("cases", type=Path, metavar="CASES", help="a file of cases, in YAML: docs/evaluation.md")
+    parser.add_argument(
+        "agent", type=Path, nargs="?", help="the agent file; that which the cases name, or agent.py, if left out"
+    )
+    parser.add_argument("--livekit", action="store_true", help="the file is written for LiveKit Agents")
+    parser.add_argument("--beside", type=Path, metavar="FILE", help="another version, to be compared with")
+    parser.add_argument("--llm", metavar="NAME", help='the language model: "local", a vendor, or vendor/model')
+    parser.add_argument(
+        "--strict-models",
+        action="store_true",
+        help="fail where the file's model cannot be used, instead of a local one",
+    )
+    parser.add_argument("--judge", metavar="NAME", help="the language model that judges intents")
+    parser.add_argument("--repeats", type=number, metavar="N", help="calls of each case, whatever it says")
+    parser.add_argument("--at-once", type=number, default=4, metavar="N", help="calls at a time (default: %(default)s)")
+    parser.add_argument(
+        "--at-least", type=share, metavar="SHARE", help="of each case's calls have to pass: 0 to 1 (default: 1)"
+    )
+    parser.add_argument(
+        "--sure",
+        type=share,
+        default=0.95,
+        metavar="SHARE",
+        help="with --beside: worse with this probability ends with 1 (default: %(default)s)",
+    )
+    parser.add_argument("--real-time", action="store_true", help="with local models, too: for tools on a network")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit's XML")
+    parser.add_argument("--json", action="store_true", help="print what came of it as JSON, all else elsewhere")
     parser.add_argument("--debug", action="store_true", help="show tracebacks and logs")
 
 

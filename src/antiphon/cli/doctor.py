@@ -30,6 +30,7 @@ EXTRAS: Mapping[str, str] = {
     "processing": "a microphone without echo and noise",
     "mcp": "tools of MCP servers",
     "tasks": "telephone numbers and e-mail addresses",
+    "telephone": "calls by telephone",
     "livekit": "LiveKit's rooms",
     "postgres": "calls kept in PostgreSQL",
 }

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 from antiphon.calls.models import ModelChoice
 from antiphon.cli.screen import Screen
 from antiphon.console.access import Access, Limits
+from antiphon.protocols import call_store
 from antiphon.server.admission import Admission
 from antiphon.server.entrypoint import AgentServer
 from antiphon.server.figures import Figures
@@ -32,6 +33,7 @@ from antiphon.server.job import Job
 from antiphon.server.livekit.again import LostJob, ask_again
 from antiphon.server.livekit.hold import HeldCall
 from antiphon.server.livekit.server import STATE, LiveKitServer
+from antiphon.server.livekit.takeover import TakeOvers
 from antiphon.server.livekit.worker import Worker
 from antiphon.server.load import LoadMeter
 from antiphon.server.process import ending_takes
@@ -44,6 +46,7 @@ from antiphon.transports.livekit import LiveKitCall
 
 if TYPE_CHECKING:
     from antiphon.console.serve import PageServer, Place
+    from antiphon.server.telephone import Settings
 
 LONGEST_DRAIN = 24 * 3600.0
 """Seconds that a supervisor waits for its workers at most; these know their own limits."""
@@ -63,6 +66,8 @@ class Serving:
     """Keeps recordings and reports of the page's calls; None: there are none."""
     drain: float | None = None
     """Seconds for the calls that are on when it is told to end; None is what the agent file says."""
+    telephone: Settings | None = None
+    """The carrier whose calls are answered at the page's place; None: there is none."""
 
     def limits(self) -> Limits:
         """Those of the page."""
@@ -257,6 +262,7 @@ class _Working:
             keep=False,
             listening=listening,
             admission=self._admission,
+            telephone=self._serving.telephone,
         ) as self._page:
             yield
 
@@ -273,8 +279,12 @@ class _Working:
                 changed=self._changed,
             )
             taking.append(asyncio.create_task(self._worker.run(), name="LiveKit: worker"))
+            takeovers = await self._takeovers(self._worker, self._livekit)
+            if takeovers is not None:
+                taking.append(asyncio.create_task(takeovers.run(), name="LiveKit: calls of others"))
             if self._supervised is not None:
-                taking.append(asyncio.create_task(self._ask_again(self._worker, self._livekit), name="LiveKit: again"))
+                asking = self._ask_again(self._worker, self._livekit, takeovers)
+                taking.append(asyncio.create_task(asking, name="LiveKit: again"))
         if self._page is not None:
             taking.append(asyncio.create_task(self._page.run(), name="page server"))
         self._tell_where()
@@ -290,12 +300,20 @@ class _Working:
             if self._worker is not None:
                 await self._worker.aclose()
 
-    async def _ask_again(self, worker: Worker, livekit: LiveKitServer) -> None:
+    async def _takeovers(self, worker: Worker, livekit: LiveKitServer) -> TakeOvers | None:
+        """What looks for calls whose process is gone, if calls are kept where others find them."""
+        find = call_store.get()
+        store = None if find is None else await find()
+        return None if store is None else TakeOvers(store, livekit, worker)
+
+    async def _ask_again(self, worker: Worker, livekit: LiveKitServer, takeovers: TakeOvers | None) -> None:
+        """Have other agents asked for where a call is not to be taken over: nothing of it was kept."""
         assert self._supervised is not None
         await worker.until_ready()
         while True:
-            lost = await self._supervised.lost.get()
-            await ask_again(livekit, [LostJob(**job) for job in lost])
+            lost = [LostJob(**job) for job in await self._supervised.lost.get()]
+            kept = [False] * len(lost) if takeovers is None else await takeovers.knows(lost)
+            await ask_again(livekit, [job for job, is_kept in zip(lost, kept, strict=True) if not is_kept])
 
     async def _drain(self) -> None:
         limit = 0.0 if self._supervised is not None and self._supervised.is_orphan else self._limit

@@ -105,6 +105,8 @@ async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
         "demo": _demo,
         "calls": _calls,
         "chaos": _chaos,
+        "lint": _lint,
+        "eval": _eval,
         "init": _init,
         "doctor": _doctor,
     }
@@ -198,6 +200,7 @@ async def _console(options: argparse.Namespace, server: AgentServer | None) -> N
 
 
 async def _dev(options: argparse.Namespace, server: AgentServer | None) -> None:
+    from antiphon.calls.loop_watch import watched_loop
     from antiphon.calls.models import ModelChoice
     from antiphon.cli.develop import rooms_served
     from antiphon.cli.introduce import announce
@@ -230,18 +233,19 @@ async def _dev(options: argparse.Namespace, server: AgentServer | None) -> None:
             raise AgentFileError(f"no such agent file: {options.file}. Give the path of a Python file.")
         await file.load()
     await announce(_named(options), screen)
-    async with rooms_served(file, models=voice, notice=screen.notice):
-        await serve(
-            file,
-            place,
-            models=Models(voice, text),
-            prewarm=voice.prewarm,
-            opened=screen.address,
-            notice=screen.notice,
-            limits=Limits(max_calls=options.max_calls),
-            folder=options.calls,
-            reload=not options.no_reload,
-        )
+    with watched_loop():
+        async with rooms_served(file, models=voice, notice=screen.notice):
+            await serve(
+                file,
+                place,
+                models=Models(voice, text),
+                prewarm=voice.prewarm,
+                opened=screen.address,
+                notice=screen.notice,
+                limits=Limits(max_calls=options.max_calls),
+                folder=options.calls,
+                reload=not options.no_reload,
+            )
 
 
 async def _call(options: argparse.Namespace, server: AgentServer | None) -> None:
@@ -313,6 +317,20 @@ async def _chaos(options: argparse.Namespace, server: AgentServer | None) -> Non
         tried = await chaos(server, wanted, screen=Screen(to_stderr=options.json))
     tell(tried, as_json=options.json)
     if tried.counted:
+        raise CommandFailed(1)
+
+
+async def _lint(options: argparse.Namespace, _: AgentServer | None) -> None:
+    from antiphon.cli.lint import lint
+
+    if lint(options):
+        raise CommandFailed(1)
+
+
+async def _eval(options: argparse.Namespace, _: AgentServer | None) -> None:
+    from antiphon.cli.evaluate import run_cases
+
+    if not await run_cases(options, named=_llm_named(options)):
         raise CommandFailed(1)
 
 
@@ -433,6 +451,11 @@ def _named(options: argparse.Namespace) -> Mapping[ModelKind, str]:
     """The models that the command line names, or the environment: ANTIPHON_LLM, ANTIPHON_STT, ANTIPHON_TTS."""
     said = {kind: getattr(options, kind) or os.environ.get(f"ANTIPHON_{kind.upper()}") for kind in KINDS}
     return {kind: name for kind, name in said.items() if name}
+
+
+def _llm_named(options: argparse.Namespace) -> Mapping[ModelKind, str]:
+    name = options.llm or os.environ.get("ANTIPHON_LLM")
+    return {"llm": name} if name else {}
 
 
 def _tell_files(recording: Path | None, page: Path | None, journal: Path | None = None) -> None:

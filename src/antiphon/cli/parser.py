@@ -13,9 +13,12 @@ from antiphon.calls.ends import DEFAULT_WAIT
 from antiphon.cli import surroundings
 from antiphon.cli.arguments import (
     TOKEN,
+    add_agent_file,
     add_beginning,
     add_calls,
     add_chaos,
+    add_eval,
+    add_lint,
     add_production,
     add_store,
     barge_in,
@@ -57,10 +60,7 @@ def command_line(program: str, *, with_file: bool) -> argparse.ArgumentParser:
     chaos = commands.add_parser("chaos", help="try an agent's tools in calls where everything goes wrong")
     for command in (console, dev, call, start, connect, files, chaos):
         if with_file:
-            command.add_argument(
-                "file", type=Path, nargs="?", help="the agent file; agent.py of this folder, if left out"
-            )
-            command.add_argument("--livekit", action="store_true", help="the file is written for LiveKit Agents")
+            add_agent_file(command)
         add_chaos(command) if command is chaos else _add_models(command)
     for command in (console, dev, call, turn, start, connect):
         add_store(command)
@@ -80,6 +80,8 @@ def command_line(program: str, *, with_file: bool) -> argparse.ArgumentParser:
         add_store(demo)
         _add_files(demo)
         demo.set_defaults(out=Path("out/demo.wav"), report=Path("out/demo.html"))
+        add_lint(commands.add_parser("lint", help="what of an agent's instructions and tools will go wrong in calls"))
+        add_eval(commands.add_parser("eval", help="how often an agent does what cases expect"))
         add_calls(commands.add_parser("calls", help="what became of calls, and of what their tools did"))
         add_beginning(commands)
     return parser

@@ -27,6 +27,7 @@ from antiphon.server.supervisor.supervised import Supervised
 
 if TYPE_CHECKING:
     from antiphon.console.serve import Place
+    from antiphon.server.telephone import Settings
 
 PAGE_PORT = 8080
 
@@ -49,6 +50,7 @@ async def run_start(
         max_duration=options.max_duration,
         folder=options.calls,
         drain=options.drain,
+        telephone=_telephone(options),
     )
     supervised = Supervised.from_environment()
     if supervised is None:
@@ -83,7 +85,8 @@ def _place(options: argparse.Namespace, server: AgentServer | None) -> Place | N
             wanted = port(told)
         except argparse.ArgumentTypeError as error:
             raise UsageError(f"PORT of the environment: {error}.") from None
-    if wanted is None and (os.environ.get("LIVEKIT_URL") or (server is not None and server.ws_url)):
+    elsewhere = os.environ.get("LIVEKIT_URL") or (server is not None and server.ws_url)
+    if wanted is None and elsewhere and not options.telephone:
         return None
     from antiphon.console.serve import Place  # a worker of LiveKit's alone needs no server of pages
     from antiphon.console.tls import given_certificate
@@ -94,6 +97,17 @@ def _place(options: argparse.Namespace, server: AgentServer | None) -> Place | N
         token=options.token or os.environ.get("ANTIPHON_TOKEN"),
         tls=options.tls,
         certificate=given_certificate(options.tls_cert, options.tls_key),
+    )
+
+
+def _telephone(options: argparse.Namespace) -> Settings | None:
+    """The carrier whose calls are answered. Raises `UsageError` where its account is not known."""
+    if not options.telephone:
+        return None
+    from antiphon.server.telephone import Settings
+
+    return Settings.from_environment(
+        options.telephone, os.environ, public_url=options.public_url, unsigned=options.telephone_unsigned
     )
 
 

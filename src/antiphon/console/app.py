@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
     from starlette.websockets import WebSocket
 
+    from antiphon.console.telephone import Telephone
+
 LOOK = ("palette.css", "inter.woff2")
 """What the page has in common with the report of a call, and with it lies there."""
 
@@ -71,8 +73,8 @@ _SECRET = {"Cache-Control": "no-store"}
 """Of what was said in a call, no browser and nobody on the way keeps a copy."""
 
 
-def page_app(calls: Calls) -> Starlette:
-    """The application around `calls`."""
+def page_app(calls: Calls, telephone: Telephone | None = None) -> Starlette:
+    """The application around `calls`, and `telephone` if there is one."""
     gate = _Gate(calls.access, calls.limits.max_pages)
 
     async def call(socket: WebSocket) -> None:
@@ -120,6 +122,7 @@ def page_app(calls: Calls) -> Starlette:
             Route("/calls/{call_id}/report", report),
             Route("/calls/{call_id}/recording.wav", recording),
             *(Route(f"/{name}", partial(_look, name)) for name in LOOK),
+            *(() if telephone is None else telephone.routes()),
             Mount("/", StaticFiles(directory=static, html=True)),
         ]
     )

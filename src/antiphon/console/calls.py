@@ -10,10 +10,12 @@ import asyncio
 import contextlib
 import logging
 import secrets
+import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, assert_never
 
+from antiphon.application.resuming import history_of
 from antiphon.calls.record import CallRecord
 from antiphon.calls.report import Sound, delays
 from antiphon.calls.start import describe_models, raise_error, start_session
@@ -69,8 +71,10 @@ class _Over(Exception):
 Earlier: TypeAlias = ChatContext | str | None
 """What a call goes on from: what was said in another one; or its own id, if another process began it."""
 
-LEASE_PATIENCE, LEASE_LOOK = 2.5, 0.25
+LEASE_PATIENCE, LEASE_LOOK = 2.5, 0.1
 """Seconds for which a call is waited for that a process holds which may have ended, and between two looks."""
+KEPT = 600.0
+"""Seconds after its end for which a page may go on with a call that another process held."""
 
 
 class Calls:
@@ -190,7 +194,7 @@ class Calls:
             return await running.said()
         filed = self.archive.get(call_id)
         if filed is None:
-            return await _cut_off(call_id)
+            return await _kept(call_id)
         return filed.chat_ctx
 
     def file_news(self) -> Message:
@@ -215,10 +219,11 @@ class Calls:
             logger.warning("%d calls did not end within %g s", len(self._running), timeout)
 
 
-async def _cut_off(call_id: str) -> str:
-    """The id of a call whose process has ended, if it can go on here. Raises `Refused` for any other.
+async def _kept(call_id: str) -> Earlier:
+    """A call that another process held: its id, if it was cut off and can go on here; what was said, if it has ended.
 
-    A process that was killed holds its calls for a moment yet.
+    A process that was killed, or stands still, holds its calls for a moment yet. Raises `Refused` for one that goes on,
+    is not known, or ended too long ago.
     """
     find = call_store.get()
     store = None if find is None else await find()
@@ -231,14 +236,16 @@ async def _cut_off(call_id: str) -> str:
             while stored is not None and stored.info.is_held and clock() < until:
                 await asyncio.sleep(LEASE_LOOK)
                 stored = await store.load(call_id)
-    if stored is None:
+    if store is None or stored is None:
         raise Refused(CloseCode.UNKNOWN_CALL, "the call that was to be continued is not known here")
-    see = f"See: antiphon calls show {call_id[:8]}"  # a reason has 123 bytes
-    if stored.info.meta.ended is not None:
-        raise Refused(CloseCode.UNKNOWN_CALL, f"the call has ended. {see}")
     if stored.info.is_held:
-        raise Refused(CloseCode.UNKNOWN_CALL, f"the call goes on elsewhere. {see}")
-    return call_id
+        # Its line may be dead, and nobody has noticed: the page asks again.
+        raise Refused(CloseCode.GOING_AWAY, f"the call goes on elsewhere. See: antiphon calls show {call_id[:8]}")
+    if stored.info.meta.ended is None:
+        return call_id
+    if time.time() - stored.info.meta.ended > KEPT:
+        raise Refused(CloseCode.UNKNOWN_CALL, f"the call has ended. See: antiphon calls show {call_id[:8]}")
+    return ChatContext(await history_of(store, stored))
 
 
 class PageCall:

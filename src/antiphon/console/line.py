@@ -13,7 +13,7 @@ from typing import Literal
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from antiphon.console.protocol import MAX_REASON, CloseCode, Message, Refused, playout
+from antiphon.console.protocol import MAX_REASON, CloseCode, Message, Refused, beat, playout
 from antiphon.visible import to_json
 
 logger = logging.getLogger("antiphon")
@@ -23,8 +23,12 @@ _GONE = (WebSocketDisconnect, RuntimeError, OSError)
 
 MAX_WAITING = 1_000_000
 """Bytes that may wait for the page: some ten seconds of sound."""
+BEAT = 0.5
+"""Seconds without anything to say after which the page is told that somebody is there."""
 CLOSE_TIMEOUT = 2.0
 """Seconds that the page has for the last messages and the close frame."""
+
+_BEAT = to_json(beat(), separators=(",", ":"))
 
 
 class Line:
@@ -42,6 +46,10 @@ class Line:
     def send(self, message: Message) -> None:
         """Queue a message."""
         self._put(to_json(message, separators=(",", ":")))
+
+    def send_text(self, text: str) -> None:
+        """Queue a message that is written already."""
+        self._put(text)
 
     def send_audio(self, data: bytes) -> None:
         """Queue sound."""
@@ -67,10 +75,19 @@ class Line:
                     else:
                         await self._socket.send_bytes(piece)
                 self._wake.clear()
-                if not self._ending:
-                    await self._wake.wait()
+                if not self._ending and not await self._has_more():
+                    await self._socket.send_text(_BEAT)
         except _GONE:
             self._break(None)
+
+    async def _has_more(self) -> bool:
+        """Wait until there is something to send. False: there was nothing for a while."""
+        try:
+            async with asyncio.timeout(BEAT):
+                await self._wake.wait()
+        except TimeoutError:
+            return False
+        return True
 
     async def broken(self) -> None:
         """Wait until the page is gone; then return. Raises `Refused` if it did not read."""

@@ -261,6 +261,11 @@ def playout(command: Literal["pause", "resume", "clear"], epoch: int) -> Message
     return {"type": "clear", "epoch": epoch} if command == "clear" else {"type": command}
 
 
+def beat() -> Message:
+    """The server is there, and has nothing else to say. A page that hears nothing for two seconds calls again."""
+    return {"type": "beat"}
+
+
 def answer(sdp: str) -> Message:
     """WebRTC: the server's session description; "" if it has no WebRTC, and the page may call again without."""
     return {"type": "answer", "sdp": sdp}

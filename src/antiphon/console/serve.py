@@ -35,6 +35,9 @@ from antiphon.visible import SparingLog, VisibleRecords
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
+    from antiphon.console.telephone import Telephone
+    from antiphon.server.telephone import Settings
+
 logger = logging.getLogger("antiphon")
 
 STOP_TIMEOUT = 5
@@ -131,12 +134,14 @@ async def page_server(
     listening: socket.socket | None = None,
     admission: Admission | None = None,
     for_developer: bool = False,
+    telephone: Settings | None = None,
 ) -> AsyncIterator[PageServer]:
     """A page server that runs inside. `folder` keeps recordings and reports; without one they go when it stops.
 
     `reload`: the agent file is loaded anew when it is saved. `keep`: without a folder there are recordings and reports,
     too. `listening`: a socket that is shared with others, in place of one of its own. `admission`: places that calls
-    from elsewhere take, too. `for_developer`: who calls may look into the agent.
+    from elsewhere take, too. `for_developer`: who calls may look into the agent. `telephone`: the carrier
+    whose calls are answered, too.
 
     Raises `UsageError` if the address cannot be used.
     """
@@ -157,7 +162,8 @@ async def page_server(
             for_developer=for_developer,
         )
         certificate = place.certificate or (own_certificate((place.name, "localhost")) if place.tls else None)
-        server = _Server(connection_config(page_app(calls), certificate), calls, listening)
+        phone = None if telephone is None else _telephone(calls, telephone)
+        server = _Server(connection_config(page_app(calls, phone), certificate), calls, listening)
         watching = asyncio.create_task(_watch(file) if reload else asyncio.sleep(0), name="agent file")
         serving = asyncio.create_task(server.serve([]), name="page server")
         try:
@@ -166,6 +172,15 @@ async def page_server(
             server.should_exit = True
             watching.cancel()
             await asyncio.gather(watching, serving, return_exceptions=True)
+            if phone is not None:
+                await phone.api.aclose()
+
+
+def _telephone(calls: Calls, settings: Settings) -> Telephone:
+    from antiphon.console.telephone import Telephone
+    from antiphon.server.telephone import CarrierApi
+
+    return Telephone(calls, settings, CarrierApi(settings))
 
 
 @dataclass(slots=True, frozen=True)

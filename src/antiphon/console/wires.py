@@ -43,6 +43,10 @@ MAX_MESSAGE = 1_000_000
 """Bytes of a message, all its pieces together. Beyond, the socket is closed with 1009."""
 MAX_HEAD = 16_384
 """Bytes of the head of a request, and of what comes before it is read. Beyond, the answer is HTTP 400."""
+BODIES = "/telephone/"
+"""What begins with this takes bodies, of a length that is said before: carriers send forms."""
+MAX_BODY = 8_192
+"""Bytes of such a body."""
 
 
 class Wait(enum.Enum):
@@ -68,7 +72,10 @@ class Waiting:
 
 
 class HttpConnection(H11Protocol):
-    """HTTP until it becomes a WebSocket. What comes behind a request is not read: the answer, then the end."""
+    """HTTP until it becomes a WebSocket. What comes behind a request is not read: the answer, then the end.
+
+    But for short bodies of what begins with `BODIES`.
+    """
 
     _requests = _taken = 0
 
@@ -86,10 +93,19 @@ class HttpConnection(H11Protocol):
                     self.transport.abort()  # whoever asks to speak waits for the answer
                 return
             is_answering = self.cycle is not None and not self.cycle.response_complete
+            if is_answering and self.conn.their_state is h11.SEND_BODY and self._takes_body:
+                continue
             if is_answering and (self.conn.their_state is h11.SEND_BODY or data[start + SLICE :] or self._has_more):
                 self.cycle.keep_alive = False  # the answer, then the end
                 self.flow.pause_reading()
                 return
+
+    @property
+    def _takes_body(self) -> bool:
+        """What is behind this request is short, and somebody reads it."""
+        length = dict(self.headers).get(b"content-length", b"")
+        is_short = length.isdigit() and len(length) < 6 and int(length) <= MAX_BODY
+        return is_short and self.scope["path"].startswith(BODIES)
 
     @property
     def _has_more(self) -> bool:

@@ -37,6 +37,7 @@ from antiphon.providers.websocket import (
 )
 from antiphon.streams import Breaks
 from antiphon.stt import SpeechData, SpeechEvent, SpeechEventType
+from antiphon.timer import within
 from antiphon.vad import SpeechEnded, VADEvent
 
 if TYPE_CHECKING:
@@ -475,7 +476,7 @@ class TTS(_Vendor, tts.TTS):
                 await connection.send(_message("Speak", text=text))
                 await connection.send(_message("Flush"))
                 while True:
-                    async with asyncio.timeout(self._timeout):
+                    async with within(self._timeout):
                         message = await connection.recv()
                     if isinstance(message, bytes):
                         if data := samples.push(message):

@@ -40,6 +40,7 @@ from antiphon.errors import (
     ProviderStatusError,
     ProviderTimeout,
     UsageError,
+    pass_on,
 )
 from antiphon.model import Model
 from antiphon.options import is_given
@@ -280,10 +281,18 @@ class _Network:
         return (await asyncio.shield(self._ready)).copy()
 
     async def _hold(self, ready: asyncio.Future[contextvars.Context]) -> None:
-        http_context = importlib.import_module("livekit.agents.utils.http_context")
-        async with http_context.open():
-            ready.set_result(contextvars.copy_context())
-            await asyncio.get_running_loop().create_future()
+        try:
+            http_context = importlib.import_module("livekit.agents.utils.http_context")
+            async with http_context.open():
+                ready.set_result(contextvars.copy_context())
+                await asyncio.get_running_loop().create_future()
+        except BaseException as error:
+            if ready.done():
+                raise
+            if self._ready is ready:
+                self._ready = None  # who asks next tries again
+            ready.set_exception(ProviderConnectionError(f"livekit plugin: its HTTP client did not open: {error!r}."))
+            pass_on(error)
 
     async def aclose(self) -> None:
         """Close the client."""

@@ -30,6 +30,7 @@ from antiphon.store import (
 from antiphon.stores.changes import Asked, Database, Entries, GiveBack, Keep, Nothing, Take, WriteRow
 from antiphon.stores.refusals import check_which, fenced, too_long
 from antiphon.stores.writer import Writer
+from antiphon.timer import within
 
 READING_LIMIT = 10.0
 """Seconds that reading may take, and holding a call."""
@@ -96,7 +97,7 @@ class QueuedStore(Store):
         asked = Asked(Lease(call, worker, 0), Take(self._lease_seconds), waited_for=True)
         self._writer.ask(asked)
         try:
-            async with asyncio.timeout(READING_LIMIT):
+            async with within(READING_LIMIT):
                 lease: Lease = await outcome(asked.done)
                 return lease
         except TimeoutError:
@@ -178,8 +179,8 @@ class QueuedStore(Store):
     async def prune(self, before: float, *, unknown: bool = False) -> int:
         return await self._read(lambda database: database.prune(before, unknown), ERASING_LIMIT)
 
-    async def _read(self, read: Callable[[Database], T], within: float = READING_LIMIT) -> T:
-        return await self._in_thread(lambda: self._reads(read), within)
+    async def _read(self, read: Callable[[Database], T], limit: float = READING_LIMIT) -> T:
+        return await self._in_thread(lambda: self._reads(read), limit)
 
     def _reads(self, read: Callable[[Database], T]) -> T:
         is_new = self._reading is None
@@ -192,16 +193,16 @@ class QueuedStore(Store):
                 raise
         return self._reads(read)
 
-    async def _in_thread(self, work: Callable[[], T], within: float) -> T:
+    async def _in_thread(self, work: Callable[[], T], limit: float) -> T:
         try:
-            async with asyncio.timeout(within):
+            async with within(limit):
                 return await asyncio.get_running_loop().run_in_executor(self._readers, work)
         except TimeoutError:
-            raise self._too_slow("an answer", within) from None
+            raise self._too_slow("an answer", limit) from None
 
-    def _too_slow(self, what: str, within: float) -> StoreUnavailable:
+    def _too_slow(self, what: str, limit: float) -> StoreUnavailable:
         return StoreUnavailable(
-            f"store {self._name}: expected {what} within {within:g} s, got none. Look whether its disk or its server is"
+            f"store {self._name}: expected {what} within {limit:g} s, got none. Look whether its disk or its server is"
             " overloaded or out of reach.",
             may_have_happened=True,
         )

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from antiphon.errors import as_exception, pass_on
 from antiphon.streams import closing
+from antiphon.timer import within
 
 logger = logging.getLogger("antiphon")
 
@@ -75,7 +76,7 @@ class Attempt(Generic[T]):
     async def next(self, timeout: float) -> T | None:
         """The next item, None after the last. Raises what the provider raised, and TimeoutError."""
         if self._items.empty():
-            async with asyncio.timeout(timeout):
+            async with within(timeout):
                 item = await self._items.get()
         else:
             item = self._items.get_nowait()

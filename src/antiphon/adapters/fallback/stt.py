@@ -32,6 +32,7 @@ from antiphon.adapters.fallback.utterance import Utterances
 from antiphon.audio import AudioFrame
 from antiphon.errors import ProviderError, ProviderTimeout, as_exception, pass_on
 from antiphon.stt import STT, SpeechEvent, SpeechEventType, STTStream
+from antiphon.timer import Timer
 from antiphon.vad import SpeechStarted, VADEvent
 
 _MAX_EVENTS = 1000
@@ -114,7 +115,7 @@ class _Stream(STTStream):
         self._suspects: list[tuple[Member[STT], ProviderError]] = []
         """Those that heard nothing in it. To blame if another one does."""
         self._errors: list[Exception] = []
-        self._patience: asyncio.TimerHandle | None = None
+        self._patience: Timer | None = None
         """When a transcript is overdue."""
         self._rests_from = 0.0
         """From then on the recogniser owes no more finals: what was said comes in several sometimes."""
@@ -352,7 +353,7 @@ class _Stream(STTStream):
     def _expect(self) -> None:
         """A transcript, or the end, must come from now on within a bounded time."""
         if self._patience is None and not self._over and (self._utterances.is_owed or self._ended):
-            self._patience = self._loop.call_later(self._timeout, self._overdue)
+            self._patience = Timer(self._loop, self._loop.time() + self._timeout, self._overdue)
 
     def _stop_waiting(self) -> None:
         if self._patience is not None:

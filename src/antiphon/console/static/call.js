@@ -38,6 +38,9 @@ import { CallSocket, backOff } from "./wire.js";
 const REACHED = 10;
 const BEGUN = 60;
 const ENDED = 20;
+/** Seconds between two looks whether the server still says something, and how many may find that it did not. */
+const LOOK = 0.5;
+const MOST_SILENT = 4;
 /** The code of a call that is refused until the agent file is mended. */
 const FILE_BROKEN = 4503;
 
@@ -85,6 +88,12 @@ export class Call {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
   #reported = { epoch: 0, samples: 0 };
+  /** The server tells again and again that it is there. */
+  #beats = false;
+  /** Looks since it said anything. */
+  #silent = 0;
+  /** @type {ReturnType<typeof setInterval> | undefined} */
+  #looking;
 
   /** Seconds since the call began. */
   get seconds() {
@@ -241,10 +250,16 @@ export class Call {
     const socket = new CallSocket({
       opened: () => this.#opened(),
       message: (message) => this.#obey(message),
-      sound: (samples) => this.#sound?.play(samples),
+      sound: (samples) => {
+        this.#silent = 0;
+        this.#sound?.play(samples);
+      },
       closed: (code, reason) => this.#closed(code, reason),
     });
     this.#socket = socket;
+    this.#beats = false;
+    this.#silent = 0;
+    this.#looking = setInterval(() => this.#look(), LOOK * 1000);
     this.#after(REACHED, () => this.#closed(1006, ""));
   }
 
@@ -285,8 +300,20 @@ export class Call {
     }
   }
 
+  /** A server that stands still, or is cut off, closes nothing: another one may go on with the call. */
+  #look() {
+    if (!this.#beats || this.phase.name !== "live") return;
+    this.#silent += 1;
+    if (this.#silent > MOST_SILENT) this.#closed(1006, "");
+  }
+
   /** @param {FromServer} message */
   #obey(message) {
+    this.#silent = 0;
+    if (message.type === "beat") {
+      this.#beats = true;
+      return;
+    }
     if (message.type === "ready") this.#ready(message);
     else if (message.type === "pause") this.#sound?.pause();
     else if (message.type === "resume") this.#sound?.resume();
@@ -352,6 +379,7 @@ export class Call {
   /** Let go of the connection. */
   #drop() {
     clearTimeout(this.#timer);
+    clearInterval(this.#looking);
     this.#peer?.close();
     this.#peer = null;
     this.#socket?.close();

@@ -44,18 +44,22 @@
  * @typedef {{type: "error", message: string, fatal: boolean}} Failure
  * @typedef {{type: "ended", reason: string, report: string | null, recording: string | null}} Ended
  * @typedef {{type: "agent_file", state: "loaded" | "broken", message: string}} AgentFile
+ * @typedef {{type: "beat"}} Beat  it is there, and has nothing else to say
  * @typedef {{type: "pause"} | {type: "resume"} | {type: "clear", epoch: number}} Playing
  * @typedef {import("./metrics.js").Turn} Turn
  * @typedef {Ready | State | Heard | Said | Message | Aside | Handoff | Consent | Claim | Tool | Turn | Inspection
- *   | Failure | Ended | AgentFile | Playing} FromServer
+ *   | Failure | Ended | AgentFile | Beat | Playing} FromServer
  */
 
 /** Seconds of microphone that may wait to be sent. What comes after is left out: late words are worse than lost ones. */
 const MOST_UNSENT = 1;
 
-/** @param {string} path @returns {string} the same with this page's token, if it has one */
+/** @param {string} path of the server @returns {string} where it is, and with this page's token, if it has one */
 export function withToken(path) {
+  // The page may be a part of another application, and not at its root.
   const token = new URLSearchParams(location.search).get("token");
+  const { pathname, search } = new URL("." + path, location.href);
+  path = pathname + search;
   if (token === null) return path;
   return path + (path.includes("?") ? "&" : "?") + "token=" + encodeURIComponent(token);
 }

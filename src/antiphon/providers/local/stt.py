@@ -63,7 +63,7 @@ def print_progress(line: str) -> None:
 class MoonshineSTT(StreamAdapter):
     """English speech to text in the process, with interim transcripts.
 
-    `model`: "base-en" is prepared once on each machine (some 15 s, 140 MB in the user's cache folder; `on_progress` is
+    `model`: "base-en" is prepared once on each machine (some 15 s, 100 MB in the user's cache folder; `on_progress` is
     told); "tiny-en" needs no preparation and half the time, but understands much less in noise or on the telephone;
     it comes in a package of its own. Raises `MissingModelFile` from `prewarm`, or from iterating the stream.
     """

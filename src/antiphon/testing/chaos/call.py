@@ -36,7 +36,7 @@ Medium: TypeAlias = Literal["text", "voice"]
 
 
 def unknown(key: Key) -> str:
-    """The word for a write of which the application was told that nobody knows what came of it."""
+    """The word for a write of which the application was told that nobody knows what came of it, or did for a while."""
     return f"unknown {' '.join(key)}"
 
 
@@ -332,7 +332,7 @@ class _Call:
     def _closed(self, event: CloseEvent) -> None:
         for one in event.unheard:
             self._reported.update(OUTCOME.findall(one.output))
-            if one.outcome == "unknown":
+            if one.outcome != "done":
                 self._reported.add(unknown(key_of(one.name, json.loads(one.arguments or "{}"))))
 
     async def made(self, history: list[ChatItem]) -> Made:

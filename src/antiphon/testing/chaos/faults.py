@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from antiphon.errors import UsageError
 
-Kind: TypeAlias = Literal[
+Outlived: TypeAlias = Literal[
     "barge-in",
     "cancelled",
     "twice",
@@ -34,6 +34,10 @@ Kind: TypeAlias = Literal[
     "store-full",
     "store-failing",
     "ack-lost",
+]
+"""What goes wrong while the process lives on: see `Kind`."""
+
+Ending: TypeAlias = Literal[
     "killed",
     "upgraded",
     "killed-before",
@@ -42,6 +46,9 @@ Kind: TypeAlias = Literal[
     "killed-written",
     "frozen",
 ]
+"""What ends the process: see `Kind`."""
+
+Kind: TypeAlias = Literal[Outlived, Ending]
 """What goes wrong.
 
 At a fact of the call:
@@ -78,17 +85,9 @@ The end of the process, of a call that is kept in a store; another one takes it 
 
 Occasion: TypeAlias = Literal["fact", "call", "start", "row"]
 
-KILLS: Final[tuple[Kind, ...]] = (
-    "killed",
-    "upgraded",
-    "killed-before",
-    "killed-after",
-    "killed-unwritten",
-    "killed-written",
-    "frozen",
-)
+KILLS: Final[tuple[Kind, ...]] = get_args(Ending)
 """Those that end a process."""
-KINDS: Final[tuple[Kind, ...]] = tuple(kind for kind in get_args(Kind) if kind not in KILLS)
+KINDS: Final[tuple[Kind, ...]] = get_args(Outlived)
 """Those that a process outlives."""
 OCCASIONS: Final[Mapping[Kind, Occasion]] = {
     "barge-in": "fact",

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from antiphon.chat import Clock
 from antiphon.errors import StoreError, StoreUnavailable
-from antiphon.store import JOURNAL, CallInfo, CallMeta, Lease, Pending, PendingOnLoop, Row, RowState, Store, StoredCall
+from antiphon.store import JOURNAL, CallMeta, Lease, Pending, PendingOnLoop, Row, RowState
 from antiphon.stores.memory import MemoryStore
+from antiphon.testing.chaos.before import StoreBefore
 
 if TYPE_CHECKING:
     from antiphon.testing.chaos.faults import Faults, Kind
@@ -23,7 +24,7 @@ FULL: Final = 15.0
 """Seconds for which the disk is full."""
 
 
-class FaultyStore(Store):
+class FaultyStore(StoreBefore):
     """Keeps a call in `kept`, on the event loop that it was made on. Writes are done in the order of asking.
 
     `killed()` ends the process that writes; `froze(pending)` freezes it until `pending` is done.
@@ -39,9 +40,7 @@ class FaultyStore(Store):
     ) -> None:
         self._killed = killed
         self._froze = froze
-        self._kept = kept or MemoryStore(Clock.wall)
-        self.durability = self._kept.durability
-        self.secret = self._kept.secret
+        super().__init__(kept or MemoryStore(Clock.wall))
         self._faults = faults
         self._loop = asyncio.get_running_loop()
         self._busy_until = 0.0
@@ -58,32 +57,32 @@ class FaultyStore(Store):
 
     async def starts(self) -> int:
         """How often a row says that its tool is about to be entered, or was."""
-        return sum(row.attempt for _, row in await self._kept.rows() if row.state is not RowState.INTENDED)
+        return sum(row.attempt for _, row in await self._behind.rows() if row.state is not RowState.INTENDED)
 
     # -- what its holder writes
 
     def append(self, lease: Lease, position: int, entries: Sequence[bytes], stream: str = JOURNAL) -> Pending | None:
-        return self._done(lambda: self._kept.append(lease, position, entries, stream))
+        return self._done(lambda: self._behind.append(lease, position, entries, stream))
 
     def intend(self, lease: Lease, row: Row) -> Pending | None:
-        return self._row(lambda: self._kept.intend(lease, row))
+        return self._row(lambda: self._behind.intend(lease, row))
 
     def start(self, lease: Lease, row: Row) -> Pending | None:
-        return self._row(lambda: self._kept.start(lease, row))
+        return self._row(lambda: self._behind.start(lease, row))
 
     def settle(self, lease: Lease, row: Row) -> Pending | None:
-        return self._row(lambda: self._kept.settle(lease, row))
+        return self._row(lambda: self._behind.settle(lease, row))
 
     def keep(
         self, lease: Lease, meta: CallMeta | None = None, parts: Mapping[str, bytes | None] | None = None
     ) -> Pending | None:
-        return self._done(lambda: self._kept.keep(lease, meta, parts))
+        return self._done(lambda: self._behind.keep(lease, meta, parts))
 
     def flush(self) -> Pending | None:
         return self._done(lambda: None)
 
     def release(self, lease: Lease) -> Pending | None:
-        return self._kept.release(lease)
+        return self._behind.release(lease)
 
     def _row(self, work: Callable[[], Pending | None]) -> Pending | None:
         """A row is written: something may go wrong with it."""
@@ -149,42 +148,6 @@ class FaultyStore(Store):
         lost = StoreUnavailable("store: the connection broke before it answered.", may_have_happened=True)
         self._loop.call_later(SLOW, pending.set_exception, lost)
         return pending
-
-    # -- who holds a call, and what anybody may ask
-
-    async def lease(self, call: str, worker: str) -> Lease:
-        return await self._kept.lease(call, worker)
-
-    async def load(self, call: str) -> StoredCall | None:
-        return await self._kept.load(call)
-
-    async def entries(self, call: str, stream: str = JOURNAL, first: int = 0, most: int = 1000) -> list[bytes]:
-        return await self._kept.entries(call, stream, first, most)
-
-    async def calls(self, *, caller: str | None = None, held: bool | None = None, most: int = 100) -> list[CallInfo]:
-        return await self._kept.calls(caller=caller, held=held, most=most)
-
-    async def rows(
-        self,
-        *,
-        call: str | None = None,
-        caller: str | None = None,
-        states: Sequence[RowState] = (),
-        since: float = 0.0,
-        most: int = 1000,
-    ) -> list[tuple[CallInfo, Row]]:
-        return await self._kept.rows(call=call, caller=caller, states=states, since=since, most=most)
-
-    async def resolve(
-        self, call: str, key: str, state: RowState, output: str, at: float, *, attempt: int | None = None
-    ) -> Row:
-        return await self._kept.resolve(call, key, state, output, at, attempt=attempt)
-
-    async def erase(self, *, call: str | None = None, caller: str | None = None) -> int:
-        return await self._kept.erase(call=call, caller=caller)
-
-    async def prune(self, before: float, *, unknown: bool = False) -> int:
-        return await self._kept.prune(before, unknown=unknown)
 
 
 def _failed(error: StoreError) -> Pending:

@@ -18,7 +18,8 @@ from antiphon.errors import StoreUnavailable
 from antiphon.events import CloseEvent, JournalEvent
 from antiphon.llm import LLM
 from antiphon.session import AgentSession
-from antiphon.store import JOURNAL, CallInfo, CallMeta, Lease, Pending, PendingOnLoop, Row, RowState, Store, StoredCall
+from antiphon.store import JOURNAL, CallMeta, Lease, Pending, PendingOnLoop, Row, Store, StoredCall
+from antiphon.testing.chaos.before import StoreBefore
 from antiphon.testing.simulation import SimulatedCall
 
 if TYPE_CHECKING:
@@ -33,13 +34,11 @@ _AWAKE: Final = 2.0
 """Seconds that it lives on."""
 
 
-class OfOneProcess(Store):
+class OfOneProcess(StoreBefore):
     """The store as one process has it. `older`: what is read is as the version before wrote it."""
 
     def __init__(self, store: Store, number: int, *, older: bool) -> None:
-        self.durability = store.durability
-        self.secret = store.secret
-        self._store = store
+        super().__init__(store)
         self._number = number
         self._older = older
         self._is_gone = False
@@ -50,76 +49,48 @@ class OfOneProcess(Store):
 
     @property
     def trouble(self) -> Any:
-        return self._store.trouble
+        return self._behind.trouble
 
     def on_trouble(self, told: Callable[[Any], None]) -> Callable[[], None]:
-        return self._store.on_trouble(told)
+        return self._behind.on_trouble(told)
 
     def _written(self, write: Callable[[], Pending | None]) -> Pending | None:
         return PendingOnLoop() if self._is_gone else write()
 
     def append(self, lease: Lease, position: int, entries: Sequence[bytes], stream: str = JOURNAL) -> Pending | None:
-        return self._written(lambda: self._store.append(lease, position, entries, stream))
+        return self._written(lambda: self._behind.append(lease, position, entries, stream))
 
     def intend(self, lease: Lease, row: Row) -> Pending | None:
-        return self._written(lambda: self._store.intend(lease, row))
+        return self._written(lambda: self._behind.intend(lease, row))
 
     def start(self, lease: Lease, row: Row) -> Pending | None:
-        return self._written(lambda: self._store.start(lease, row))
+        return self._written(lambda: self._behind.start(lease, row))
 
     def settle(self, lease: Lease, row: Row) -> Pending | None:
-        return self._written(lambda: self._store.settle(lease, row))
+        return self._written(lambda: self._behind.settle(lease, row))
 
     def keep(
         self, lease: Lease, meta: CallMeta | None = None, parts: Mapping[str, bytes | None] | None = None
     ) -> Pending | None:
-        return self._written(lambda: self._store.keep(lease, meta, parts))
+        return self._written(lambda: self._behind.keep(lease, meta, parts))
 
     def flush(self) -> Pending | None:
-        return self._written(self._store.flush)
+        return self._written(self._behind.flush)
 
     def release(self, lease: Lease) -> Pending | None:
-        return self._written(lambda: self._store.release(lease))
+        return self._written(lambda: self._behind.release(lease))
 
     async def lease(self, call: str, worker: str) -> Lease:
         if self._is_gone:
             raise StoreUnavailable("store: its process was killed. Do not ask.")
-        return await self._store.lease(call, f"{worker}-{self._number}")
+        return await super().lease(call, f"{worker}-{self._number}")
 
     async def load(self, call: str) -> StoredCall | None:
-        stored = await self._store.load(call)
+        stored = await super().load(call)
         if stored is None or not self._older:
             return stored
         rows = [replace(row, contract={"effect": row.contract.get("effect", "writes")}) for row in stored.rows]
         return replace(stored, rows=tuple(rows), parts={})
-
-    async def entries(self, call: str, stream: str = JOURNAL, first: int = 0, most: int = 1000) -> list[bytes]:
-        return await self._store.entries(call, stream, first, most)
-
-    async def calls(self, *, caller: str | None = None, held: bool | None = None, most: int = 100) -> list[CallInfo]:
-        return await self._store.calls(caller=caller, held=held, most=most)
-
-    async def rows(
-        self,
-        *,
-        call: str | None = None,
-        caller: str | None = None,
-        states: Sequence[RowState] = (),
-        since: float = 0.0,
-        most: int = 1000,
-    ) -> list[tuple[CallInfo, Row]]:
-        return await self._store.rows(call=call, caller=caller, states=states, since=since, most=most)
-
-    async def resolve(
-        self, call: str, key: str, state: RowState, output: str, at: float, *, attempt: int | None = None
-    ) -> Row:
-        return await self._store.resolve(call, key, state, output, at, attempt=attempt)
-
-    async def erase(self, *, call: str | None = None, caller: str | None = None) -> int:
-        return await self._store.erase(call=call, caller=caller)
-
-    async def prune(self, before: float, *, unknown: bool = False) -> int:
-        return await self._store.prune(before, unknown=unknown)
 
 
 class Life:

@@ -105,7 +105,7 @@ def _judge_wish(verdict: Verdict, key: Key, wished: int, done: int, doubt: str) 
         verdict.found("doubled", f"{_shown(key)} was done {done} times, and wished for {wished} times", key[0])
     if in_doubt and is_said:
         verdict.said_to_be_unknown(len(in_doubt))
-    elif done < wished and is_said and key in _unknown_in_store(made):
+    elif done < wished and is_said and key in _open_in_store(made):
         verdict.said_to_be_unknown(wished - done)  # its process ended before it was entered, and nobody can know that
     elif in_doubt:
         verdict.found("unsaid", f"nobody knows what came of {_shown(key)}, and the caller was not told that", key[0])
@@ -113,8 +113,9 @@ def _judge_wish(verdict: Verdict, key: Key, wished: int, done: int, doubt: str) 
         verdict.found("lost", f"{_shown(key)} was done {done} times, and wished for {wished} times", key[0])
 
 
-def _unknown_in_store(made: Made) -> set[Key]:
-    rows = [row for row in made.rows if row.state is RowState.UNKNOWN]
+def _open_in_store(made: Made) -> set[Key]:
+    """Unknown; or known since not to have happened, which the caller is told who rings again."""
+    rows = [row for row in made.rows if row.state is RowState.UNKNOWN or (row.state is RowState.FAILED and row.is_open)]
     return {key_of(str(row.extra.get("name", row.tool)), json.loads(row.arguments)) for row in rows}
 
 
