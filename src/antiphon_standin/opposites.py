@@ -47,13 +47,22 @@ def poles(tokens: Sequence[Token]) -> frozenset[Pole]:
 
 def _switched(tokens: Sequence[Token], stems: Sequence[str], k: int) -> set[Pole]:
     """The side of an "on" or "off" that goes with a verb of switching, or ends a wish: "lights off, please"."""
-    last = all(token.low in ("please", "now", "again", "then", "too", "thanks") for token in tokens[k + 1 :])
+    rest = tokens[k + 1 :]
+    if [token.low for token in rest[:2]] in (["or", "off"], ["or", "on"]):
+        rest = rest[2:]
+    last = all(token.low in ("please", "now", "again", "then", "too", "thanks") for token in rest)
     begun = next((j for j in range(k - 1, max(-1, k - 7), -1) if stems[j] in _SWITCHES), None)
     if begun is None and not (last and 1 <= k <= 4):
         return set()
     if begun is not None and k - begun > 1 and tokens[k].low == "on" and not (last or tokens[k].tail):
         return set()  # "put it on Friday"
     return {(_SWITCHING, 0 if tokens[k].low == "on" else 1)}
+
+
+def either_way(own: Sequence[Token]) -> frozenset[Pole]:
+    """The sides of what goes both ways: "turn the lamp on or off", or "open or close the blinds"."""
+    sides = poles(own)
+    return frozenset((n, side) for n, side in sides if (n, 1 - side) in sides)
 
 
 def _undone(word: str, other: str) -> bool:

@@ -161,7 +161,7 @@ def _view(name: str, description: str, schema: str, effect: str) -> ToolView:
 
 _TELLS = re.compile(
     r"(?:tell|say|explain|describe)s? (?:what|when|where|which|who|whether|how|if|why|the (?:opening|current))\b"
-    r"|(?:list|show|find|look|get|search|read|return|fetch|retrieve|calculate|compare)s?\b",
+    r"|(?:list|show|find|look|get|search|read|return|fetch|retrieve|calculate|compute|count|compare)s?\b",
     re.I,
 )
 _NOUN_FIRST = re.compile(r"(?:the|an?|current|what|where|how|when)\b", re.I)

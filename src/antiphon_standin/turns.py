@@ -37,12 +37,12 @@ from antiphon_standin.memory import (
     canonical,
     related,
 )
-from antiphon_standin.opposites import poles
+from antiphon_standin.opposites import either_way, poles
 from antiphon_standin.pursue import call_now, pursue
 from antiphon_standin.situation import Fill
 from antiphon_standin.slots import Slot, ToolView
 from antiphon_standin.understand import Intent, Kind, Utterance, understand
-from antiphon_standin.words import thesaurus
+from antiphon_standin.words import thesaurus, tokenize
 
 
 def hear(state: State, text: str) -> Step:
@@ -133,7 +133,9 @@ def _looks_for(state: State, tool: ToolView, said: Utterance, new: dict[str, dic
 def _wants_other_deed(state: State, tool: ToolView, said: Utterance, ranked: Sequence[Match]) -> bool:
     """True if a deed that has an opposite was asked for by name, and the tool, which changes something, is not it."""
     asked = poles(said.tokens)
-    if not asked or tool.reads or state.goal == tool.name or asked & poles(tool.own_words):
+    if not asked or tool.reads or state.goal == tool.name:
+        return False
+    if asked & (poles(tool.own_words) | either_way(tokenize(tool.description))):
         return False
     return not any(m.tool is tool and m.act > 0 for m in ranked)
 

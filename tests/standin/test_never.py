@@ -472,3 +472,31 @@ def test_a_bare_question_runs_no_write() -> None:
     talk = Talk(_pair("open", "close"))
     talk.say("How dry is it?")
     assert talk.say("And the fan?").calls == []
+
+
+@function_tool
+async def switch_lamp(on: bool) -> None:
+    """Turn the lamp on or off.
+
+    Args:
+        on: True to turn the lamp on, False to turn it off
+    """
+
+
+def test_a_tool_that_does_either_is_not_the_opposite_of_one() -> None:
+    assert Talk([switch_lamp]).say("Turn the lamp on.").calls == [("switch_lamp", {"on": True})]
+
+
+@function_tool
+async def count_customers(city: str) -> int:
+    """Count the customers of a city.
+
+    Args:
+        city: The city, for example Berlin
+    """
+    return 7
+
+
+def test_a_question_may_be_answered_by_counting() -> None:
+    called = Talk([count_customers]).say("How many customers are in Berlin?").calls
+    assert called == [("count_customers", {"city": "Berlin"})]

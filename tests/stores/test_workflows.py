@@ -23,6 +23,7 @@ PAY = Reply(calls=[("pay", {"amount": 5})])
 def shop(tmp_path: Path) -> Iterator[dict[str, Any]]:
     """What the page defines, with an engine that runs."""
     dbos = pytest.importorskip("dbos", reason="the recipe needs the package dbos: pip install dbos").DBOS
+    dbos.destroy(destroy_registry=True)  # other tests may have read the page, and its names are one process's
     first, _ = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     namespace: dict[str, Any] = {"__name__": "shop", "charged": [], "pause": 0.0}
     slow = "    charged.append(amount)\n    await asyncio.sleep(pause)\n    return f"
@@ -30,7 +31,7 @@ def shop(tmp_path: Path) -> Iterator[dict[str, Any]]:
     dbos(config={"name": "shop", "system_database_url": f"sqlite:///{tmp_path / 'dbos.sqlite'}"})
     dbos.launch()
     yield namespace
-    dbos.destroy()
+    dbos.destroy(destroy_registry=True)
 
 
 def test_one_wish_is_one_workflow_and_the_next_is_another(shop: dict[str, Any]) -> None:
