@@ -222,6 +222,22 @@ class ConsentOptions:
 
 
 @dataclass(slots=True, frozen=True)
+class LanguageOptions:
+    """What the conversation core knows of a language, and what the session says in it."""
+
+    phrases: Phrases
+    fallback_line: str
+    failure_line: str
+    unheard_line: str
+    consent_lines: ConsentLines
+    consent_phrases: ConsentPhrases
+    fillers: Fillers | None = None
+    """None: those that the session had."""
+    away_ladder: AwayLadder | None = None
+    """None: the one that the session had."""
+
+
+@dataclass(slots=True, frozen=True)
 class ContextBudget:
     """How much of the talk the requests of a session carry.
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from antiphon.agent import Agent
 from antiphon.application.call_store import CallStore
+from antiphon.application.views import Views
 from antiphon.audio import AudioFrame
 from antiphon.before_speech import BeforeSpeech
-from antiphon.chat import ChatContext
 from antiphon.core.facts import (
     CloseRequested,
     ConsentGiven,
@@ -31,7 +31,7 @@ from antiphon.core.facts import (
     UserTurnSubmitted,
 )
 from antiphon.errors import SessionClosed, UsageError
-from antiphon.events import AgentState, CloseReason, UserState
+from antiphon.events import CloseReason
 from antiphon.language import ENGLISH, Language, language_pack
 from antiphon.options import (
     NOT_GIVEN,
@@ -39,6 +39,7 @@ from antiphon.options import (
     ConsentJudge,
     ContextBudget,
     Fillers,
+    NotGiven,
     NotGivenOr,
     RedactWords,
     SessionOptions,
@@ -48,10 +49,8 @@ from antiphon.options import (
     is_given,
 )
 from antiphon.protocols import AudioRoom, Job, UserdataCodec, current_job
-from antiphon.read_only import ReadOnlyChatContext
-from antiphon.running_tool import RunningTool
 from antiphon.secret import Secret
-from antiphon.session_api import LINGER, Session, Userdata
+from antiphon.session_api import LINGER, Userdata
 from antiphon.speech_handle import SpeechHandle
 from antiphon.store import Store
 from antiphon.streams import Closable
@@ -61,8 +60,8 @@ from antiphon.tools.toolset import ToolLike
 from antiphon.transport import AudioInput, AudioOutput, RoomInputOptions, RoomOptions
 
 if TYPE_CHECKING:
+    from antiphon.application.exchange import Exchange
     from antiphon.application.resuming import KnownAgents
-    from antiphon.metrics import CallMetrics
     from antiphon.run_result import RunResult
     from antiphon.runtime.driver import Driver
 
@@ -74,7 +73,7 @@ CANCELLED_TASKS_GRACE = 0.1
 """Seconds that cancelled tasks have once the core has closed; tools have had their time (`close_grace`) before that."""
 
 
-class AgentSession(Session[Userdata], Closable):
+class AgentSession(Views[Userdata], Closable):
     """A call between a caller and agents.
 
     Models not given (or `...`) are those of the command line or the server that starts the session, if there is one.
@@ -108,8 +107,8 @@ class AgentSession(Session[Userdata], Closable):
     """
 
     _room: Any = None
-    _driver: Driver | None = None
     _closer: asyncio.Task[None] | None = None
+    _exchange: Exchange | None = None
     _call_id, _resumes, _by_turns = "", False, False
     _parts: Mapping[str, bytes] | None = None
 
@@ -151,27 +150,23 @@ class AgentSession(Session[Userdata], Closable):
         userdata_codec: UserdataCodec[Userdata] | None = None,
     ) -> None:
         from antiphon import session_options  # with the first session: who only imports names does not pay for it
-        from antiphon.application.host import SessionHost, ToolRules
+        from antiphon.application.host import SessionHost, TalkRules, ToolRules
 
         super().__init__()
         pack = self._language = language_pack(language)
+        self._lines = session_options.Lines(fallback_line, failure_line, unheard_line, fillers, away_ladder)
         self._options = SessionOptions(
             turns=session_options.turns_of(turn_handling, turn_detection, preemptive_generation),
             **session_options.limits(max_tool_steps, write_grace, close_grace),
-            **session_options.lines_of(pack, fallback_line, failure_line, unheard_line),
+            **self._lines.of(pack),
             **session_options.waits_of(pack, max_silence, fillers, user_away_timeout, away_ladder, consent_timeout),
         )
         self._userdata: Userdata = userdata if is_given(userdata) else cast("Userdata", {})
-        self._host = SessionHost(
-            self,
-            models=session_options.models_of(llm, stt, tts, vad, turn_detector, turn_detection),
-            tools=tools or (),
-            tool_rules=ToolRules(max_result_chars, max_tools, call_tool, parallel_tool_calls),
-            before_speech=before_speech,
-            context_budget=session_options.context_budget(context_budget),
-            redact=session_options.redaction(redact),
-            consent_judge=consent_judge,
-        )
+        models = session_options.models_of(llm, stt, tts, vad, turn_detector, turn_detection)
+        rules = ToolRules(max_result_chars, max_tools, call_tool, parallel_tool_calls)
+        budget, hidden = session_options.context_budget(context_budget), session_options.redaction(redact)
+        talk = TalkRules(before_speech, budget, hidden, consent_judge)
+        self._host = SessionHost(self, models, tools or (), rules, talk)
         self._store = CallStore(store, agents, userdata_codec)
 
     # -- beginning
@@ -215,6 +210,8 @@ class AgentSession(Session[Userdata], Closable):
         result = self._host.rest.run() if capture_run else None
         self._host.tables.setup_shared()
         driver.start(self._host.cast.current_agent_id)
+        if (pack := self._store.language_before(self._language, self._host.models)) is not None:
+            self._speaks(pack, self._exchanging(driver))
         self._store.go_on(self, self._host, driver)
         await self._host.tables.toolsets.wait_ready()
         await asyncio.sleep(0)  # `on_enter` has begun: what it says is said before what the application says next
@@ -312,74 +309,6 @@ class AgentSession(Session[Userdata], Closable):
     @userdata.setter
     def userdata(self, value: Userdata) -> None:
         self._userdata = value
-
-    @property
-    def history(self) -> ChatContext:
-        return ReadOnlyChatContext(self._host.transcript.items)
-
-    @property
-    def current_agent(self) -> Agent:
-        agent = self._host.cast.current_agent
-        if agent is None:
-            raise SessionClosed("session.current_agent: the session has not been started; `await session.start(agent)`")
-        return agent
-
-    @property
-    def current_speech(self) -> SpeechHandle | None:
-        return self._host.handles.current
-
-    @property
-    def idle(self) -> bool:
-        return self._driver is not None and self._driver.idle
-
-    @property
-    def agent_state(self) -> AgentState:
-        return self._host.announcer.agent_state
-
-    @property
-    def user_state(self) -> UserState:
-        return self._host.announcer.user_state
-
-    @property
-    def language(self) -> Language:
-        return self._language
-
-    @property
-    def tools(self) -> list[ToolLike]:
-        return self._host.tables.shared
-
-    @property
-    def metrics(self) -> CallMetrics | None:
-        """What the replies took so far. None unless somebody listens to `turn_metrics`: measuring costs a little."""
-        return self._host.announcer.metrics
-
-    @property
-    def options(self) -> SessionOptions:
-        """The options it runs with; before `start` without what follows from its models and its audio."""
-        return self._options if self._driver is None else self._driver.options
-
-    @property
-    def llm(self) -> Any:
-        return self._host.models.get("llm")
-
-    @property
-    def stt(self) -> Any:
-        return self._host.models.get("stt")
-
-    @property
-    def tts(self) -> Any:
-        return self._host.models.get("tts")
-
-    @property
-    def vad(self) -> Any:
-        return self._host.models.get("vad")
-
-    def agent_by_id(self, agent_id: str) -> Agent:
-        return self._host.cast.agent(agent_id)
-
-    @property
-    def running_tools(self) -> list[RunningTool]:
-        return self._host.handles.running_tools()
 
     # -- speaking
 
@@ -505,6 +434,32 @@ class AgentSession(Session[Userdata], Closable):
 
         self._in_loop("clear_user_turn", clear)
 
+    async def update_models(
+        self,
+        *,
+        stt: Any = NOT_GIVEN,
+        llm: Any = NOT_GIVEN,
+        tts: Any = NOT_GIVEN,
+        language: NotGivenOr[Language | str] = NOT_GIVEN,
+    ) -> None:
+        driver = self._running("update_models")
+        pack = None if isinstance(language, NotGiven) else language_pack(language)
+        exchange = self._exchanging(driver)
+        await exchange.models({"stt": stt, "llm": llm, "tts": tts})
+        if pack is not None and not driver.is_closed:
+            self._speaks(pack, exchange)
+
+    def _exchanging(self, driver: Driver) -> Exchange:
+        from antiphon.application.exchange import Exchange  # few calls need it
+
+        self._exchange = self._exchange or Exchange(self._host, driver)
+        return self._exchange
+
+    def _speaks(self, pack: Language, exchange: Exchange) -> None:
+        """This is the caller's language from here on."""
+        self._language = pack
+        exchange.language(pack, self._lines.options(pack))
+
     def update_agent(self, agent: Agent) -> None:
         def update(driver: Driver) -> None:
             driver.report(HandOffRequested(self._host.cast.admit(agent)))
@@ -550,10 +505,6 @@ class AgentSession(Session[Userdata], Closable):
             driver.report(EndRequested(speech, linger if driver.port.has_audio_output else 0.0))
 
         self._in_loop("end_call", end)
-
-    @property
-    def said_goodbye(self) -> bool:
-        return self._driver is not None and self._driver.said_goodbye
 
     def shutdown(self, *, drain: bool = True, reason: CloseReason = CloseReason.USER_INITIATED) -> None:
         if self.is_running:

@@ -223,6 +223,25 @@ class Session(EventEmitter, ABC, Generic[Userdata]):
         """Put another agent in charge, as soon as the one in charge has finished speaking."""
 
     @abstractmethod
+    async def update_models(
+        self,
+        *,
+        stt: Any = NOT_GIVEN,
+        llm: Any = NOT_GIVEN,
+        tts: Any = NOT_GIVEN,
+        language: NotGivenOr[Language | str] = NOT_GIVEN,
+    ) -> None:
+        """Exchange the session's models, or its language, in mid-call. No word is lost by it.
+
+        What the caller is saying is written down by the recogniser that heard it begin, what is being said ends in its
+        voice, and the next request, with the same history, goes to the new model. `language`: what the session says
+        itself, and understands without a model, is in it from here on; lines that the application gave stay. A model
+        that cannot be prepared is a `ProviderError`, and nothing is changed; one that fails before it has done anything
+        gives way to the one before, which an `error` event says. Agents with models of their own keep those.
+        Raises `UsageError` for a kind that the session began without, and for realtime models.
+        """
+
+    @abstractmethod
     def lend_floor(self, agent: Any, until: asyncio.Future[Any]) -> Awaitable[None]:
         """Have `agent` in charge, in the place of the one whose tool or hook calls this, while the result is awaited.
 

@@ -6,7 +6,7 @@ Above: `AgentSession`. Below: `options`, which has the values.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar, cast
 
 from antiphon.agent import Agent
@@ -20,6 +20,7 @@ from antiphon.options import (
     Endpointing,
     Fillers,
     Interruption,
+    LanguageOptions,
     NotGivenOr,
     PreemptiveGeneration,
     RedactWords,
@@ -145,16 +146,35 @@ def limits(max_tool_steps: int, write: float, close: float) -> dict[str, Any]:
     return {"max_tool_steps": max_tool_steps, "write_grace": write, "close_grace": close}
 
 
-def lines_of(
-    language: Language,
-    fallback_line: NotGivenOr[str],
-    failure_line: NotGivenOr[str],
-    unheard_line: NotGivenOr[str],
-) -> dict[str, Any]:
-    """What the core knows of the language, and what the session says itself: its lines, where none was given."""
-    given = {"fallback_line": fallback_line, "failure_line": failure_line, "unheard_line": unheard_line}
-    lines = {name: line if is_given(line) else getattr(language, name) for name, line in given.items()}
-    return {"language": language.phrases, **lines}
+@dataclass(slots=True, frozen=True)
+class Lines:
+    """What the application gave of what the session says itself: this is said in whatever language the call is."""
+
+    fallback_line: NotGivenOr[str]
+    failure_line: NotGivenOr[str]
+    unheard_line: NotGivenOr[str]
+    fillers: Fillers | Mapping[str, Any] | None
+    away_ladder: AwayLadder | Mapping[str, Any] | bool | None
+
+    def of(self, language: Language) -> dict[str, Any]:
+        """What the core knows of the language, and what the session says: the language's, where nothing was given."""
+        return {"language": language.phrases, **self._said(language)}
+
+    def _said(self, language: Language) -> dict[str, str]:
+        names = ("fallback_line", "failure_line", "unheard_line")
+        given = {name: getattr(self, name) for name in names}
+        return {name: line if is_given(line) else getattr(language, name) for name, line in given.items()}
+
+    def options(self, language: Language) -> LanguageOptions:
+        """The same for a language that is spoken from mid-call on."""
+        return LanguageOptions(
+            language.phrases,
+            **self._said(language),
+            consent_lines=language.consent_lines,
+            consent_phrases=language.consent,
+            fillers=language.fillers if self.fillers is None else None,
+            away_ladder=away_ladder(self.away_ladder, language.away_ladder),
+        )
 
 
 def context_budget(given: NotGivenOr[ContextBudget | Mapping[str, Any] | None]) -> ContextBudget | None:

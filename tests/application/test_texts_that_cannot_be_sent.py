@@ -10,7 +10,8 @@ import pytest
 
 from antiphon import Agent, RunContext, ToolError, function_tool
 from antiphon.chat import ChatContext, ChatMessage, FunctionCall, FunctionCallOutput
-from antiphon.core.facts import Transcribed, UserTurnSubmitted, well_formed_fact
+from antiphon.core.facts import Transcribed, UserTurnSubmitted
+from antiphon.core.well_formed import well_formed_fact
 from antiphon.errors import ProviderError, ProviderStatusError
 from antiphon.llm import ChatRequest
 from antiphon.providers.openai_format import wire_messages, wire_tools

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from antiphon.agent import Agent
 from antiphon.application.userdata import FieldsCodec, userdata_of
 from antiphon.errors import UsageError
+from antiphon.language import Language
 from antiphon.options import NotGivenOr, is_given
 from antiphon.protocols import UserdataCodec, call_store
 from antiphon.store import Store, open_store
@@ -18,6 +19,7 @@ from antiphon.store import Store, open_store
 if TYPE_CHECKING:
     from antiphon.application.earlier_calls import EarlierCalls
     from antiphon.application.host import SessionHost
+    from antiphon.application.models import Models
     from antiphon.application.resuming import KeptCall, KnownAgents
     from antiphon.runtime.driver import Driver
     from antiphon.runtime.keeping import Keeping
@@ -126,6 +128,16 @@ class CallStore:
         if store is None:
             raise UsageError("session.resume: expected a store. Give AgentSession(store=) the one that the call is in.")
         return store
+
+    def language_before(self, now: Language, models: Models) -> Language | None:
+        """The language that the call was in before it went on here, if it was changed. None: the session's own."""
+        if self._resumed is None:
+            return None
+        from antiphon.application.exchange import compare, language_before
+
+        kept = self._resumed.at_work.models
+        compare(kept, models)
+        return language_before(kept.get("language", ""), now)
 
     def go_on(self, session: Session[Any], host: SessionHost, driver: Driver) -> None:
         """What the other process left is taken over, if there was one. It comes before all that happens here."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from antiphon.agent import Agent
@@ -44,32 +45,38 @@ if TYPE_CHECKING:
     from antiphon.application.resuming import KeptCall
 
 
+@dataclass(slots=True, frozen=True)
+class TalkRules:
+    """What a session was told about the talk: what is looked at, left out, or hidden of it."""
+
+    before_speech: BeforeSpeech | None = None
+    context_budget: ContextBudget | None = None
+    redact: RedactWords = ()
+    consent_judge: ConsentJudge | None = None
+
+
 class SessionHost:
     """The host of one session."""
 
     def __init__(
         self,
         session: Session[Any],
-        *,
         models: Mapping[ModelKind, Any],
         tools: Sequence[ToolLike],
         tool_rules: ToolRules,
-        before_speech: BeforeSpeech | None,
-        context_budget: ContextBudget | None,
-        redact: RedactWords,
-        consent_judge: ConsentJudge | None = None,
+        talk: TalkRules,
     ) -> None:
-        self._consent_judge = consent_judge
+        self._consent_judge = talk.consent_judge
         here, agents = Surroundings(session), dict[str, Agent]()
         self._here = here
-        self._before_speech = before_speech
+        self._before_speech = talk.before_speech
         near = weakref.proxy(here)
-        self.masks = Masks(session.language, redact, lambda caller, agent: near.hushed(caller, agent))
+        self.masks = Masks(session.language, talk.redact, lambda caller, agent: near.hushed(caller, agent))
         self.models = Models(models, tool_rules.parallel_tool_calls)
         self.rest = Rest(here)
         self.handles = Handles(here)
         self.tables = ToolTables(here, agents, self.handles, shared=tools, rules=tool_rules)
-        self.cast = Cast(here, agents, self.models, self.tables, self.rest, context_budget)
+        self.cast = Cast(here, agents, self.models, self.tables, self.rest, talk.context_budget)
         self.transcript = Transcript(here, self.cast, self.rest)
         self.speeches = Speeches(here, self.cast, self.handles, self.transcript)
         self.announcer = Announcer(here, self.cast, self.handles, self.rest)

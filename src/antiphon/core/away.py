@@ -17,11 +17,7 @@ class Away:
     __slots__ = ("_known", "_steps", "apology", "deadline", "line", "rung", "since")
 
     def __init__(self, ladder: AwayLadder) -> None:
-        self._steps = (
-            (ladder.ask_after, ladder.ask),
-            (ladder.again_after, ladder.again),
-            (ladder.goodbye_after, ladder.goodbye),
-        )
+        self.speaks(ladder)
         self._known = 0
         """How many turns of the caller there were."""
         self.rung = 0
@@ -34,6 +30,14 @@ class Away:
         """Tells that a sound had no words. If it was a noise, nobody is there to hear it."""
         self.deadline: float | None = None
         """When to ask again, if nothing happens before."""
+
+    def speaks(self, ladder: AwayLadder) -> None:
+        """These lines are said, from the next on."""
+        self._steps = (
+            (ladder.ask_after, ladder.ask),
+            (ladder.again_after, ladder.again),
+            (ladder.goodbye_after, ladder.goodbye),
+        )
 
     @property
     def has_asked(self) -> bool:

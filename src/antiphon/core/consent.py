@@ -180,6 +180,10 @@ class Consent:
         self.question: Question | None = None
         self._is_agreed = False
 
+    def speaks(self, options: ConsentOptions) -> None:
+        """The caller is asked, and understood, in another language from here on."""
+        self._options = options
+
     # -- predicates
 
     def may_run(self, call: OpenCall, *, another: bool) -> bool:

@@ -30,6 +30,7 @@ from antiphon.core.rules import (
     closing,
     consent,
     handoff,
+    language,
     model_initiated,
     overdue,
     playing,
@@ -85,6 +86,7 @@ ROUTES: Mapping[type[f.Fact], Callable[[Floor, Any], None]] = {
     f.AgentTaskStarted: handoff.task_started,
     f.AgentTaskFinished: handoff.task_finished,
     f.ContextChanged: handoff.context_changed,
+    f.ModelsChanged: language.changed,
     f.EndRequested: closing.end_requested,
     f.CloseRequested: closing.close_requested,
 }
@@ -216,6 +218,11 @@ class Conversation:
     def idle(self) -> bool:
         """Nothing is owed, queued, sounding, undelivered or handing over. Tools in the background do not count."""
         return self._closing.is_over or self._floor.is_idle
+
+    @property
+    def options(self) -> SessionOptions:
+        """Those that hold now: the language may have changed."""
+        return self._floor.options
 
     @property
     def said_goodbye(self) -> bool:

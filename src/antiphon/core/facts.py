@@ -10,15 +10,12 @@ audio with its text, a *run* one execution of a tool.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
 
 from antiphon.chat import AgentConfigUpdate, ImageContent
 from antiphon.language.replies import Reply
-from antiphon.options import ToolChoice, ToolPolicy
+from antiphon.options import LanguageOptions, ToolChoice, ToolPolicy
 from antiphon.record import record
-from antiphon.visible import well_formed
 
 
 @record
@@ -486,6 +483,21 @@ class ContextChanged:
 
 
 @record
+class ModelsChanged:
+    """The application gave the session other models, or another language, in mid-call.
+
+    What is asked for from here on is asked of them. A model that is not named is as it was.
+    """
+
+    stt: str = ""
+    """Its label, as that of the others."""
+    llm: str = ""
+    tts: str = ""
+    language: LanguageOptions | None = None
+    """None: as it was."""
+
+
+@record
 class EndRequested:
     """The call is to end when `speech`, the goodbye, is over, unless the caller has more to say.
 
@@ -548,40 +560,7 @@ Fact: TypeAlias = (
     | AgentTaskStarted
     | AgentTaskFinished
     | ContextChanged
+    | ModelsChanged
     | EndRequested
     | CloseRequested
 )
-
-
-_FactT = TypeVar("_FactT", bound=Fact | Call)
-
-_WRITTEN: Mapping[type, tuple[str, ...]] = {
-    Call: ("call_id", "name", "arguments", "canonical", "read_back"),
-    Transcribed: ("text",),
-    UserTurnSubmitted: ("text",),
-    TurnTaken: ("text",),
-    TurnTranscribed: ("text",),
-    ToolCalled: ("call", "rejected"),
-    GenerationFailed: ("error",),
-    ToolUpdated: ("message", "told"),
-    ToolReturned: ("output",),
-    OutcomeFound: ("output",),
-    HookReturned: ("text",),
-    SpeechRequested: ("instructions", "user_input"),
-    ConsentGiven: ("text",),
-    EndRequested: ("reason",),
-    CloseRequested: ("reason",),
-}
-"""By kind: the fields that hold what somebody outside wrote. What is spoken came through a segment, which checks it."""
-
-
-def well_formed_fact(fact: _FactT) -> _FactT:
-    """The fact without halves of surrogate pairs, which nothing that is made of it could be sent with."""
-    for name in _WRITTEN.get(type(fact), ()):
-        value = getattr(fact, name)
-        if not value or (isinstance(value, str) and value.isascii()):
-            continue
-        whole: Any = well_formed(value) if isinstance(value, str) else well_formed_fact(value)
-        if whole is not value:
-            fact = replace(fact, **{name: whole})
-    return fact

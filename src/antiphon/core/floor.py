@@ -1,9 +1,11 @@
 """Who is in charge: the owners side by side, and the predicates that every rule asks.
 
-Above: the rules. Below: the owners. The floor changes nothing by itself.
+Above: the rules. Below: the owners. The floor changes nothing by itself, but for the language (`speaks`).
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from antiphon.core.ahead import Ahead
 from antiphon.core.away import Away
@@ -26,7 +28,7 @@ from antiphon.core.state import Frame, Speech
 from antiphon.core.turn import Turn
 from antiphon.core.unasked import Unasked
 from antiphon.core.user_turn import UserTurn
-from antiphon.options import SessionOptions
+from antiphon.options import LanguageOptions, SessionOptions
 
 
 class Floor:
@@ -64,6 +66,28 @@ class Floor:
         self.ahead = Ahead(preemptive) if preemptive.enabled and not options.model_hears else None
         self.dead_voice = DeadVoice()
         self.away = Away(options.away_ladder) if options.away_ladder is not None else None
+
+    def speaks(self, language: LanguageOptions) -> None:
+        """From here on the session speaks this language, and hears it."""
+        old = self.options
+        consent = replace(old.consent, lines=language.consent_lines, phrases=language.consent_phrases)
+        silence = old.silence
+        if silence is not None and language.fillers is not None:
+            silence = replace(silence, fillers=language.fillers)
+        ladder = old.away_ladder and (language.away_ladder or old.away_ladder)
+        self.options = replace(
+            old,
+            language=language.phrases,
+            fallback_line=language.fallback_line,
+            failure_line=language.failure_line,
+            unheard_line=language.unheard_line,
+            consent=consent,
+            silence=silence,
+            away_ladder=ladder,
+        )
+        self.consent.speaks(consent)
+        if self.away is not None and ladder is not None:
+            self.away.speaks(ladder)
 
     # -- predicates
 

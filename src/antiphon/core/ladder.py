@@ -50,6 +50,11 @@ class Ladder:
         self._own_said: set[str] = set()
         """Calls whose own line was said in this chain."""
 
+    def speaks(self, fillers: Fillers) -> None:
+        """These lines are said, from the next on."""
+        self._fillers = fillers
+        self._firsts = self._progressed = 0
+
     def next(self, calls: Sequence[OpenCall], began: float, due: float) -> Filler:
         """What to say when it is due, in a wait that began then, with these calls at work."""
         fillers = self._fillers

@@ -44,13 +44,14 @@ from antiphon.core.facts import (
     Fact,
     GenerationFailed,
     HookReturned,
+    ModelsChanged,
     PlayoutFinished,
     ReplyJudged,
     StoodStill,
     ToolReturned,
-    well_formed_fact,
 )
 from antiphon.core.notices import HookOverdue, SpeechDone, SpeechInterrupted, WordsLost, WriteEnded
+from antiphon.core.well_formed import well_formed_fact
 from antiphon.errors import pass_on
 from antiphon.language import ENGLISH
 from antiphon.language.claims import ClaimPhrases
@@ -104,7 +105,6 @@ class Driver:
         keeping: Keeping | None = None,
         language: Language = ENGLISH,
     ) -> None:
-        self.options = options
         self._events = host.events
         self._speeches = host.speeches
         self._context = outside()
@@ -149,6 +149,11 @@ class Driver:
             keeping.begins(agent, port)
             self.observe(keeping)
 
+    @property
+    def options(self) -> SessionOptions:
+        """What it runs with now."""
+        return self._conversation.options
+
     def observe(self, observer: Observer) -> None:
         """Show it everything that happens from now on."""
         self._observers = (*self._observers, observer)
@@ -159,6 +164,17 @@ class Driver:
             deeds = Deeds()
             self.observe(deeds)
             self._responses.look_at(Scrutiny(self.port, self._responses.agents, self._events, deeds, claims, before))
+
+    def models_changed(self, fact: ModelsChanged, language: Language | None) -> None:
+        """Other models serve from now on; `language` is spoken, None: the one before."""
+        if language is not None:
+            self._masks.tongue.changes(language)
+            self._calls.speaks(language)
+            if self._responses.scrutiny is not None:
+                self._responses.scrutiny.speaks(language.claims)
+        self.report(fact)
+        if fact.stt:
+            self.recognition.changes()
 
     # -- facts
 

@@ -10,13 +10,21 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from antiphon.chat import FunctionCallOutput
 from antiphon.core.codec import reader, to_data
 from antiphon.core.commands import Adopt, Command, Generate, RebindRun, Record, RunTool
-from antiphon.core.facts import AgentTaskFinished, AgentTaskStarted, CutCall, Fact, PlayoutFinished, PlayoutProgressed
+from antiphon.core.facts import (
+    AgentTaskFinished,
+    AgentTaskStarted,
+    CutCall,
+    Fact,
+    ModelsChanged,
+    PlayoutFinished,
+    PlayoutProgressed,
+)
 from antiphon.core.notices import ConsentAsked, ConsentDecided, HandedOff, Notice, TaskBegan, ToolDropped, ToolEnded
 from antiphon.runtime.parts import read_part, written_part
 
@@ -41,11 +49,19 @@ class AtWork:
     """Of the reply that was being said."""
     asks: bool = False
     """The caller was asked whether a call may be made. That is asked anew: a yes to what was asked then is void."""
+    models: Mapping[str, str] = field(default_factory=dict)
+    """What was changed in mid-call, by kind: labels of models, and the code of the language."""
 
     def to_part(self) -> bytes:
         """As it is kept."""
         return written_part(
-            FORMAT, {"open": [to_data(one) for one in self.open], "heard": self.heard, "asks": self.asks}
+            FORMAT,
+            {
+                "open": [to_data(one) for one in self.open],
+                "heard": self.heard,
+                "asks": self.asks,
+                "models": dict(self.models),
+            },
         )
 
     @classmethod
@@ -55,7 +71,8 @@ class AtWork:
 
     @classmethod
     def _of_data(cls, data: Mapping[str, Any]) -> AtWork:
-        return cls(tuple(map(reader(CutCall), data["open"])), str(data["heard"]), bool(data.get("asks")))
+        models = {str(kind): str(label) for kind, label in data.get("models", {}).items()}
+        return cls(tuple(map(reader(CutCall), data["open"])), str(data["heard"]), bool(data.get("asks")), models)
 
 
 @dataclass(slots=True)
@@ -75,13 +92,14 @@ class _Open:
 class KeptState:
     """Follows one call. `agents`: the first one's id."""
 
-    __slots__ = ("_asks", "_frames", "_heard", "_open", "_replies", "_tasks")
+    __slots__ = ("_asks", "_frames", "_heard", "_models", "_open", "_replies", "_tasks")
 
     def __init__(self, agent: str) -> None:
         self._frames: list[tuple[str, int | None]] = [(agent, None)]
         self._tasks: dict[int, str] = {}
         """By number: the agent of a task that has not begun."""
         self._asks = False
+        self._models: dict[str, str] = {}
         self._open: dict[int, _Open] = {}
         """By run."""
         self._replies: deque[int] = deque(maxlen=_REPLIES)
@@ -97,7 +115,8 @@ class KeptState:
     @property
     def at_work(self) -> AtWork:
         """What is at work now."""
-        return AtWork(tuple(one.cut for one in self._open.values()), " ".join(self._heard.values()), self._asks)
+        cut = tuple(one.cut for one in self._open.values())
+        return AtWork(cut, " ".join(self._heard.values()), self._asks, dict(self._models))
 
     # -- what happens: True if it makes a difference to who resumes the call
 
@@ -111,6 +130,10 @@ class KeptState:
             case AgentTaskStarted():
                 self._tasks[fact.task] = fact.agent
                 return False
+            case ModelsChanged():
+                language = "" if fact.language is None else fact.language.phrases.code
+                changed = {"stt": fact.stt, "llm": fact.llm, "tts": fact.tts, "language": language}
+                self._models.update((kind, label) for kind, label in changed.items() if label)
             case AgentTaskFinished():
                 self._tasks.pop(fact.task, None)
                 at = next((at for at, (_, task) in enumerate(self._frames) if task == fact.task), len(self._frames))

@@ -84,15 +84,34 @@ _OTHERS: Mapping[type, tuple[str, ...]] = {
 """By kind: what may repeat it."""
 
 
+class Tongue:
+    """The language in which a session is heard, and speaks."""
+
+    def __init__(self, language: Language) -> None:
+        self.changes(language)
+
+    def changes(self, language: Language) -> None:
+        """What is said, from here on, is in this language."""
+        self.forms = language.spoken
+        self.phrases = language.phrases
+
+    def runs(self, text: str) -> Sequence[Any]:
+        """Where digits are in a text."""
+        return digit_runs(text, self.forms)
+
+    def say(self, digits: str) -> str:
+        """Digits, as a voice says them."""
+        return spoken.say_digits(digits, self.forms)
+
+
 class Masks:
     """Of one session. `told` is called with (the caller's sound, the agent's sound) that must not be recorded."""
 
     def __init__(self, language: Language, redact: RedactWords = (), told: Callable[[bool, bool], None] | None = None):
-        forms = self._forms = language.spoken
-        self._phrases = language.phrases
+        self._vault: Vault | None = None
+        self.tongue = Tongue(language)
         self._redact = redact
         self._told = told
-        self._vault: Vault | None = None
         self.is_active = bool(redact)
         """There is something to mask, or to look for."""
         self._asking = 0
@@ -112,14 +131,12 @@ class Masks:
         self._speaking: set[int] = set()
         """Segments in which something is said that is kept."""
         self._hushed = (False, False)
-        self._say = lambda digits: spoken.say_digits(digits, forms)
 
     @property
     def vault(self) -> Vault:
         """What is kept. It is made when it is first needed, and everything is masked from then on."""
         if self._vault is None:
-            forms = self._forms
-            self._vault = Vault(lambda text: digit_runs(text, forms), self._say)
+            self._vault = Vault(self.tongue.runs, self.tongue.say)
             self.is_active = True
         return self._vault
 
@@ -273,11 +290,15 @@ class Masks:
 
     def _is_harmless(self, text: str) -> bool:
         """Nothing but a sign of listening, or a goodbye: the core is to know these."""
-        known = self._phrases.is_backchannel(text) or self._phrases.is_farewell(text)
-        return known and not any(word in self._forms.heard_as for word in text.lower().split()) and not self._runs(text)
+        known = self.tongue.phrases.is_backchannel(text) or self.tongue.phrases.is_farewell(text)
+        return (
+            known
+            and not any(word in self.tongue.forms.heard_as for word in text.lower().split())
+            and not self._runs(text)
+        )
 
     def _runs(self, text: str) -> Sequence[Any]:
-        return digit_runs(text, self._forms)
+        return digit_runs(text, self.tongue.forms)
 
     def _turn(self, text: str, final: bool) -> str:
         """All of what was said, as one placeholder. The model reads it with the digits alone taken out."""
@@ -294,7 +315,9 @@ class Masks:
         if callable(self._redact):
             found = [(start, end, kind, text[start:end]) for start, end, kind in self._redact(text)]
         else:
-            found = [(one.start, one.end, one.kind, one.value) for one in findings(text, self._redact, self._forms)]
+            found = [
+                (one.start, one.end, one.kind, one.value) for one in findings(text, self._redact, self.tongue.forms)
+            ]
         if not final:
             for run in self._runs(text):
                 if len(run.digits) >= SHORTEST_PART and not any(

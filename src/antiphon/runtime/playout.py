@@ -36,7 +36,7 @@ from antiphon.runtime.port import Port
 from antiphon.runtime.reading import Reworded
 from antiphon.runtime.segments import Segment, current_segment
 from antiphon.runtime.sound import Sound
-from antiphon.runtime.synthesis import Voiced, speak
+from antiphon.runtime.synthesis import Voiced, prepare, speak
 from antiphon.runtime.ticker import Ticker
 from antiphon.streams import closing
 from antiphon.text.alignment import DEFAULT_PACE
@@ -76,6 +76,10 @@ class Playout:
         self._pace = DEFAULT_PACE
         self._raw: dict[str, str] = {}
         """By message id: what the model wrote, where that is not what was spoken."""
+
+    async def prepare(self, voice: object) -> None:
+        """A voice is to speak that did not before: load what it takes."""
+        await prepare(voice, self._output)
 
     def start(self) -> None:
         """The call begins."""

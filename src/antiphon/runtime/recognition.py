@@ -46,6 +46,9 @@ REMEMBERED = 8.0
 QUEUED_FRAMES = 500
 """Frames that an agent's own `stt_node` may lag behind; the oldest are dropped then."""
 
+QUIET_FRAMES = 30
+"""Frames before a voice was noticed that a recogniser which begins to listen is given."""
+
 _SETTINGS = ModelSettings()
 
 
@@ -184,6 +187,14 @@ class Recognition:
         """Words of the recogniser that are not final."""
         self._broke_in: int | None = None
         """The utterance of the caller, by its number, in which the recogniser last broke, which was told."""
+        self._changing = False
+        """Another recogniser is to listen as soon as this one owes nothing."""
+        self._source: STT | None = None
+        """The recogniser that listens, if it is not an agent's own `stt_node`."""
+        self._quiet: deque[AudioFrame] = deque(maxlen=QUIET_FRAMES)
+        """Sound in which nobody was noticed: a voice may have begun in it."""
+        self._voice_ended: float | None = None
+        """When the caller's voice ended of which nothing final has come."""
         self._ended = False
 
     @cached_property
@@ -217,13 +228,38 @@ class Recognition:
         if self._listening is not None:
             self._listening.cancel()
         self._settle_words()
+        self._changing = False
+        self._source = None
         self._stream = self._queue = None
         if "stt_node" in self._agents.agent(agent).overridden:
             self._queue = FrameQueue()
             self._catch_up(self._queue.push, self._queue.mark)
             self._listening = self._port.spawn(self._run_node(agent, self._queue), "stt_node")
         elif (stt := self._agents.stt_of(agent)) is not None:
+            self._source = stt
             self._listening = self._port.spawn(self._run_stt(stt), "stt")
+
+    def changes(self) -> None:
+        """Another recogniser serves the session: it listens once what the one before heard is settled."""
+        if self._agent is None or self._listening is None or self._ended:
+            return
+        if self._queue is not None or self._agents.stt_of(self._agent) is not self._source:
+            self._changing = True
+            self._change()
+
+    def _change(self) -> None:
+        """Have it listen, unless the one before owes words: the caller speaks, or has just spoken."""
+        owes = self._voice.is_heard or self._unsettled or self._awaits_words()
+        if self._agent is None or owes:
+            return
+        self._unheard.clear()
+        self._unheard.extend((frame, ()) for frame in self._quiet)
+        self._listen_anew(self._agent)
+
+    def _awaits_words(self) -> bool:
+        """A voice has ended, and nothing has come of it since."""
+        ended = self._voice_ended
+        return ended is not None and self._port.loop.time() - ended <= self._port.options.transcript_timeout
 
     def _differs(self, agent: str) -> bool:
         assert self._agent is not None
@@ -264,6 +300,10 @@ class Recognition:
             self._heard_voice(event)
         if self._unanswered.since is not None and self._voice.is_heard:
             self._look_for_words()
+        if not self._voice.is_heard:
+            if self._changing:
+                self._change()
+            self._quiet.append(frame)
         self._also(frame)
         stream = self._stream
         if (self._reopening is not None or (stream or self._queue) is None) and self._listening is not None:
@@ -310,9 +350,12 @@ class Recognition:
         now, since = self._port.loop.time(), self._detection.since(event)
         if isinstance(event, SpeechStarted):
             self._unanswered.voice_began(now)
+            self._voice_ended = None
             self._voice.noticed(speaking=True, voice=since)
         else:
             self._unanswered.voice_ended(now - since)
+            self._voice_ended = now
+            self._quiet.clear()
             self._voice.noticed(speaking=False, silence=since)
 
     # -- words
@@ -426,6 +469,9 @@ class Recognition:
                 final = event.type is SpeechEventType.FINAL_TRANSCRIPT
                 text = event.text.strip()
                 self._unsettled = "" if final else text
+                if final:
+                    self._voice_ended = None
+                    self._quiet.clear()
                 if self._port.masks.is_active:
                     text = self._port.masks.words(text, final=final)
                 self._port.report(Transcribed(text, final))

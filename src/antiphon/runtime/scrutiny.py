@@ -56,6 +56,10 @@ class Scrutiny:
         self._ahead: dict[int, tuple[tuple[str, str, int], ...]] = {}
         """By generation that is made ahead: what it claims, to be told once it is wanted."""
 
+    def speaks(self, phrases: ClaimPhrases) -> None:
+        """The agent's words are in another language from here on."""
+        self._phrases = phrases
+
     @property
     def may_change(self) -> bool:
         """Sentences wait for the application."""

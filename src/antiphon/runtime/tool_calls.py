@@ -87,6 +87,10 @@ class ToolCalls:
         self._contexts: dict[str, list[ChatItem]] = {}
         """By agent: the context whose call ids are among them. It may hold calls of earlier sessions."""
 
+    def speaks(self, language: Language) -> None:
+        """Calls are read back in another language from here on."""
+        self._language = language
+
     def new_id(self, wanted: str, agent: str) -> str:
         """An id for a call of `agent` that the session has not seen yet: the model's own if it can be."""
         known = self._ids

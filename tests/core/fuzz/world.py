@@ -32,6 +32,7 @@ from antiphon.options import (
     Endpointing,
     Fillers,
     Interruption,
+    LanguageOptions,
     PreemptiveGeneration,
     SessionOptions,
     SilenceBudget,
@@ -1274,8 +1275,8 @@ class World:
                 return
             deed = self.rng.choices(
                 (self._app_speech, self._app_interrupt, self._app_handoff, self._app_task, self._app_cancel,
-                 self._app_context, self._app_protect, self._orphaned),
-                (0.45, 0.15, 0.06, 0.06, 0.06, 0.06, 0.06, 0.1),
+                 self._app_context, self._app_protect, self._app_models, self._orphaned),
+                (0.45, 0.15, 0.06, 0.06, 0.06, 0.06, 0.06, 0.03, 0.07),
             )[0]  # fmt: skip
             yield from deed()
 
@@ -1304,6 +1305,23 @@ class World:
     def _app_protect(self) -> Process:
         if self._speeches:
             yield f.InterruptibilityChanged(self.rng.choice(self._speeches[-2:]), self.chance(0.5))
+
+    def _app_models(self) -> Process:
+        """Other models, and the same language anew: nothing that is open may notice."""
+        old = self.options
+        yield f.ModelsChanged(
+            tts=f"voice {self.serial()}",
+            language=LanguageOptions(
+                replace(old.language),
+                old.fallback_line,
+                old.failure_line,
+                old.unheard_line,
+                replace(old.consent.lines),
+                old.consent.phrases,
+                None if old.silence is None else replace(old.silence.fillers),
+                None if old.away_ladder is None else replace(old.away_ladder),
+            ),
+        )
 
     def _orphaned(self) -> Process:
         """Facts about things that never were."""

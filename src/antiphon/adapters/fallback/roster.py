@@ -61,6 +61,10 @@ class AvailabilityChanged:
 OnAvailabilityChanged: TypeAlias = Callable[[AvailabilityChanged], object]
 
 
+Watcher: TypeAlias = Callable[[Any, Exception | None], object]
+"""Told of a provider and its error; None: it did what it was asked."""
+
+
 class AllProvidersFailed(ProviderError):
     """Every provider of a fallback adapter failed. `errors` says how, in the order in which they were asked."""
 
@@ -125,6 +129,11 @@ class Roster(Generic[P]):
         """What they were still at when they were given up."""
         self._backoff = backoff or Backoff()
         self._on_change = on_change
+        self._watcher: Watcher | None = None
+
+    def watched_by(self, watcher: Watcher) -> None:
+        """Have it know of every attempt from here on."""
+        self._watcher = watcher
 
     def update_options(self, **options: Any) -> None:
         """Have every provider work differently, each as far as it can."""
@@ -149,6 +158,8 @@ class Roster(Generic[P]):
     def failed(self, member: Member[P], error: Exception) -> None:
         """It failed. One that only declined this request is not left out of the next."""
         label = member.provider.label
+        if self._watcher is not None:
+            self._watcher(member.provider, error)
         if not _is_down(error):
             logger.warning("%s: %s declined the request: %s", self.owner, label, error)
             return
@@ -161,6 +172,8 @@ class Roster(Generic[P]):
 
     def succeeded(self, member: Member[P]) -> None:
         """It did what it was asked."""
+        if self._watcher is not None:
+            self._watcher(member.provider, None)
         if member.recovered():
             logger.info("%s: %s has recovered", self.owner, member.provider.label)
             self._tell(AvailabilityChanged(member.provider, True, None))
@@ -211,6 +224,10 @@ class Fallback(Model):
     """An adapter of several providers: what becomes of them together."""
 
     _roster: Roster[Any]
+
+    def watched_by(self, watcher: Watcher) -> None:
+        """Have it know what becomes of every attempt of a provider, from here on."""
+        self._roster.watched_by(watcher)
 
     async def prewarm(self) -> None:
         await self._roster.prewarm()

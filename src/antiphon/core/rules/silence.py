@@ -54,6 +54,10 @@ class Silence:
         """Prepare a filler, or say it, whichever is due. True if the rules must be asked again."""
         self.deadline = None
         floor, now = self._floor, self._floor.out.now
+        budget = floor.options.silence
+        if budget is not None and budget is not self._budget:  # the language has changed
+            self._budget = budget
+            self._ladder.speaks(budget.fillers)
         if self._speech is not None and self._speech.stage is Stage.DONE:
             self._speech = None
         is_audible = floor.turn.speaking or floor.line.is_audible
