@@ -101,7 +101,18 @@ SHELLS: dict[str, frozenset[str]] = {
     "server": frozenset({"calls", "transports"}),
     "console": frozenset({"calls", "server", "transports"}),
     "cli": frozenset(
-        {"calls", "server", "transports", "console", "replay", "testing", "providers", "lint", "evaluation"}
+        {
+            "calls",
+            "server",
+            "transports",
+            "console",
+            "replay",
+            "testing",
+            "providers",
+            "lint",
+            "evaluation",
+            "telemetry",
+        }
     ),  # `doctor`
     "testing": frozenset({"replay", "stores"}),  # a call that went wrong is kept as a journal; stores that fail
     "background_audio": frozenset({"transports"}),

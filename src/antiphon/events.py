@@ -10,7 +10,7 @@ import enum
 import inspect
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
@@ -425,6 +425,30 @@ class ModelRequestEvent(_Event):
     type: Literal["model_request"] = "model_request"
 
 
+@dataclass(slots=True, frozen=True)
+class TraceEvent:
+    """Of a call as a tree of stretches: one began, or ended, or something came to pass in it (`docs/telemetry.md`).
+
+    For those who tell elsewhere of what happens, as `antiphon.telemetry` does. Whoever begins to listen late is told of
+    what begins from then on.
+    """
+
+    what: Literal["begin", "point", "end"]
+    kind: str
+    """Of a stretch: call, reply, model, tool, voice, or caller (their voice). Of a point: what came to pass."""
+    stretch: str
+    """Its id in the call: "speech_3", "run_7"; "" is the call."""
+    at: float
+    """Seconds since the Unix epoch. Not in the order of events: what is made ahead is told once it is wanted."""
+    within: str = ""
+    """The stretch that it is a part of. Told where it begins."""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """Names, numbers, ids and outcomes. Not what anybody said."""
+    said: Mapping[str, str] = field(default_factory=dict)
+    """What was said, what tools were called with and gave, and the words of errors: it may be about persons."""
+    type: Literal["trace"] = "trace"
+
+
 AgentEvent: TypeAlias = (
     AgentStateChangedEvent
     | UserStateChangedEvent
@@ -450,6 +474,7 @@ AgentEvent: TypeAlias = (
     | UnbackedClaimEvent
     | ModelRequestEvent
     | JournalEvent
+    | TraceEvent
     | ToolsetReadyEvent
     | ErrorEvent
     | CloseEvent

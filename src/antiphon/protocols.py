@@ -151,6 +151,10 @@ call_store: ContextVar[Callable[[], Awaitable[Store | None]] | None] = ContextVa
 """Gives the store, if there is one, of a session that starts here and was not given any. Set by commands."""
 
 
+call_watch: ContextVar[Callable[[Any], None] | None] = ContextVar("antiphon_watch", default=None)
+"""Is given each session that starts here, before it does: to listen to it. Set by commands."""
+
+
 model_resolver: ContextVar[ModelResolver | None] = ContextVar("antiphon_models", default=None)
 """How sessions started here choose their models.
 

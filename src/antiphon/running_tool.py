@@ -83,3 +83,11 @@ class RunningTool:
 
     def __repr__(self) -> str:
         return f"<RunningTool {self.execution.call.name!r} {self.execution.call.call_id!r}>"
+
+
+def run_here() -> int | None:
+    """The number of the run whose code this is; None outside of tools. `TraceEvent.stretch` has it: "run_7"."""
+    from antiphon.runtime.scope import current_run
+
+    run = current_run()
+    return None if run is None else run.id

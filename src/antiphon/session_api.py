@@ -46,6 +46,11 @@ class Session(EventEmitter, ABC, Generic[Userdata]):
 
     @property
     @abstractmethod
+    def call_id(self) -> str:
+        """What its call is known by in logs, traces and stores, among all calls that there ever were."""
+
+    @property
+    @abstractmethod
     def room(self) -> Any:
         """The room of the call; None outside of one. Inside a job it is known before `start`."""
 

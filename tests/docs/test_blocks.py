@@ -40,6 +40,7 @@ RUN_WHOLE = (
     "retrieval.md",
     "structured.md",
     "supervisor.md",
+    "telemetry.md",
     "tool_design.md",
     "transports.md",
     "tutorial.md",

@@ -41,6 +41,7 @@ from antiphon.events import (
     ToolEndedEvent,
     ToolExecutionUpdatedEvent,
     ToolOutcomeEvent,
+    TraceEvent,
     TrimReason,
     TurnMetricsEvent,
     UnbackedClaimEvent,
@@ -205,6 +206,19 @@ class Announcer:
         self.metrics = meter.call
         driver.observe(meter)
         self.look_at_words()
+
+    def trace(self) -> None:
+        """Somebody wants to know what happens, as a tree of stretches."""
+        from antiphon.runtime.trail import Trail
+
+        driver, near = self._here.running, weakref.proxy(self._here)
+        session, port = self._here.session, driver.port
+
+        def tell(event: TraceEvent) -> None:
+            near.session.emit("trace", event)
+
+        data = {"agent": self.cast.current_agent_id, "voice": port.has_audio_output, "language": session.language.code}
+        driver.observe(Trail(tell, began=driver.began, epoch=port.epoch, voiced=port.has_audio_output, data=data))
 
     def look_at_words(self, before: BeforeSpeech | None = None) -> None:
         """Somebody wants to know what the agent claims, or to have a say in what it says."""

@@ -25,7 +25,7 @@ from antiphon.application.transcript import Transcript
 from antiphon.application.userdata import FieldsCodec, userdata_of
 from antiphon.before_speech import BeforeSpeech
 from antiphon.options import ConsentJudge, ContextBudget, RedactWords, SessionOptions
-from antiphon.protocols import ModelKind, UserdataCodec
+from antiphon.protocols import ModelKind, UserdataCodec, call_watch
 from antiphon.runtime.driver import Driver
 from antiphon.runtime.host import Host
 from antiphon.runtime.keeping import Keeping
@@ -97,6 +97,8 @@ class SessionHost:
         keeping: Keeping | None = None,
     ) -> Driver:
         """Make the driver, with what it needs loaded."""
+        if (watch := call_watch.get()) is not None:
+            watch(self._here.session)
         agent = self.cast.agent(agent_id)
         has_detector = self.models.get("turn_detector") is not None
         options = options_for(options, agent, has_detector=has_detector, is_heard=audio_output is not None)
@@ -133,6 +135,7 @@ class SessionHost:
             self.announcer.look_at_words(self._before_speech)
         self._here.session.when_listened("unbacked_claim", self.announcer.look_at_words)
         self._here.session.when_listened("turn_metrics", self.announcer.measure)
+        self._here.session.when_listened("trace", self.announcer.trace)  # behind the meter: a reply has its figures
         return driver
 
     def take_over(self, kept: KeptCall, keeping: Keeping, driver: Driver, line: str) -> None:

@@ -174,6 +174,20 @@ def add_store(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--no-store", action="store_true", help="keep calls in the memory of this process alone")
 
 
+def add_telemetry(parser: argparse.ArgumentParser) -> None:
+    """Whether the calls of a command are told to a collector."""
+    parser.add_argument(
+        "--otlp",
+        nargs="?",
+        const="",
+        metavar="URL",
+        help="tell an OpenTelemetry collector of each call: its address (http://127.0.0.1:4318), or as OTEL_* says",
+    )
+    parser.add_argument(
+        "--otlp-content", action="store_true", help="with what is said, and what tools are called with and give"
+    )
+
+
 def add_chaos(parser: argparse.ArgumentParser) -> None:
     """The options of `antiphon chaos`."""
     parser.add_argument("--calls", type=number, default=400, metavar="N", help="calls to make (default: %(default)s)")

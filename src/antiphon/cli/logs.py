@@ -67,6 +67,21 @@ def set_up_logging(*, debug: bool) -> None:
     logging.getLogger("livekit").setLevel(logging.DEBUG if debug else logging.ERROR)
 
 
+def leave_out_words() -> None:
+    """From here on an error in the log is its class and the line of the user's code: its words may name persons."""
+    for handler in logging.getLogger("antiphon").handlers:
+        if _without_traceback in handler.filters:
+            handler.removeFilter(_without_traceback)
+            handler.filters.insert(0, _without_words)
+
+
+def _without_words(record: logging.LogRecord) -> bool:
+    if record.exc_info and (error := record.exc_info[1]) is not None and not isinstance(error, AntiphonError):
+        record.msg, record.args = f"{record.getMessage()}: {type(error).__name__}{at_users_line(error)}", ()
+        record.exc_info = record.exc_text = None
+    return _without_traceback(record)
+
+
 def _without_traceback(record: logging.LogRecord) -> bool:
     if record.exc_info and record.exc_info[1] is not None:
         error, text = record.exc_info[1], record.getMessage()

@@ -113,7 +113,7 @@ async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
     with told_by_signals() as stopping:
         try:
             _look_around(options, server)
-            async with _kept(options, server):
+            async with _kept(options, server), _told(options):
                 await commands[options.command](options, server)
         except CommandFailed as failed:
             return failed.code
@@ -168,6 +168,15 @@ async def _kept(options: argparse.Namespace, server: AgentServer | None) -> Asyn
         return
     async with kept.Kept(address, notice=notice, is_named=bool(options.store), is_told=is_worker):
         yield
+
+
+def _told(options: argparse.Namespace) -> contextlib.AbstractAsyncContextManager[None]:
+    """Have the calls of a command told to a collector, if that is asked for."""
+    from antiphon.cli.otlp import told_elsewhere
+
+    is_worker = options.command == "start" and os.environ.get(SUPERVISOR) is not None
+    holds_calls = options.command != "start" or is_worker or options.workers == 0
+    return told_elsewhere(options, holds_calls=holds_calls, notice=None if is_worker else partial(_notice, options))
 
 
 async def _console(options: argparse.Namespace, server: AgentServer | None) -> None:

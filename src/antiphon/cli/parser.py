@@ -21,6 +21,7 @@ from antiphon.cli.arguments import (
     add_lint,
     add_production,
     add_store,
+    add_telemetry,
     barge_in,
     number,
     port,
@@ -64,6 +65,8 @@ def command_line(program: str, *, with_file: bool) -> argparse.ArgumentParser:
         add_chaos(command) if command is chaos else _add_models(command)
     for command in (console, dev, call, turn, start, connect):
         add_store(command)
+    for command in (console, dev, call, start, connect):
+        add_telemetry(command)
     for command in (console, call):
         command.add_argument(
             "--resume", metavar="CALL", help="go on with a call whose process has ended: antiphon calls"

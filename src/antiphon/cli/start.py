@@ -17,6 +17,7 @@ from antiphon.calls.models import ModelChoice, runs_local_models
 from antiphon.cli.arguments import port
 from antiphon.cli.introduce import announce
 from antiphon.cli.live import CallModels, Serving, supervise, work
+from antiphon.cli.logs import leave_out_words
 from antiphon.cli.screen import Screen
 from antiphon.errors import AgentFileError, UsageError
 from antiphon.protocols import ModelKind
@@ -56,7 +57,7 @@ async def run_start(
     if supervised is None:
         await announce(named, screen)
     if supervised is None and options.workers != 0:
-        _set_up_log(options, None)
+        set_up_log(options, None)
         if server is None and not file.is_file():
             raise AgentFileError(f"no such agent file: {file}. Give the path of a Python file.")
         await supervise(
@@ -69,7 +70,7 @@ async def run_start(
         )
         return
     server = server or load(file)
-    _set_up_log(options, server.log_level)
+    set_up_log(options, server.log_level)
     voice, text = (
         ModelChoice(named=named, strict=options.strict_models, voice=voice, notice=screen.notice)
         for voice in (True, False)
@@ -111,11 +112,14 @@ def _telephone(options: argparse.Namespace) -> Settings | None:
     )
 
 
-def _set_up_log(options: argparse.Namespace, wanted: str | None) -> None:
+def set_up_log(options: argparse.Namespace, wanted: str | None) -> None:
     """More is told than in a call, and for machines if that is asked for. `wanted`: the level that the file names."""
     logger = logging.getLogger("antiphon")
     if not options.debug:
-        logger.setLevel((level_from(options.log_level, wanted) or "info").upper())
+        level = level_from(options.log_level, wanted) or "info"
+        logger.setLevel(level.upper())
+        if level != "debug":
+            leave_out_words()
     if options.log_format == "json":
         for handler in logger.handlers:
             handler.setFormatter(JsonFormatter())

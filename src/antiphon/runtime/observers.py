@@ -21,7 +21,7 @@ class Observer(Protocol):
     Spans are what the core does not hear of. Names and data: "time" (the core is told the time alone), "number" (the
     core gives a number), "first_byte" (`segment`: there is sound of it), "usage" (`gen`; the tokens that it cost:
     `prompt`, `completion`, `cached`), "context_trimmed" (`gen`: it is asked with less of the talk than those before),
-    "unbacked_claim" (`gen`: it claims what no tool has done).
+    "unbacked_claim" (`gen`: it claims what no tool has done), "failed" (`gen`: its model raised; `error`: the class).
     More may come.
     """
 

@@ -449,6 +449,7 @@ class Response:
             return
         why = shortened(str(error), LONGEST_SHOWN) or type(error).__name__
         logger.error("agent %r: the response failed: %s", self.agent, why, exc_info=error)
+        self._all.port.span("failed", gen=self.gen, error=type(error).__name__)
         text = "" if self.segment is None else self.segment.end() or self.segment.raw
         self._all.close(self, GenerationFailed(self.gen, why, text), error)
 

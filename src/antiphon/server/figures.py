@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from antiphon.events import TurnMetricsEvent
+from antiphon.events import ConsentDecidedEvent, ToolAdoptedEvent, ToolOutcomeEvent, TurnMetricsEvent
+from antiphon.metrics import TurnMetrics
 from antiphon.server.job import JobContext
 from antiphon.session import AgentSession
 
@@ -27,6 +28,12 @@ FAMILIES: Mapping[str, tuple[str, str]] = {
     "antiphon_interruptions_total": ("counter", "Replies that the caller cut."),
     "antiphon_response_delay_seconds": ("histogram", "From the end of the caller's sound to the first they heard."),
     "antiphon_tool_calls_total": ("counter", "Calls of tools, by what came of them."),
+    "antiphon_tool_outcomes_total": ("counter", "What became of tools that write: succeeded, failed, unknown."),
+    "antiphon_tools_joined_total": ("counter", "Equal calls that were served by a run that was at work."),
+    "antiphon_consents_total": ("counter", "Calls that were read back, by what the caller decided."),
+    "antiphon_dead_air_seconds_total": ("counter", "Silence in which a reply was owed."),
+    "antiphon_tokens_total": ("counter", "Tokens of language models, by kind; those that were cached are input, too."),
+    "antiphon_unbacked_claims_total": ("counter", "Sentences that claim what no tool has done."),
     "antiphon_workers": ("gauge", "Processes that hold calls, by state."),
     "antiphon_worker_restarts_total": ("counter", "Processes that were replaced, by reason."),
     "antiphon_load": ("gauge", "How busy a process is, 0 to 1."),
@@ -83,6 +90,9 @@ class Figures:
 
     def _listen(self, session: AgentSession[Any]) -> None:
         session.on("turn_metrics", self._turn)
+        session.on("tool_outcome", self._outcome)
+        session.on("tool_adopted", self._joined)
+        session.on("consent_decided", self._consent)
 
     def _turn(self, event: TurnMetricsEvent) -> None:
         reply = event.metrics
@@ -91,10 +101,31 @@ class Figures:
             self._counts["antiphon_interruptions_total"] += 1
         for tool in reply.tools:
             self._counts[labelled("antiphon_tool_calls_total", status=tool.status)] += 1
+        self._used(reply)
         if (delay := reply.response_delay) is not None:
             self._counts["antiphon_response_delay_seconds_count"] += 1
             self._counts["antiphon_response_delay_seconds_sum"] += delay  # type: ignore[assignment]
             self._delays = [number + (delay <= bound) for bound, number in zip(DELAYS, self._delays, strict=True)]
+
+    def _used(self, reply: TurnMetrics) -> None:
+        """What it took beside its time."""
+        cached = sum(response.cached_tokens for response in reply.responses)
+        claims = sum(response.unbacked_claims for response in reply.responses)
+        tokens = {"input": reply.prompt_tokens, "output": reply.completion_tokens, "cached": cached}
+        more: Snapshot = {labelled("antiphon_tokens_total", type=kind): number for kind, number in tokens.items()}
+        more |= {"antiphon_dead_air_seconds_total": reply.dead_air, "antiphon_unbacked_claims_total": claims}
+        for name, number in more.items():
+            if number:
+                self._counts[name] += number  # type: ignore[assignment]  # seconds, too
+
+    def _outcome(self, event: ToolOutcomeEvent) -> None:
+        self._counts[labelled("antiphon_tool_outcomes_total", outcome=event.outcome)] += 1
+
+    def _joined(self, event: ToolAdoptedEvent) -> None:
+        self._counts["antiphon_tools_joined_total"] += 1
+
+    def _consent(self, event: ConsentDecidedEvent) -> None:
+        self._counts[labelled("antiphon_consents_total", decision=event.decision)] += 1
 
 
 def labelled(name: str, **labels: str) -> str:

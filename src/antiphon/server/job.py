@@ -79,7 +79,11 @@ class JobContext:
     def __init__(self, room: Room, *, job: Job | None = None, proc: JobProcess | None = None) -> None:
         self.job = job or Job()
         self.proc = proc or JobProcess()
-        self.log_context_fields: dict[str, Any] = {"job": self.job.id, "room": room.name}
+        self.log_context_fields: dict[str, Any] = {
+            "call": self.job.call_id,
+            "job": self.job.id,
+            "room": room.name,
+        }
         """Fields that belong into every log line of this job."""
         self._call_id = self.job.call_id
         self.resumes = self.job.resumes

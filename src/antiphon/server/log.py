@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 from antiphon.errors import UsageError
 from antiphon.protocols import current_job
 from antiphon.server.job import JobContext
+from antiphon.session_api import current_session
 from antiphon.visible import to_json
 
 LogFormat: TypeAlias = Literal["text", "json"]
@@ -36,8 +37,11 @@ def level_from(*names: str | None) -> str | None:
 
 def fields_of_call() -> dict[str, Any]:
     """What belongs into each line of the log about the call that is current here; {} outside of calls."""
-    job = current_job.get()
-    return dict(job.log_context_fields) if isinstance(job, JobContext) else {}
+    job, session = current_job.get(), current_session.get()
+    fields = dict(job.log_context_fields) if isinstance(job, JobContext) else {}
+    if session is not None:  # one that runs beside the job's own is another call
+        fields["call"] = session.call_id
+    return fields
 
 
 class JsonFormatter(logging.Formatter):

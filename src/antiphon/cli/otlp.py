@@ -1,0 +1,55 @@
+"""`--otlp`: the calls of a command are told to a collector.
+
+Above: `main`. Below: `antiphon.telemetry`, which is imported only where somebody asks for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Callable
+
+from antiphon.errors import UsageError
+from antiphon.protocols import call_watch
+from antiphon.visible import one_line
+
+
+@contextlib.asynccontextmanager
+async def told_elsewhere(
+    options: argparse.Namespace, *, holds_calls: bool, notice: Callable[[str], None] | None
+) -> AsyncIterator[None]:
+    """Have sessions that start inside told to a collector, if the command line asks for it.
+
+    `holds_calls`: False for a supervisor, whose workers tell of theirs; it only says where they are told. Raises
+    `UsageError` for what makes it impossible, before any call.
+    """
+    address = getattr(options, "otlp", None)
+    if address is None:
+        if getattr(options, "otlp_content", False):
+            raise UsageError("--otlp-content says what is told. Add --otlp, which says that it is.")
+        yield
+        return
+    from antiphon.telemetry import Telemetry
+
+    telemetry = Telemetry.otlp(address or None, content=options.otlp_content or None)
+    if notice is not None:
+        notice(_where(address, content=telemetry.has_content))
+    if not holds_calls:
+        telemetry.close()
+        yield
+        return
+    token = call_watch.set(telemetry.watch)
+    try:
+        yield
+    finally:
+        call_watch.reset(token)
+        await asyncio.to_thread(telemetry.close)
+
+
+def _where(address: str, *, content: bool) -> str:
+    said = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:4318")
+    place = one_line(address or said).rpartition("@")[2]
+    what = "with what is said in them" if content else "without what is said in them"
+    return f"Calls are told to the collector at {place}, {what}."
