@@ -78,6 +78,7 @@ LAYERS: dict[int, frozenset[str]] = {
             "transports",
             "stores",
             "calls",
+            "records",
             "server",
             "cli",
             "console",
@@ -98,11 +99,13 @@ LAYER = {part: layer for layer, parts in LAYERS.items() for part in parts}
 
 SHELLS: dict[str, frozenset[str]] = {
     "calls": frozenset({"transports", "providers"}),
-    "server": frozenset({"calls", "transports"}),
+    "records": frozenset({"calls", "replay", "transports"}),
+    "server": frozenset({"calls", "records", "transports"}),
     "console": frozenset({"calls", "server", "transports"}),
     "cli": frozenset(
         {
             "calls",
+            "records",
             "server",
             "transports",
             "console",
@@ -116,7 +119,7 @@ SHELLS: dict[str, frozenset[str]] = {
     ),  # `doctor`
     "testing": frozenset({"replay", "stores"}),  # a call that went wrong is kept as a journal; stores that fail
     "background_audio": frozenset({"transports"}),
-    "evaluation": frozenset({"calls", "server", "testing"}),  # calls in virtual time
+    "evaluation": frozenset({"calls", "records", "server", "testing"}),  # calls in virtual time, not recorded
     "lint": frozenset({"calls", "server"}),  # it loads agent files, and knows which lines are the user's
     "sim": frozenset({"server", "testing"}),  # rooms, whose keys callers press
     "plugins": frozenset({"providers"}),

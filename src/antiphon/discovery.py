@@ -74,6 +74,7 @@ EXTRAS = (
     "processing",
     "webrtc",
     "eval",
+    "records",
 )
 """What users install, those first that bring little."""
 

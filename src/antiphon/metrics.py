@@ -8,7 +8,7 @@ began, on the session's clock; all durations are seconds; None says that it did 
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from antiphon.record import record
@@ -284,6 +284,27 @@ class TurnMetrics:
         for name in _DERIVED:
             plain[name] = _plain(getattr(self, name))
         return plain
+
+
+_NESTED: Mapping[str, type[Any]] = {
+    "responses": ResponseMetrics,
+    "tools": ToolMetrics,
+    "sound": Stretch,
+    "silences": Stretch,
+}
+
+
+def reply_from_json(data: Mapping[str, Any]) -> TurnMetrics:
+    """The reply that `TurnMetrics.to_json` told of, to 0.1 ms. What this version does not know is left out.
+
+    Raises `KeyError` and `TypeError` for what is none.
+    """
+    known: dict[str, Any] = {name: data[name] for name in TurnMetrics.__match_args__ if name in data}
+    for name, kind in _NESTED.items():
+        known[name] = tuple(
+            kind(**{part: one[part] for part in kind.__match_args__ if part in one}) for one in known.get(name, ())
+        )
+    return TurnMetrics(**known)
 
 
 _DERIVED = (

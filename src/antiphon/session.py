@@ -31,7 +31,7 @@ from antiphon.core.facts import (
     UserTurnSubmitted,
 )
 from antiphon.errors import SessionClosed, UsageError
-from antiphon.events import CloseReason
+from antiphon.events import CloseEvent, CloseReason
 from antiphon.language import ENGLISH, Language, language_pack
 from antiphon.options import (
     NOT_GIVEN,
@@ -342,11 +342,10 @@ class AgentSession(Views[Userdata], Closable):
 
     def say_filler(self, text: str) -> SpeechHandle:
         def request(driver: Driver) -> SpeechHandle:
-            is_mute = driver.playout.is_mute(self._host.cast.current_agent_id)
-            can_be_heard = driver.port.has_audio_output and not is_mute
+            is_heard = driver.port.has_audio_output and not driver.playout.is_mute(self._host.cast.current_agent_id)
             return self._host.handles.request(
                 "filler",
-                (text if can_be_heard else "", None),
+                (text if is_heard else "", None),
                 interruptible=self._may_interrupt(NOT_GIVEN),
                 record=False,
             )
@@ -519,17 +518,18 @@ class AgentSession(Views[Userdata], Closable):
             await asyncio.shield(self._closer)
 
     async def _close_when_told(self, driver: Driver) -> None:
-        from antiphon.application.ends import close_event
+        from antiphon.application.ends import told_end
 
         closed = await driver.wait_closed()
         self._host.end()
         await driver.aclose(CANCELLED_TASKS_GRACE)
         await self._host.tables.toolsets.close_all(self._options.close_grace)
-        await self._store.aclose()
-        self.emit("close", close_event(closed))
+        await self._store.aclose(lambda: told_end(self, closed))
         self.clear()
 
-    # -- helpers
+    def at_end(self, callback: Callable[[CloseEvent], Awaitable[None]]) -> None:
+        """Await `callback(event)` behind `close`, while the store is open: 30 s at most. What it raises is logged."""
+        self._store.at_end(callback)
 
     def _running(self, method: str) -> Driver:
         driver = self._driver

@@ -32,6 +32,8 @@ from antiphon.calls.report import Sound, write_report
 from antiphon.chat import ChatMessage
 from antiphon.console.narration import Narration
 from antiphon.llm import ChatRequest
+from antiphon.records import Records
+from antiphon.records.page import write_report as write_record_page
 from antiphon.replay import JournalWriter
 from antiphon.server.room import Room
 from antiphon.tasks import GetCreditCardTask, GetPinTask
@@ -228,6 +230,8 @@ class _Line:
         self.session: AgentSession[Any] = AgentSession(llm=self.llm, store=store, **models)
         self.record = CallRecord(now)
         self.journal = JournalWriter(folder / "call.journal")
+        self.records = Records(folder / "records", audio=True)
+        self.records.follow(self.session, sound=self.room.sound if self.is_voice else None)
         self._listen()
 
     def _listen(self) -> None:
@@ -298,7 +302,7 @@ class _Line:
         sound = None
         if self.is_voice:
             self.recorder.save(wav)
-            sound = Sound(self.recorder, [], self.room.cuts, wav)
+            sound = Sound(self.recorder, [], self.room.sound.cuts, wav)
         write_report(page, report, title="A call", models="", sound=sound)
         history = json.dumps(self.session.history.to_dict(exclude_timestamp=False), default=str)
         artefacts = {
@@ -312,6 +316,14 @@ class _Line:
         }
         for kept in self.folder.glob("calls.db*"):
             artefacts[f"store {kept.name}"] = kept.read_bytes()
+        recorded = sorted((self.folder / "records").rglob("*.*"))
+        assert {"record.json", "journal.jsonl", "history.json", "index.db"} <= {path.name for path in recorded}
+        for path in (path for path in recorded if path.is_file()):
+            artefacts[f"record {path.name}"] = path.read_bytes()
+        found = self.records.place.record(self.records.place.names()[0])
+        whole = self.folder / "record.html"
+        write_record_page(found, whole, sound=False)
+        artefacts["page of the record"] = whole.read_bytes()
         sides = {"caller": set[int](), "agent": set[int]()}
         if self.is_voice:
             artefacts["recording"] = wav.read_bytes()

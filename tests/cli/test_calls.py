@@ -159,7 +159,7 @@ def test_a_call_is_kept_beside_its_agent_file_and_shown(agent_file: Path, capsys
     assert "1 done" in capsys.readouterr().out
     assert run("calls", "show", call["id"][:8], "--store", agent_file) == 0
     shown = capsys.readouterr().out
-    assert "user: pay" in shown and "the caller was told" in shown and "paid 5" in shown
+    assert "Caller  pay" in shown and "the caller was told" in shown and "paid 5" in shown
 
 
 def test_a_call_can_be_kept_elsewhere_or_nowhere(agent_file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -47,7 +47,7 @@ async def heard_in(room: Room, seconds: float) -> bytes:
 
 def test_a_text_room_has_no_sound_and_no_cuts() -> None:
     room = Room("desk")
-    assert (room.name, room.audio_input, room.audio_output, list(room.cuts)) == ("desk", None, None, [])
+    assert (room.name, room.audio_input, room.audio_output, list(room.sound.cuts)) == ("desk", None, None, [])
 
 
 def test_what_is_recorded_of_the_caller_is_what_the_session_hears() -> None:
@@ -99,7 +99,7 @@ def test_what_was_cut_is_known_where_the_room_is_recorded() -> None:
         room.audio_output.write(AudioFrame.silence(1.0, room.audio_output.sample_rate))
         await asyncio.sleep(0.4)
         room.audio_output.clear()
-        [cut] = room.cuts
+        [cut] = room.sound.cuts
         assert cut.lost == pytest.approx(0.6, abs=0.05)
 
     run_virtual(check())

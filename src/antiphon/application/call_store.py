@@ -5,12 +5,15 @@ Above: the session. Below: the contract of stores; `resuming`, for a call that b
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from antiphon.agent import Agent
 from antiphon.application.userdata import FieldsCodec, userdata_of
-from antiphon.errors import UsageError
+from antiphon.errors import UsageError, pass_on
+from antiphon.events import CloseEvent
 from antiphon.language import Language
 from antiphon.options import NotGivenOr, is_given
 from antiphon.protocols import UserdataCodec, call_store
@@ -25,6 +28,11 @@ if TYPE_CHECKING:
     from antiphon.runtime.keeping import Keeping
     from antiphon.session_api import Session
 
+logger = logging.getLogger("antiphon")
+
+END_LIMIT = 30.0
+"""Seconds for which those who watch the end of a call are waited for. What they do goes on behind that."""
+
 
 class CallStore:
     """The store of one session. `given`: it, or its address; None: none; not given: the command's that runs it.
@@ -38,6 +46,7 @@ class CallStore:
         "_caller",
         "_codec",
         "_earlier",
+        "_endings",
         "_given",
         "_keeping",
         "_own",
@@ -62,6 +71,7 @@ class CallStore:
         self._earlier: EarlierCalls | None = None
         self._resumed: KeptCall | None = None
         self._keeping: Keeping | None = None
+        self._endings: list[Callable[[CloseEvent], Awaitable[None]]] = []
 
     async def open(self) -> Store | None:
         """Open it, if there is one. A second time: no effect. Raises `StoreError`."""
@@ -184,10 +194,20 @@ class CallStore:
         self._keeping = self._resumed = None
         await self._close()
 
-    async def aclose(self) -> None:
-        """The call is over."""
+    def at_end(self, callback: Callable[[CloseEvent], Awaitable[None]]) -> None:
+        """Await `callback(event)` when the call is over and all of it is kept, while its store is still open."""
+        self._endings.append(callback)
+
+    async def aclose(self, tell: Callable[[], CloseEvent]) -> None:
+        """The call is over. `tell` says so, once all of it is kept."""
         if self._keeping is not None:
             await self._keeping.aclose()
+        event, endings = tell(), self._endings
+        self._endings = []
+        if endings:
+            watching = asyncio.ensure_future(_await_each(endings, event))
+            if not (await asyncio.wait([watching], timeout=END_LIMIT))[0]:
+                logger.warning("who watches the end of a call took longer than %g s; it is not waited for", END_LIMIT)
         await self._close()
 
     async def _close(self) -> None:
@@ -195,3 +215,12 @@ class CallStore:
         own, self._own = self._own, None
         if own is not None:
             await own.aclose()
+
+
+async def _await_each(endings: Sequence[Callable[[CloseEvent], Awaitable[None]]], event: CloseEvent) -> None:
+    for callback in endings:
+        try:
+            await callback(event)
+        except BaseException as error:
+            pass_on(error)
+            logger.exception("who watches the end of a call raised")

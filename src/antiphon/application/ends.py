@@ -6,7 +6,7 @@ Above: the session. Below: the events.
 from __future__ import annotations
 
 from antiphon.core.commands import Close
-from antiphon.events import CloseEvent, CloseReason, UnheardOutcome
+from antiphon.events import CloseEvent, CloseReason, EventEmitter, UnheardOutcome
 
 
 def close_event(closed: Close) -> CloseEvent:
@@ -20,3 +20,10 @@ def close_event(closed: Close) -> CloseEvent:
         for one in closed.unheard
     ]
     return CloseEvent(reason=reason, unheard=unheard)
+
+
+def told_end(session: EventEmitter, closed: Close) -> CloseEvent:
+    """Tell those who listen to `close`, and return what they were told."""
+    event = close_event(closed)
+    session.emit("close", event)
+    return event

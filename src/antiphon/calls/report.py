@@ -80,7 +80,14 @@ def write_report(
     """Write the page. Raises `OSError` if it cannot be written."""
     data = _data(call, title, models, when or datetime.now())
     if sound is not None:
-        data |= _sound_data(sound, path)
+        data |= sound_data(sound)
+        if sound.recording is not None:
+            data["audio"] = quote(Path(os.path.relpath(sound.recording, path.parent)).as_posix())
+    write_page(path, data)
+
+
+def write_page(path: Path, data: dict[str, Any]) -> None:
+    """Write the page of such data as `report.html` reads. Raises `OSError`."""
     template = (files("antiphon.calls") / "report.html").read_text(encoding="utf-8")
     # "</script>" inside a string would end the data; JSON allows the slash to be escaped.
     payload = to_json(visible_data(data)).replace("</", "<\\/").replace("<!--", "<\\u0021--")
@@ -98,13 +105,13 @@ def _palette() -> str:
 def _data(call: CallReport, title: str, models: str, when: datetime) -> dict[str, Any]:
     return {
         "title": title,
-        "when": when.strftime("%-d %B %Y, %H:%M"),
+        "when": said_when(when),
         "models": models,
         "duration": max(call.duration, 0.001),
         "turns": [dataclasses.asdict(turn) for turn in call.turns],
         "tools": [dataclasses.asdict(one) for one in call.tool_calls],
         "latency": call.latency["voice_to_voice_ms"],
-        "replies": [_reply_data(reply) for reply in call.replies],
+        "replies": [reply_data(reply) for reply in call.replies],
         "metrics": call.metrics.to_json(),
         "userdata": call.userdata,
         "errors": call.errors,
@@ -116,23 +123,26 @@ def _data(call: CallReport, title: str, models: str, when: datetime) -> dict[str
     }
 
 
-def _reply_data(reply: TurnMetrics) -> dict[str, Any]:
+def said_when(when: datetime) -> str:
+    """A time, for people."""
+    return when.strftime("%-d %B %Y, %H:%M")
+
+
+def reply_data(reply: TurnMetrics) -> dict[str, Any]:
+    """The figures of a reply, with where its time went, as data."""
     reached = (reply.first_answer, reply.first_audio, reply.interrupted_at, reply.ended)
     until = next(moment for moment in reached if moment is not None)
     return reply.to_json() | {"path": [dataclasses.asdict(stage) for stage in reply.path(until)]}
 
 
-def _sound_data(sound: Sound, path: Path) -> dict[str, Any]:
+def sound_data(sound: Sound) -> dict[str, Any]:
+    """Who was heard when, and how loud, as data. Reads the sound."""
     recorder = sound.recorder
     duration = max(recorder.duration, 0.001)
     buckets = math.ceil(duration / BUCKET / _MOST_PEAKS)
     caller, agent = recorder.peaks(buckets)
-    audio = None
-    if sound.recording is not None:
-        audio = quote(Path(os.path.relpath(sound.recording, path.parent)).as_posix())
     return {
         "duration": duration,
-        "audio": audio,
         "peaks": {"rate": 1 / BUCKET / buckets, "caller": _percent(caller), "agent": _percent(agent)},
         "callerSpans": [dataclasses.asdict(span) for span in sound.caller],
         "agentSpans": [dataclasses.asdict(span) for span in recorder.agent_spans()],

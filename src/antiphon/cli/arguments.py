@@ -172,6 +172,14 @@ def add_store(parser: argparse.ArgumentParser) -> None:
         help="keep calls here: a path, sqlite:///path, postgresql://...; by default .antiphon/calls.db beside the file",
     )
     where.add_argument("--no-store", action="store_true", help="keep calls in the memory of this process alone")
+    records = parser.add_mutually_exclusive_group()
+    records.add_argument(
+        "--records",
+        metavar="PLACE",
+        help="make a record of each call that has ended: a folder, or a URL that fsspec knows",
+    )
+    records.add_argument("--no-records", action="store_true", help="make none, whatever the agent file says")
+    parser.add_argument("--record-audio", action="store_true", help="keep the sound in records, too")
 
 
 def add_telemetry(parser: argparse.ArgumentParser) -> None:
@@ -274,9 +282,10 @@ def add_calls(parser: argparse.ArgumentParser) -> None:
         help="with --unknown: ask the backends, by the tools of this agent file",
     )
     parser.add_argument("--most", type=number, default=50, metavar="N", help="so many (default: %(default)s)")
+    _add_search(parser)
     parser.set_defaults(action="list")
     actions = parser.add_subparsers(metavar="action")
-    show = actions.add_parser("show", help="one call: what was said, and what each tool did")
+    show = actions.add_parser("show", help="one call: what was said, what each tool did, and what should be mended")
     show.add_argument("id", metavar="ID", help="of a call, or its beginning")
     show.set_defaults(action="show")
     resolve = actions.add_parser("resolve", help="say what came of something that nobody knew")
@@ -296,6 +305,38 @@ def add_calls(parser: argparse.ArgumentParser) -> None:
     prune.add_argument("--unknown", action="store_true", help="also where nobody knows what their tools did")
     prune.set_defaults(action="prune")
     for action in (show, resolve, erase, prune):
-        for name in ("--store", "--json", "--debug"):
-            flag: dict[str, Any] = {"metavar": "URL"} if name == "--store" else {"action": "store_true"}
+        for name in ("--store", "--records", "--json", "--debug"):
+            has_value = name in ("--store", "--records")
+            flag: dict[str, Any] = {"metavar": "PLACE"} if has_value else {"action": "store_true"}
             action.add_argument(name, default=argparse.SUPPRESS, help=argparse.SUPPRESS, **flag)
+
+
+def _add_search(parser: argparse.ArgumentParser) -> None:
+    """What of records is looked for. Each that is given must be so."""
+    parser.add_argument("--records", metavar="PLACE", help="where records are; by default beside the store")
+    parser.add_argument("--agent", metavar="ID", help="calls that this agent took part in")
+    parser.add_argument("--caller", metavar="WHO", help="calls of this caller, as the application identified them")
+    parser.add_argument("--tool", metavar="NAME", help="calls in which this tool was called")
+    parser.add_argument(
+        "--outcome",
+        metavar="STATUS",
+        help="... and a call of it was: done, error, unknown, refused, dropped, cancelled",
+    )
+    parser.add_argument("--error", nargs="?", const="", metavar="WORDS", help="calls in which something failed")
+    parser.add_argument("--said", metavar="WORDS", help="calls in which these words were said, in any order")
+    parser.add_argument("--since", metavar="WHEN", help="calls that began then or later: 2026-03-31, 2h, 3d")
+    parser.add_argument("--until", metavar="WHEN", help="calls that began before")
+    parser.add_argument("--slower", type=seconds, metavar="SECONDS", help="calls with a reply that took so long")
+    parser.add_argument("--cut", action="store_true", help="calls in which the caller cut a reply")
+    parser.add_argument(
+        "--finding", nargs="?", const="", metavar="WHAT", help="calls in which something is to be mended, or just this"
+    )
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """The options of `antiphon report`."""
+    parser.add_argument("id", metavar="ID", help="of a call, or its beginning; or the path of a record")
+    parser.add_argument("--out", type=Path, metavar="HTML", help="where to; by default a file in this folder")
+    parser.add_argument("--no-sound", action="store_true", help="leave the recording out")
+    parser.add_argument("--records", metavar="PLACE", help="where records are; by default .antiphon/records")
+    parser.add_argument("--debug", action="store_true", help="show tracebacks and logs")

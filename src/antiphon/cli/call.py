@@ -127,7 +127,7 @@ async def voice_call(
     recorder = StereoRecorder()
     output = RecordingOutput(recorder)
     sessions: list[AgentSession[Any]] = []
-    record = CallRecord(recorder.now)
+    interrupted, record = False, CallRecord(recorder.now)
     work = BackgroundWork(record, wait)
     caller = RecordedCaller(
         turns,
@@ -142,11 +142,11 @@ async def voice_call(
         _find_latency(turn, answers(recorder, caller.spoken))
         screen.turn(turn)
 
-    interrupted = False
     screen.follow(record, on_turn)
     record.on("interim", screen.interim)
     record.on("reply", screen.reply)
     room = Room(audio_input=caller, audio_output=output)
+    room.sound.kept_by(recorder, output.cuts, caller.spoken)
     screen.interim("Loading models ...")
     async with server.job(room, models=models, job=job_of(resume)) as job:
         job.on_session(sessions.append)

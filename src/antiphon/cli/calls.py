@@ -1,21 +1,30 @@
 """`antiphon calls`: what became of calls, what their tools did, and what nobody knows of that.
 
-Above: `main.py`. Below: the contract of stores. It looks at what other processes write at the same moment, and holds no
-call itself.
+Calls that have ended are records (`records`); those that go on, were cut off, or are not recorded, and the ledger of
+all, are in the store. Above: `main.py`. Below: the contract of stores. It looks at what other processes write at the
+same moment, and holds no call itself.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import sys
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from antiphon.cli import records
 from antiphon.cli.kept import PLACE, is_unknown, unknown_rows
 from antiphon.errors import StoreError, UsageError
+from antiphon.records.format import Record, RecordError
+from antiphon.records.index import Index
+from antiphon.records.places import Place
+from antiphon.records.searching import Found, Search, search
 from antiphon.store import HISTORY, CallInfo, Row, RowState, Store, StoredCall, open_store
 from antiphon.visible import one_line, to_json, visible
 
@@ -25,34 +34,86 @@ SHOWN = 12
 _LONGEST = 200
 
 _DAY = 86_400.0
+_ALL = 1_000_000
+"""Calls: more than a store has."""
+
+T = TypeVar("T")
 
 
 async def calls(options: argparse.Namespace) -> None:
-    """Run the command. Raises `StoreError` and `UsageError`."""
-    async with open_store(_address(options.store)) as store:
+    """Run the command. Raises `AntiphonError`."""
+    place = records.place_for(options)
+    wants_store = options.action in ("resolve",) or options.reconcile is not None or options.unknown
+    async with contextlib.AsyncExitStack() as stack:
+        address = _address(options.store, is_needed=place is None or wants_store)
+        store = None if address is None else await stack.enter_async_context(open_store(address))
+        both = _Both(store, place)
         match options.action:
             case "show":
-                await _show(store, options.id, as_json=options.json)
+                await _show(both, options.id, as_json=options.json)
             case "resolve":
-                await _resolve(store, options)
+                await _resolve(both.needed, options)
             case "erase":
-                _print_count(await store.erase(call=options.id, caller=options.caller), as_json=options.json)
+                _print_count(await both.erase(options.id, options.caller), as_json=options.json)
             case "prune":
                 before = time.time() - options.days * _DAY
-                _print_count(await store.prune(before, unknown=options.unknown), as_json=options.json)
+                _print_count(await both.prune(before, unknown=options.unknown), as_json=options.json)
             case _ if options.reconcile is not None:
-                await _reconcile(store, options)
+                await _reconcile(both.needed, options)
             case _ if options.unknown:
-                await _list_unknown(store, options)
+                await _list_unknown(both.needed, options)
             case _:
-                await _list(store, options)
+                await _list(both, options)
 
 
-def _address(given: str | None) -> str:
-    """The store to look into, which must be there."""
+class _Both:
+    """Where calls are: those that go on, and the ledger, in the store; those that have ended, in records."""
+
+    def __init__(self, store: Store | None, place: Place | None) -> None:
+        self.store = store
+        self.place = place
+
+    @property
+    def needed(self) -> Store:
+        assert self.store is not None  # `_address` has seen to it
+        return self.store
+
+    async def load(self, call: str) -> StoredCall | None:
+        """What the store has of it."""
+        return None if self.store is None else await self.store.load(call)
+
+    async def erase(self, call: str | None, caller: str | None) -> int:
+        """Erase a call, or all of a caller, everywhere. Returns how many there were. Raises `LeaseHeld`."""
+        gone: set[str] = set()
+        if self.store is not None:
+            if call is not None:
+                gone |= {call} if await self.store.load(call) is not None else set()
+            else:
+                gone |= {info.id for info in await self.store.calls(caller=caller, most=_ALL)}
+            await self.store.erase(call=call, caller=caller)
+        if self.place is not None:
+            gone |= await records.erased(self.place, call=call, caller=caller)
+        return len(gone)
+
+    async def prune(self, before: float, *, unknown: bool) -> int:
+        """Erase what is old, everywhere. Returns how many calls that were."""
+        gone: set[str] = set()
+        if self.store is not None:
+            there = {info.id for info in await self.store.calls(most=_ALL)}
+            if await self.store.prune(before, unknown=unknown):
+                gone |= there - {info.id for info in await self.store.calls(most=_ALL)}
+        if self.place is not None:
+            gone |= await records.pruned(self.place, before, unknown=unknown)
+        return len(gone)
+
+
+def _address(given: str | None, *, is_needed: bool) -> str | None:
+    """The store to look into. None: there is none, and nothing is needed of it. Raises `UsageError`."""
     if given is None:
         path = PLACE
         if not path.is_file():
+            if not is_needed:
+                return None
             raise UsageError(f"no calls are kept here: expected {path}. Name their place with --store.")
     elif "://" in given or given.startswith("memory:"):
         return given
@@ -61,6 +122,8 @@ def _address(given: str | None) -> str:
         if path.is_dir() or path.suffix == ".py":  # the agent file, or its folder
             path = (path if path.is_dir() else path.parent) / PLACE
         if not path.is_file():
+            if not is_needed:
+                return None
             raise UsageError(f"no calls are kept in {path}: there is no such file. Name another with --store.")
     return f"sqlite:///{path}?create=no"
 
@@ -68,17 +131,66 @@ def _address(given: str | None) -> str:
 # -- lists
 
 
-async def _list(store: Store, options: argparse.Namespace) -> None:
-    found = [(info, await store.load(info.id)) for info in await store.calls(most=options.most)]
+async def _list(both: _Both, options: argparse.Namespace) -> None:
+    wanted = records.search_of(options)
+    if wanted is not None and both.place is None:
+        raise UsageError("there are no records here to search in. Name their place with --records.")
+    recorded: list[Found] = []
+    if both.place is not None:
+        index = await records.synced(both.place)
+        for why in await records.told(lambda: index.ask("SELECT why FROM broken")):
+            print(f"Not listed: {one_line(why['why'])}", file=sys.stderr)
+        recorded = await records.told(lambda: search(index, wanted or Search(most=options.most)))
+    known = {one.id for one in recorded}
+    kept: list[tuple[CallInfo, StoredCall | None]] = []
+    if both.store is not None and wanted is None:
+        infos = [info for info in await both.store.calls(most=options.most) if info.id not in known]
+        kept = [(info, await both.store.load(info.id)) for info in infos if not await _is_recorded(both, info.id)]
     if options.json:
-        return _print_json([_call_data(info, call) for info, call in found])
-    if not found:
-        return print("No calls yet.")
-    table = [("CALL", "BEGAN", "STATE", "AGENT", "WHAT TOOLS DID")]
-    for info, call in found:
+        shown = [(one.began, await _found_data(both, one)) for one in recorded]
+        shown += [(info.meta.began, _call_data(info, call)) for info, call in kept]
+        return _print_json([data for _, data in _latest(shown)[: options.most]])
+    if not recorded and not kept:
+        return print("No calls yet." if wanted is None else "No such calls.")
+    rows: list[tuple[float, tuple[str, ...]]] = []
+    for one in recorded:
+        stored = await both.load(one.id)
+        what = records.did(one) if stored is None or not stored.rows else _sum(stored.info, stored.rows)
+        line = (one.id, _when(one.began), one.reason, one.agents, records.waited(one), what)
+        rows.append((one.began, (*line, records.found_words(one.findings))))
+    for info, call in kept:
         agents = " > ".join(info.meta.agents)
-        table.append((info.id, _when(info.meta.began), _state(info), agents, _sum(info, call.rows if call else ())))
-    _print_table(table)
+        did = _sum(info, call.rows if call else ())
+        rows.append((info.meta.began, (info.id, _when(info.meta.began), _state(info), agents, "", did, "")))
+    table = [("CALL", "BEGAN", "STATE", "AGENT", "SLOWEST", "WHAT TOOLS DID", "FOUND")]
+    _print_table([*table, *(row for _, row in _latest(rows)[: options.most])])
+
+
+def _latest(rows: list[tuple[float, T]]) -> list[tuple[float, T]]:
+    return sorted(rows, key=lambda row: -row[0])
+
+
+async def _is_recorded(both: _Both, call: str) -> bool:
+    """Whether a call that a list is too short for has a record all the same."""
+    if both.place is None:
+        return False
+    index = Index(both.place)
+    return bool(await records.told(lambda: index.ask("SELECT 1 FROM records WHERE id = ?", [call])))
+
+
+async def _found_data(both: _Both, one: Found) -> dict[str, Any]:
+    stored = await both.load(one.id)
+    return {
+        "id": one.id,
+        "state": one.reason,
+        "began": one.began,
+        "ended": one.began + one.duration,
+        "reason": one.reason,
+        "caller": one.caller,
+        "agents": [agent for agent in one.agents.split(" > ") if agent],
+        "rows": [] if stored is None else [_row_data(stored.info, row) for row in stored.rows],
+        "record": records.found_data(one),
+    }
 
 
 async def _list_unknown(store: Store, options: argparse.Namespace) -> None:
@@ -141,9 +253,14 @@ def _outcome(info: CallInfo, row: Row) -> str:
 # -- one call
 
 
-async def _show(store: Store, wanted: str, *, as_json: bool) -> None:
-    call = await _call_of(store, wanted)
-    info = call.info
+async def _show(both: _Both, wanted: str, *, as_json: bool) -> None:
+    record = None if both.place is None else await records.record_with(both.place, wanted)
+    if record is not None and both.place is not None:
+        return await _show_record(both, both.place, record, as_json=as_json)
+    call = await _call_of(both.needed, wanted) if both.store is not None else None
+    if call is None:
+        raise UsageError(f"there is no call {wanted!r}. `antiphon calls` lists them.")
+    info, store = call.info, both.needed
     history = [json.loads(entry) for entry in await store.entries(info.id, HISTORY, most=10_000)]
     if as_json:
         return _print_json({**_call_data(info, call), "history": history})
@@ -153,15 +270,37 @@ async def _show(store: Store, wanted: str, *, as_json: bool) -> None:
         if text := _said(item["item"]):
             print(f"  {text}")
     for row in call.rows:
-        told = "the caller was told" if row.closed_at is not None else "the caller was not told"
-        tried = f", tried {row.attempt} times" if row.attempt > 1 else ""
-        print(f"\n{row.key[:SHOWN]}  {row.name} {_cut(row.arguments)}")
-        print(f"  {_outcome(info, row)}{tried}; {told}")
-        wish = f", for turn {row.turn} of the caller" if row.turn else ""
-        if row.started_at is not None:
-            print(f"  started {_when(row.started_at)}{wish}, {_ended(row)}")
-        if row.output:
-            print(f"  {_cut(row.output)}")
+        _show_row(info, row)
+
+
+async def _show_record(both: _Both, place: Place, record: Record, *, as_json: bool) -> None:
+    stored, findings = await both.load(record.id), await records.findings_of(place, record)
+    rows = [] if stored is None else [_row_data(stored.info, row) for row in stored.rows]
+    if as_json:
+        found = [asdict(one) for one in findings]
+        whole = {**record.head, **record.metrics, "history": record.history}
+        return _print_json({**whole, "rows": rows or record.ledger, "findings": found})
+    print(records.headline(record))
+    try:
+        records.tell_story(record, findings)
+    except (TypeError, KeyError, ValueError) as error:
+        raise RecordError(f"record {record.name}: {type(error).__name__}: {error}. Was it changed?") from error
+    if stored is not None:
+        for row in stored.rows:
+            _show_row(stored.info, row)
+    print(f"\nRecord     {place}/{record.name}\nPage       antiphon report {record.id}")
+
+
+def _show_row(info: CallInfo, row: Row) -> None:
+    told = "the caller was told" if row.closed_at is not None else "the caller was not told"
+    tried = f", tried {row.attempt} times" if row.attempt > 1 else ""
+    print(f"\n{row.key[:SHOWN]}  {row.name} {_cut(row.arguments)}")
+    print(f"  {_outcome(info, row)}{tried}; {told}")
+    wish = f", for turn {row.turn} of the caller" if row.turn else ""
+    if row.started_at is not None:
+        print(f"  started {_when(row.started_at)}{wish}, {_ended(row)}")
+    if row.output:
+        print(f"  {_cut(row.output)}")
 
 
 def _ended(row: Row) -> str:

@@ -1,4 +1,4 @@
-"""Where a command keeps its calls: what its options name, else a file beside the agent file.
+"""Where a command keeps its calls and their records: what its options name, else beside the agent file.
 
 Above: `main.py`. Below: the contract of stores, and where sessions look for theirs (`protocols.call_store`).
 """
@@ -14,14 +14,36 @@ from pathlib import Path
 
 from antiphon.errors import StoreError, UsageError
 from antiphon.protocols import call_store
+from antiphon.records.current import NOWHERE, Said, call_records
 from antiphon.store import CallInfo, Row, RowState, Store, open_store
 
 PLACE = Path(".antiphon") / "calls.db"
 """Where calls are kept, from the folder of the agent file."""
-
+RECORDS = Path(".antiphon") / "records"
+"""Where their records are, when they have ended."""
 
 COMMANDS = frozenset({"console", "dev", "call", "say", "start", "connect", "demo"})
 """Those that hold calls."""
+
+
+UNASKED = COMMANDS - {"start", "connect"}
+"""Those of them that record calls without being asked: what developers run on their own machine."""
+
+
+def records_of(options: argparse.Namespace, file: Path) -> Said | None:
+    """Where a command with this agent file records calls. None: as the agent file says.
+
+    Raises `UsageError` for an address that is none.
+    """
+    if options.no_records:
+        return NOWHERE
+    if not options.records and (options.no_store or options.command not in UNASKED):
+        return None
+    from antiphon.records.keeping import Records
+
+    place = options.records or file.absolute().parent / RECORDS
+    title = f"Call with {file.name}"
+    return Said(Records(place, audio=options.record_audio, title=title), is_default=not options.records)
 
 
 def address_of(options: argparse.Namespace, file: Path) -> str | None:
@@ -31,19 +53,23 @@ def address_of(options: argparse.Namespace, file: Path) -> str | None:
     return options.store or f"sqlite:///{file.absolute().parent / PLACE}"
 
 
-def told(address: str | None) -> str:
-    """The line that says where calls are kept."""
+def told(address: str | None, said: Said | None = None) -> str:
+    """The line that says where calls are kept, and recorded."""
+    records = None if said is None or said.records is None else _short(str(said.records))
+    also = "" if records is None else f" Records of them are in {records}."
     if address is None:
-        return "Calls are kept in memory alone: what a tool did is not known any more when this process is gone."
-    if address == f"sqlite:///{Path.cwd() / PLACE}":
-        return f"Calls are kept in {PLACE}. See them with: antiphon calls"
-    place = _short(address)
-    return f"Calls are kept in {place}. See them with: antiphon calls --store {place}"
+        return f"Calls are kept in memory alone: what a tool did is not known any more when this process is gone.{also}"
+    place, see = _short(address), "antiphon calls"
+    if address != f"sqlite:///{Path.cwd() / PLACE}":
+        see += f" --store {place}"
+    if records is not None and records != str(RECORDS) and Path(records) != Path(place).parent / RECORDS.name:
+        see += f" --records {records}"
+    return f"Calls are kept in {place}.{also} See them with: {see}"
 
 
 def _short(address: str) -> str:
     """As a person would type it, without a password."""
-    if address.startswith("sqlite:///") and "?" not in address:
+    if "://" not in address or (address.startswith("sqlite:///") and "?" not in address):
         path = Path(address.removeprefix("sqlite:///"))
         relative = os.path.relpath(path) if path.is_absolute() else str(path)
         return str(path) if relative.startswith("..") else relative
@@ -69,8 +95,17 @@ class Kept:
     `is_named`: somebody asked for that place, so it must be usable: it is opened at once.
     """
 
-    def __init__(self, address: str | None, *, notice: Callable[[str], None], is_named: bool, is_told: bool) -> None:
+    def __init__(
+        self,
+        address: str | None,
+        *,
+        notice: Callable[[str], None],
+        is_named: bool,
+        is_told: bool,
+        records: Said | None = None,
+    ) -> None:
         self._address = address
+        self._records = records
         self._notice = notice
         self._is_named = is_named
         self._is_told = is_told
@@ -83,9 +118,13 @@ class Kept:
         """Sessions that start inside find it. Raises `StoreError` and `UsageError` for a named one that is none."""
         if self._is_named:
             await self._open()
+        if self._records is not None and self._records.records is not None:
+            await self._stack.enter_async_context(self._records.records)
         self._token = call_store.set(self._of_session)
+        self._recorded = call_records.set(self._records)
 
     async def __aexit__(self, *exc_info: object) -> None:
+        call_records.reset(self._recorded)
         call_store.reset(self._token)
         await self._stack.aclose()
 
@@ -94,7 +133,7 @@ class Kept:
         async with self._opening:
             is_first, self._is_told = not self._is_told, True
             if is_first:
-                self._notice(told(self._address))
+                self._notice(told(self._address, self._records))
             if not self._is_open:
                 await self._open()
             if is_first:

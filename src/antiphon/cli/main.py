@@ -104,6 +104,7 @@ async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
         "download-files": _download_files,
         "demo": _demo,
         "calls": _calls,
+        "report": _report,
         "chaos": _chaos,
         "lint": _lint,
         "eval": _eval,
@@ -159,14 +160,15 @@ async def _kept(options: argparse.Namespace, server: AgentServer | None) -> Asyn
     if options.command not in kept.COMMANDS or not (options.command == "demo" or named.is_file()):
         yield
         return
-    address = kept.address_of(options, named)
+    address, records = kept.address_of(options, named), kept.records_of(options, named)
     notice = partial(_notice, options)
     is_worker = options.command == "start" and os.environ.get(SUPERVISOR) is not None
     if options.command == "start" and not is_worker and options.workers != 0:
-        notice(kept.told(address))  # its workers keep them
+        notice(kept.told(address, records))  # its workers keep them
         yield
         return
-    async with kept.Kept(address, notice=notice, is_named=bool(options.store), is_told=is_worker):
+    is_named = bool(options.store)
+    async with kept.Kept(address, notice=notice, is_named=is_named, is_told=is_worker, records=records):
         yield
 
 
@@ -313,6 +315,12 @@ async def _calls(options: argparse.Namespace, _: AgentServer | None) -> None:
     from antiphon.cli.calls import calls
 
     await calls(options)
+
+
+async def _report(options: argparse.Namespace, _: AgentServer | None) -> None:
+    from antiphon.cli.records import report
+
+    await report(options)
 
 
 async def _chaos(options: argparse.Namespace, server: AgentServer | None) -> None:

@@ -20,6 +20,7 @@ from antiphon.cli.arguments import (
     add_eval,
     add_lint,
     add_production,
+    add_report,
     add_store,
     add_telemetry,
     barge_in,
@@ -86,6 +87,7 @@ def command_line(program: str, *, with_file: bool) -> argparse.ArgumentParser:
         add_lint(commands.add_parser("lint", help="what of an agent's instructions and tools will go wrong in calls"))
         add_eval(commands.add_parser("eval", help="how often an agent does what cases expect"))
         add_calls(commands.add_parser("calls", help="what became of calls, and of what their tools did"))
+        add_report(commands.add_parser("report", help="write the page of a call that has ended, in one file"))
         add_beginning(commands)
     return parser
 

@@ -545,7 +545,7 @@ class PageCall:
             return None
         # What was typed takes no time.
         spoken = [Span(t.started, t.ended) for t in self._record.turns if t.role == "user" and t.ended > t.started]
-        return Sound(self._recorder, spoken, self._room.cuts)
+        return Sound(self._recorder, spoken, self._room.sound.cuts)
 
     def _delays(self) -> list[float | None]:
         sound = self._sound()

@@ -339,7 +339,7 @@ class PhoneCall:
         if self._recorder is None or not self._recorder.duration or self._room is None:
             return None
         spoken = [Span(t.started, t.ended) for t in self._record.turns if t.role == "user" and t.ended > t.started]
-        return ReportSound(self._recorder, spoken, self._room.cuts)
+        return ReportSound(self._recorder, spoken, self._room.sound.cuts)
 
     def _delays(self) -> list[float | None]:
         sound = self._sound()

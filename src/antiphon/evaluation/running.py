@@ -26,6 +26,7 @@ from antiphon.evaluation.matching import fields_of, is_as_expected, shown, wrong
 from antiphon.evaluation.statistics import wilson
 from antiphon.llm import LLM
 from antiphon.protocols import ModelKind
+from antiphon.records.current import NOWHERE, call_records
 from antiphon.run_result import ChatMessageEvent, FunctionCallEvent, RunResult, mock_tools, objection_to
 from antiphon.server.agent_file import load_agent_file
 from antiphon.server.entrypoint import AgentServer
@@ -204,8 +205,12 @@ class _Runner:
 
     async def model(self) -> Any:
         """The language model of the agent that takes a call."""
-        async with self._server.job(Room(), models=self._models) as job:
-            return (await start_session(job)).current_agent.llm
+        before = call_records.set(NOWHERE)
+        try:
+            async with self._server.job(Room(), models=self._models) as job:
+                return (await start_session(job)).current_agent.llm
+        finally:
+            call_records.reset(before)
 
     async def all(self) -> list[CaseResult]:
         """The calls of all cases, in their order."""
@@ -224,6 +229,7 @@ class _Runner:
         async with places:
             if self._settings.stopped.is_set():
                 return None
+            call_records.set(NOWHERE)  # in this task
             async with self._server.job(Room(), models=self._models) as job:
                 session = await start_session(job)
                 _mock(case, session)

@@ -10,22 +10,28 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import os
 import typing
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from antiphon.discovery import load
 from antiphon.errors import UsageError, pass_on
 from antiphon.protocols import ModelResolver, current_job, model_resolver
+from antiphon.records.current import call_records
 from antiphon.server.ending import Ending
 from antiphon.server.job import SHUTDOWN_TIMEOUT, Job, JobContext, JobProcess
 from antiphon.server.process import holding
+from antiphon.server.recorded import record
 from antiphon.server.request import JobRequest
 from antiphon.server.room import Room
 from antiphon.session import AgentSession
+
+if TYPE_CHECKING:
+    from antiphon.records.keeping import Records
 
 logger = logging.getLogger("antiphon")
 
@@ -103,6 +109,8 @@ class AgentServer:
         health_port: The same: 8081.
         prometheus_port: A further port for the same.
         log_level: Of `antiphon start`, unless the command line says otherwise.
+        records: Where calls become records when they have ended: a folder, a URL that fsspec knows, or `Records`.
+            None: nowhere, unless the command line says where.
     """
 
     context_class: type[JobContext] = JobContext
@@ -129,6 +137,7 @@ class AgentServer:
         health_port: int | None = None,
         prometheus_port: int | None = None,
         log_level: str | None = None,
+        records: Records | str | os.PathLike[str] | None = None,
     ) -> None:
         self.proc = JobProcess()
         self.setup_fnc = setup_fnc
@@ -149,6 +158,7 @@ class AgentServer:
         self.health_port = health_port
         self.prometheus_port = prometheus_port
         self.log_level = log_level
+        self._records = records
         self._entrypoints: dict[str, Entrypoint] = {}
         self._is_set_up = False
         self._watch: Callable[[JobContext], AbstractContextManager[None]] = lambda context: nullcontext()
@@ -237,6 +247,21 @@ class AgentServer:
             pass_on(error)
             raise UsageError(f"{_name(self.setup_fnc)}() raised {type(error).__name__}: {error}") from error
 
+    @property
+    def records(self) -> Records | None:
+        """Where its calls become records: what a command says, else what it was given; None: nowhere.
+
+        Raises `UsageError` for an address that is none.
+        """
+        said = call_records.get()
+        if said is not None and not (said.is_default and self._records is not None):
+            return said.records
+        if isinstance(self._records, (str, os.PathLike)):
+            from antiphon.records.keeping import Records  # most servers record nothing
+
+            self._records = Records(self._records)
+        return self._records
+
     def watch_jobs(self, watch: Callable[[JobContext], AbstractContextManager[None]]) -> None:
         """Enter `watch(context)` for each job, from before its entrypoint is called until its callbacks have run."""
         self._watch = watch
@@ -256,6 +281,8 @@ class AgentServer:
             raise UsageError("AgentServer: no entrypoint. Decorate a coroutine function with @server.rtc_session.")
         await self.set_up()
         context = self.context_class(room, job=job, proc=self.proc)
+        if (records := self.records) is not None:
+            record(records, context, room)
         with self._watch(context):
             async with self._run(entrypoint, context, room, models) as running:
                 yield running

@@ -23,7 +23,7 @@ from antiphon.transports.switched import SwitchedInput
 
 if TYPE_CHECKING:
     from antiphon.transports.mixer import MixedOutput
-    from antiphon.transports.recorder import Cut, StereoRecorder
+    from antiphon.transports.recorder import Cut, Span, StereoRecorder
 
 logger = logging.getLogger("antiphon")
 
@@ -67,6 +67,27 @@ class Line(Protocol):
     async def delete(self) -> None: ...
 
 
+class LineSound:
+    """What is kept of the sound of one line."""
+
+    def __init__(self, wrap: Callable[[StereoRecorder], Sequence[Cut]]) -> None:
+        self._wrap = wrap
+        self.recorder: StereoRecorder | None = None
+        """Where the sound of both sides is kept. None: nowhere."""
+        self.cuts: Sequence[Cut] = ()
+        """What of the agent's sound was thrown away unheard, oldest first, if there is a recorder."""
+        self.spoken: Sequence[Span] | None = None
+        """When the caller's turns sounded, where the line knows it: recordings do. None: nobody knows but the words."""
+
+    def keep(self, recorder: StereoRecorder) -> None:
+        """Keep it from now on. Before a session hears or speaks there."""
+        self.cuts, self.recorder = self._wrap(recorder), recorder
+
+    def kept_by(self, recorder: StereoRecorder, cuts: Sequence[Cut], spoken: Sequence[Span]) -> None:
+        """The line keeps its sound itself. `cuts` and `spoken` grow while the call goes on."""
+        self.recorder, self.cuts, self.spoken = recorder, cuts, spoken
+
+
 class Room:
     """Where caller and agent meet.
 
@@ -104,32 +125,32 @@ class Room:
             audio_input, audio_output = line.input, line.output
             line.listen(on_end=self._line_ended, on_key=self.receive_dtmf)
         self._switch: SwitchedInput | None = None
-        self._cuts: Sequence[Cut] = ()
         if audio_input is not None:
             if processing is not None:
                 audio_input, audio_output = processing.wrap(audio_input, audio_output)
             if muted is not None:
                 # Behind what cleans it, which goes on hearing the room.
                 audio_input = self._switch = SwitchedInput(audio_input, off=muted)
-        if recorder is not None:
-            audio_input, audio_output = self._record(audio_input, audio_output, recorder)
         self._audio_input = audio_input
         self._audio_output = None if audio_output is None else _mixed(audio_output)
+        self._sound = LineSound(self._wrap_in)
+        if recorder is not None:
+            self._sound.keep(recorder)
         self._events = EventEmitter()
         self._ended: str | None = None
 
-    def _record(
-        self, heard: AudioInput | None, spoken: AudioOutput | None, recorder: StereoRecorder
-    ) -> tuple[AudioInput | None, AudioOutput | None]:
+    def _wrap_in(self, recorder: StereoRecorder) -> Sequence[Cut]:
+        """Have a recorder between line and session. Returns where it notes what was thrown away."""
         # Here, because most programs that import a server record nothing.
         from antiphon.transports.recorded import RecordedInput, RecordedOutput
 
-        if heard is not None:
-            heard = RecordedInput(heard, recorder)
-        if spoken is not None:
-            spoken = recorded = RecordedOutput(spoken, recorder)
-            self._cuts = recorded.cuts
-        return heard, spoken
+        if self._audio_input is not None:
+            self._audio_input = RecordedInput(self._audio_input, recorder)
+        if self._audio_output is None:
+            return ()
+        recorded = RecordedOutput(self._audio_output.below, recorder)
+        self._audio_output.put_below(recorded)
+        return recorded.cuts
 
     @property
     def audio_input(self) -> AudioInput | None:
@@ -142,9 +163,9 @@ class Room:
         return self._audio_output
 
     @property
-    def cuts(self) -> Sequence[Cut]:
-        """What of the agent's sound was thrown away unheard, oldest first, if there is a recorder."""
-        return self._cuts
+    def sound(self) -> LineSound:
+        """What is kept of both sides' sound."""
+        return self._sound
 
     def mute(self) -> None:
         """The caller is not heard from now on. Raises `UsageError` where the microphone has no switch."""

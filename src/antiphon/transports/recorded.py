@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from antiphon.audio import AudioFrame
+from antiphon.audio import AudioFrame, Resampler
 from antiphon.transport import AudioInput, AudioOutput
 from antiphon.transports.recorder import Cut, StereoRecorder, Written
 
@@ -19,20 +19,21 @@ SEAM = 0.06
 
 
 class RecordedInput(AudioInput):
-    """A microphone whose sound is kept. Its frames must be mono at the recorder's `caller_rate`."""
+    """A microphone whose sound is kept, at the recorder's `caller_rate`."""
 
     def __init__(self, source: AudioInput, recorder: StereoRecorder) -> None:
         self._source = source
         self._recorder = recorder
         self._heard = 0.0
         """Seconds of the caller's channel."""
+        self._rate = Resampler(recorder.caller_rate)
 
     def start(self, on_frame: Callable[[AudioFrame], None], on_end: Callable[[], None]) -> None:
         self._recorder.begin()
 
         def keep(frame: AudioFrame) -> None:
             self._fill_hole(frame)
-            self._recorder.hear_caller(frame)
+            self._recorder.hear_caller(self._rate.push(frame))
             self._heard += frame.duration
             on_frame(frame)
 
@@ -44,7 +45,7 @@ class RecordedInput(AudioInput):
     def _fill_hole(self, frame: AudioFrame) -> None:
         late = self._recorder.now() - frame.duration - self._heard
         if late > HOLE:
-            self._recorder.hear_caller(AudioFrame.silence(late, frame.sample_rate))
+            self._recorder.hear_caller(AudioFrame.silence(late, self._recorder.caller_rate))
             self._heard += late
 
 

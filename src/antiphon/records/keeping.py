@@ -1,0 +1,264 @@
+"""`Records`: where the calls of a program become records when they have ended, and how.
+
+Above: `AgentServer`, commands, programs that hold sessions of their own. Below: the recording of one call, the place,
+the index, what waits for a place that cannot be reached. What fails is told in the log, and ends no call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+from antiphon import private
+from antiphon.errors import pass_on
+from antiphon.options import RedactWords
+from antiphon.records.format import Record, name_of
+from antiphon.records.index import Index
+from antiphon.records.masking import mask_of
+from antiphon.records.places import STAGING, Folder, Place, place_of
+from antiphon.records.recording import Draft, KeptSound, Recording, hidden, write_files
+from antiphon.session import AgentSession
+
+logger = logging.getLogger("antiphon")
+
+WAITING = "waiting"
+"""The folder, beside what belongs to a place, of records that the place has not taken yet."""
+
+RETRY_EVERY = 30.0
+"""Seconds between two tries to bring what waits to its place, while the program runs."""
+
+TIDY_EVERY = 3600.0
+"""Seconds between two looks at what is too old to be kept."""
+
+
+class Records:
+    """Makes records of calls. `async with` ends when all that was begun is written.
+
+    Args:
+        place: A folder, or a URL that fsspec knows (`pip install 'antiphon[records]'`).
+        audio: Keep the recording, too. What a session says must not be heard is silent in it.
+        journal: Keep the journal, which replays the call.
+        redact: What is taken out of the words of records beside what sessions hide: "card_number", "phone_number",
+            "email", or a function, as for `AgentSession(redact=)`. Records then have neither journal nor audio.
+        days: How long records are kept. None: until somebody removes them.
+        title: Which program makes them, for people.
+    """
+
+    def __init__(
+        self,
+        place: str | os.PathLike[str] | Place,
+        *,
+        audio: bool = False,
+        journal: bool = True,
+        redact: RedactWords = (),
+        days: float | None = None,
+        title: str = "",
+    ) -> None:
+        self.place = place if isinstance(place, Place) else place_of(place)
+        self.audio = audio and not redact
+        self._journal = journal and not redact
+        self._mask = mask_of(redact)
+        self._days = days
+        self._title = title
+        self.index = Index(self.place)
+        self._one_writes = threading.Lock()
+        self._helper: threading.Thread | None = None
+        """Tries again, as long as something waits."""
+        self._over = threading.Event()
+        self._tidied = 0.0
+        self._elsewhere: list[Path] = []
+        """Folders of records that could not even wait beside their place."""
+
+    def __str__(self) -> str:
+        return str(self.place)
+
+    async def __aenter__(self) -> Self:
+        """Bring what waits to its place, as far as that is possible."""
+        await asyncio.to_thread(self.settle)
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Try once more to bring what waits to its place. May be called twice."""
+        if self._helper is not None:
+            await asyncio.to_thread(self._stop_helping)
+
+    def follow(self, session: AgentSession[Any], *, sound: KeptSound | None = None, by_turns: bool = False) -> None:
+        """Make a record of a session, which must not have started. It is written before `session.aclose` returns.
+
+        `sound`: what is kept of the line's (`Room.sound`). `by_turns`: several processes hold the call, one after the
+        other; the record is made when it ends, and not with the process.
+        """
+        Recording(
+            session,
+            sound=sound,
+            stage=self._stage,
+            journal=self._journal,
+            audio=self.audio,
+            write=self._write,
+            mask=partial(hidden, mask=self._mask),
+            title=self._title,
+            by_turns=by_turns,
+        )
+
+    # -- writing, in threads
+
+    def _stage(self, call: str) -> Path:
+        """A folder for the files of a call that has begun."""
+        try:
+            return self.place.stage(name_of(call, time.time()))
+        except OSError as error:
+            logger.warning("records: %s: %s; the call is recorded in the temporary folder", self.place, error)
+            return Path(tempfile.mkdtemp(prefix="antiphon-record-"))
+
+    def _write(self, draft: Draft, folder: Path | None) -> None:
+        folder = self._made(draft, folder)
+        if folder is None:
+            return
+        if not self._placed(draft.name, folder):
+            self._wait(draft.name, folder)
+            self._help()
+        if time.monotonic() - self._tidied > TIDY_EVERY or not self._tidied:
+            self.tidy()
+
+    def _made(self, draft: Draft, folder: Path | None) -> Path | None:
+        """The folder with all files in it. A disk that is full is tried, and then the temporary folder's."""
+        folders: list[Callable[[], Path]] = [
+            lambda: folder or self.place.stage(draft.name),
+            lambda: Path(tempfile.mkdtemp(prefix=f"antiphon-record-{draft.name}-")),
+        ]
+        for make in folders:
+            try:
+                into = make()
+                write_files(draft, into, audio=self.audio, keeps_journal=self._journal)
+                return into
+            except OSError as error:
+                logger.error("records: the record of call %s: %s", draft.id, error)
+                if folder is not None:
+                    shutil.rmtree(folder, ignore_errors=True)
+                    folder = None
+        logger.error("records: call %s has no record. What its store has of it is there: antiphon calls", draft.id)
+        return None
+
+    def _placed(self, name: str, folder: Path) -> bool:
+        with self._one_writes:
+            try:
+                self.place.put(name, folder)
+            except OSError as error:
+                logger.warning("records: %s cannot take %s yet: %s. It waits, and is tried again.", self, name, error)
+                return False
+            self._list(name)
+            return True
+
+    def _list(self, name: str) -> None:
+        """The index is made of the records: what it does not have yet it finds out for itself."""
+        try:
+            self.index.add(self.place.record(name))
+        except Exception as error:
+            pass_on(error)
+            logger.warning("records: the index of %s: %s. It is brought up to date when it is asked.", self, error)
+
+    def _wait(self, name: str, folder: Path) -> None:
+        """Keep a record that is whole where the next process finds it, too."""
+        target = self.place.home / WAITING / name
+        try:
+            private.make_folder(target.parent)
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.move(folder, target)
+        except OSError as error:
+            logger.error("records: %s waits in %s: %s. Move it to %s yourself.", name, folder, error, self)
+            self._elsewhere.append(folder)
+
+    # -- what waits
+
+    def waiting(self) -> Sequence[str]:
+        """Names of the records that have not reached their place."""
+        try:
+            return sorted(path.name for path in (self.place.home / WAITING).iterdir() if path.is_dir())
+        except OSError:
+            return []
+
+    def settle(self) -> int:
+        """Bring what waits to its place. Waits for disk and network. Returns how many are left."""
+        left = 0
+        for name in self.waiting():
+            left += not self._placed_again(name)
+        return left
+
+    def _placed_again(self, name: str) -> bool:
+        waits = self.place.home / WAITING / name
+        try:
+            copy = waits.with_name(f"{STAGING}{name}-{os.urandom(4).hex()}")
+            shutil.copytree(waits, copy)
+        except OSError:
+            return False
+        done = self._placed(name, copy)
+        shutil.rmtree(copy, ignore_errors=True)
+        if done:
+            shutil.rmtree(waits, ignore_errors=True)
+        return done
+
+    def _help(self) -> None:
+        """Have a thread try again until nothing waits."""
+        with self._one_writes:
+            if self._helper is None or not self._helper.is_alive():
+                self._over.clear()
+                self._helper = threading.Thread(target=self._try_again, name="records: what waits", daemon=True)
+                self._helper.start()
+
+    def _try_again(self) -> None:
+        while not self._over.wait(RETRY_EVERY):
+            if not self.settle():
+                return
+
+    def _stop_helping(self) -> None:
+        self._over.set()
+        if self._helper is not None:
+            self._helper.join()
+        self.settle()
+
+    # -- for how long
+
+    def tidy(self) -> int:
+        """Remove what is older than `days`. Waits for the disk. Returns how many there were."""
+        self._tidied = time.monotonic()
+        return 0 if self._days is None else self.prune(time.time() - 86_400 * self._days)
+
+    def prune(self, before: float, *, keep: Callable[[Record], bool] = lambda record: False) -> int:
+        """Remove records of calls that began before this time, but for those of which `keep` says so."""
+        limit, removed = name_of("", before)[:15], 0
+        for name in self.place.names():
+            if name[:15] >= limit:
+                break
+            try:
+                if not keep(self.place.record(name)):
+                    removed += self.remove(name)
+            except Exception as error:
+                pass_on(error)
+                logger.warning("records: %s could not be removed: %s", name, error)
+        return removed
+
+    def remove(self, name: str) -> bool:
+        """Take a record away for good, and out of the index. Raises `OSError`."""
+        waits = self.place.home / WAITING / name
+        waited = waits.is_dir()
+        shutil.rmtree(waits, ignore_errors=True)
+        removed = self.place.remove(name)
+        self.index.forget(name)
+        return removed or waited
+
+
+def local(place: Place) -> Path | None:
+    """The folder that a place is, if it is one of this machine."""
+    return place.path if isinstance(place, Folder) else None

@@ -1,0 +1,51 @@
+"""The page of a record: the one of `calls.report`, made of what lies in the record, with nothing beside it.
+
+Above: `antiphon report`. Below: the record, and the page.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from antiphon.calls.report import said_when, write_page
+from antiphon.records.format import AUDIO, Record
+
+MOST_SOUND = 64_000_000
+"""Bytes of a recording that a page has in it. A longer one stays in the record."""
+
+
+def page_data(record: Record) -> dict[str, Any]:
+    """What `report.html` shows. Raises `RecordError`."""
+    head, figures = record.head, record.metrics
+    data = {
+        "title": head.get("title") or "Call",
+        "when": said_when(datetime.fromtimestamp(record.began)),
+        "models": head.get("models", ""),
+        "duration": max(head.get("duration", 0.0), 0.001),
+        "turns": head["turns"],
+        "tools": head["tool_calls"],
+        "latency": figures.get("latency", {}).get("voice_to_voice_ms", {"p50": None, "p95": None, "values": []}),
+        "replies": figures.get("replies", []),
+        "metrics": figures.get("metrics", {}),
+        "userdata": head.get("userdata"),
+        "errors": head["errors"],
+        "claims": head.get("claims", []),
+        "audio": None,
+        "peaks": None,
+        "cuts": [],
+        "gaps": [],
+    }
+    return data | dict(record.sound)
+
+
+def write_report(record: Record, path: Path, *, sound: bool = True) -> bool:
+    """Write the page, in one file. Returns whether the recording is in it. Raises `RecordError` and `OSError`."""
+    data = page_data(record)
+    audio = record.files.read(AUDIO) if sound else None
+    if audio is not None and len(audio) <= MOST_SOUND:
+        data["audio"] = f"data:audio/wav;base64,{b64encode(audio).decode()}"
+    write_page(path, data)
+    return data["audio"] is not None

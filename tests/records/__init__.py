@@ -1,0 +1,1 @@
+"""Records of calls: written whole, found again, judged, delivered, and removed."""
