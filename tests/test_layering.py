@@ -99,7 +99,7 @@ LAYER = {part: layer for layer, parts in LAYERS.items() for part in parts}
 
 SHELLS: dict[str, frozenset[str]] = {
     "calls": frozenset({"transports", "providers"}),
-    "records": frozenset({"calls", "replay", "transports"}),
+    "records": frozenset({"calls", "replay", "telemetry", "transports"}),  # of telemetry: prices, names of models
     "server": frozenset({"calls", "records", "transports"}),
     "console": frozenset({"calls", "server", "transports"}),
     "cli": frozenset(

@@ -180,6 +180,11 @@ def add_store(parser: argparse.ArgumentParser) -> None:
     )
     records.add_argument("--no-records", action="store_true", help="make none, whatever the agent file says")
     parser.add_argument("--record-audio", action="store_true", help="keep the sound in records, too")
+    parser.add_argument(
+        "--record-webhook",
+        metavar="URL",
+        help="tell this address of each record, signed with ANTIPHON_WEBHOOK_SECRET of the environment",
+    )
 
 
 def add_telemetry(parser: argparse.ArgumentParser) -> None:
@@ -304,7 +309,9 @@ def add_calls(parser: argparse.ArgumentParser) -> None:
     prune.add_argument("--days", type=float, required=True, metavar="N", help="for so long")
     prune.add_argument("--unknown", action="store_true", help="also where nobody knows what their tools did")
     prune.set_defaults(action="prune")
-    for action in (show, resolve, erase, prune):
+    deliveries = actions.add_parser("deliveries", help="what the webhook was told, and what waits")
+    deliveries.set_defaults(action="deliveries")
+    for action in (show, resolve, erase, prune, deliveries):
         for name in ("--store", "--records", "--json", "--debug"):
             has_value = name in ("--store", "--records")
             flag: dict[str, Any] = {"metavar": "PLACE"} if has_value else {"action": "store_true"}

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from antiphon.cli import records
 from antiphon.cli.kept import PLACE, is_unknown, unknown_rows
 from antiphon.errors import StoreError, UsageError
+from antiphon.records.delivery import Deliveries
 from antiphon.records.format import Record, RecordError
 from antiphon.records.index import Index
 from antiphon.records.places import Place
@@ -51,6 +52,8 @@ async def calls(options: argparse.Namespace) -> None:
         match options.action:
             case "show":
                 await _show(both, options.id, as_json=options.json)
+            case "deliveries":
+                await _list_deliveries(place, options)
             case "resolve":
                 await _resolve(both.needed, options)
             case "erase":
@@ -219,6 +222,22 @@ async def _reconcile(store: Store, options: argparse.Namespace) -> None:
         row = one.row
         table.append((row.key[:SHOWN], row.name, _cut(row.arguments), one.info.id, one.said))
     _print_table(table)
+
+
+async def _list_deliveries(place: Place | None, options: argparse.Namespace) -> None:
+    if place is None:
+        raise UsageError("there are no records here. Name their place with --records.")
+    found = await records.told(lambda: Deliveries(place.home).listed(options.most))
+    if options.json:
+        return _print_json(found)
+    if not found:
+        return print("Nothing was to be delivered.")
+    table = [("DELIVERY", "MADE", "STATE", "TRIES", "RECORD", "WHY NOT")]
+    _print_table([*table, *(_delivery(one) for one in found)])
+
+
+def _delivery(one: dict[str, Any]) -> tuple[str, ...]:
+    return (one["id"], _when(one["made"]), one["state"], str(one["tries"]), one["name"], _cut(one["why"]))
 
 
 def _state(info: CallInfo) -> str:

@@ -42,8 +42,9 @@ def records_of(options: argparse.Namespace, file: Path) -> Said | None:
     from antiphon.records.keeping import Records
 
     place = options.records or file.absolute().parent / RECORDS
-    title = f"Call with {file.name}"
-    return Said(Records(place, audio=options.record_audio, title=title), is_default=not options.records)
+    made = Records(place, audio=options.record_audio, webhook=options.record_webhook, title=f"Call with {file.name}")
+    is_default = not (options.records or options.record_webhook or options.record_audio)
+    return Said(made, is_default=is_default)
 
 
 def address_of(options: argparse.Namespace, file: Path) -> str | None:

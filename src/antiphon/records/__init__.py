@@ -18,19 +18,21 @@ from antiphon.exports import on_first_use
 
 if TYPE_CHECKING:
     from antiphon.records.current import call_records
+    from antiphon.records.delivery import Webhook
     from antiphon.records.format import FORMAT, Record
     from antiphon.records.index import Index
     from antiphon.records.keeping import Records
     from antiphon.records.places import read
     from antiphon.records.searching import Found, Search, search
 
-__all__ = ["FORMAT", "Found", "Index", "Record", "Records", "Search", "call_records", "read", "search"]
+__all__ = ["FORMAT", "Found", "Index", "Record", "Records", "Search", "Webhook", "call_records", "read", "search"]
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = on_first_use(
         __name__,
         {
             "current": ("call_records",),
+            "delivery": ("Webhook",),
             "format": ("FORMAT", "Record"),
             "index": ("Index",),
             "keeping": ("Records",),

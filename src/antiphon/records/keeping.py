@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -21,12 +22,14 @@ from typing import Any, Self
 from antiphon import private
 from antiphon.errors import pass_on
 from antiphon.options import RedactWords
+from antiphon.records.delivery import TIMEOUT, Deliveries, Webhook, body_of
 from antiphon.records.format import Record, name_of
 from antiphon.records.index import Index
 from antiphon.records.masking import mask_of
 from antiphon.records.places import STAGING, Folder, Place, place_of
 from antiphon.records.recording import Draft, KeptSound, Recording, hidden, write_files
 from antiphon.session import AgentSession
+from antiphon.telemetry.prices import Price
 
 logger = logging.getLogger("antiphon")
 
@@ -35,6 +38,12 @@ WAITING = "waiting"
 
 RETRY_EVERY = 30.0
 """Seconds between two tries to bring what waits to its place, while the program runs."""
+
+LAST_TRY = 5.0
+"""Seconds in which a program that ends begins deliveries. What is left the next one delivers."""
+
+SHORTEST_WAIT = 0.1
+"""Seconds between two tries at least."""
 
 TIDY_EVERY = 3600.0
 """Seconds between two looks at what is too old to be kept."""
@@ -50,6 +59,8 @@ class Records:
         redact: What is taken out of the words of records beside what sessions hide: "card_number", "phone_number",
             "email", or a function, as for `AgentSession(redact=)`. Records then have neither journal nor audio.
         days: How long records are kept. None: until somebody removes them.
+        webhook: Who is told of each record: a `Webhook`, or its address.
+        prices: By model ("openai/gpt-4o-mini", "gpt-4o-mini"), what its tokens cost: `antiphon.telemetry.Price`.
         title: Which program makes them, for people.
     """
 
@@ -61,6 +72,8 @@ class Records:
         journal: bool = True,
         redact: RedactWords = (),
         days: float | None = None,
+        webhook: Webhook | str | None = None,
+        prices: Mapping[str, Price] | None = None,
         title: str = "",
     ) -> None:
         self.place = place if isinstance(place, Place) else place_of(place)
@@ -69,10 +82,16 @@ class Records:
         self._mask = mask_of(redact)
         self._days = days
         self._title = title
+        self._prices = prices or {}
+        webhook = Webhook(webhook) if isinstance(webhook, str) else webhook
+        self.deliveries = Deliveries(self.place.home, webhook)
         self.index = Index(self.place)
         self._one_writes = threading.Lock()
+        self._one_helps = threading.Lock()
         self._helper: threading.Thread | None = None
         """Tries again, as long as something waits."""
+        self._asked_again = False
+        self._has_begun = False
         self._over = threading.Event()
         self._tidied = 0.0
         self._elsewhere: list[Path] = []
@@ -90,8 +109,8 @@ class Records:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Try once more to bring what waits to its place. May be called twice."""
-        if self._helper is not None:
+        """Try once more to bring what waits to its place, and to deliver. May be called twice."""
+        if self._has_begun:
             await asyncio.to_thread(self._stop_helping)
 
     def follow(self, session: AgentSession[Any], *, sound: KeptSound | None = None, by_turns: bool = False) -> None:
@@ -100,6 +119,9 @@ class Records:
         `sound`: what is kept of the line's (`Room.sound`). `by_turns`: several processes hold the call, one after the
         other; the record is made when it ends, and not with the process.
         """
+        if not self._has_begun:  # what earlier processes left
+            self._has_begun = True
+            self._help()
         Recording(
             session,
             sound=sound,
@@ -110,6 +132,7 @@ class Records:
             mask=partial(hidden, mask=self._mask),
             title=self._title,
             by_turns=by_turns,
+            prices=self._prices,
         )
 
     # -- writing, in threads
@@ -126,11 +149,31 @@ class Records:
         folder = self._made(draft, folder)
         if folder is None:
             return
-        if not self._placed(draft.name, folder):
+        is_told = self._prepare_to_tell(draft)
+        is_placed = self._placed(draft.name, folder)
+        if not is_placed:
             self._wait(draft.name, folder)
+        if is_told:
+            self._tell(lambda: self.deliveries.ready(draft.name))
+        if is_told or not is_placed:
             self._help()
         if time.monotonic() - self._tidied > TIDY_EVERY or not self._tidied:
             self.tidy()
+
+    def _prepare_to_tell(self, draft: Draft) -> bool:
+        """Somebody is to be told of it: that is on disk before it is there."""
+        if self.deliveries.webhook is None:
+            return False
+        body = body_of(draft.head, draft.metrics, draft.name, str(self))
+        return self._tell(lambda: self.deliveries.prepare(draft.name, body))
+
+    def _tell(self, work: Callable[[], object]) -> bool:
+        try:
+            work()
+        except OSError as error:
+            logger.error("records: the webhook's queue: %s. The record is told when its place is opened next.", error)
+            return False
+        return True
 
     def _made(self, draft: Draft, folder: Path | None) -> Path | None:
         """The folder with all files in it. A disk that is full is tried, and then the temporary folder's."""
@@ -196,6 +239,21 @@ class Records:
             left += not self._placed_again(name)
         return left
 
+    def deliver(self, limit: float = math.inf) -> float | None:
+        """Tell the webhook what is due, and what a process left that was killed. Waits for the network.
+
+        After `limit` seconds no further delivery is begun. Returns in how many seconds there is more to do; None:
+        nothing waits.
+        """
+        if self.deliveries.webhook is None:
+            return None
+        try:
+            self.deliveries.recover(lambda name: self.place.has(name) or name in self.waiting())
+            return self.deliveries.work(limit)
+        except OSError as error:
+            logger.error("records: the webhook's queue: %s", error)
+            return RETRY_EVERY
+
     def _placed_again(self, name: str) -> bool:
         waits = self.place.home / WAITING / name
         try:
@@ -210,23 +268,37 @@ class Records:
         return done
 
     def _help(self) -> None:
-        """Have a thread try again until nothing waits."""
-        with self._one_writes:
-            if self._helper is None or not self._helper.is_alive():
+        """Have a thread bring what waits to its place, and tell the webhook, until nothing is left."""
+        with self._one_helps:
+            self._asked_again = True
+            if self._helper is None:
                 self._over.clear()
                 self._helper = threading.Thread(target=self._try_again, name="records: what waits", daemon=True)
                 self._helper.start()
 
     def _try_again(self) -> None:
-        while not self._over.wait(RETRY_EVERY):
-            if not self.settle():
-                return
+        wait: float | None = 0.0
+        while not self._over.wait(wait):
+            due = self.deliver()
+            waits = RETRY_EVERY if self.waiting() and self.settle() else None
+            dues = [one for one in (due, waits) if one is not None]
+            if not dues:
+                with self._one_helps:
+                    if self._asked_again:
+                        self._asked_again = False
+                        wait = 0.0
+                        continue
+                    self._helper = None
+                    return
+            wait = min(max(min(dues), SHORTEST_WAIT), RETRY_EVERY)
 
     def _stop_helping(self) -> None:
+        helper = self._helper
         self._over.set()
-        if self._helper is not None:
-            self._helper.join()
+        if helper is not None:
+            helper.join(TIMEOUT)
         self.settle()
+        self.deliver(LAST_TRY)
 
     # -- for how long
 
@@ -256,6 +328,7 @@ class Records:
         shutil.rmtree(waits, ignore_errors=True)
         removed = self.place.remove(name)
         self.index.forget(name)
+        self.deliveries.forget(name)
         return removed or waited
 
 

@@ -24,9 +24,11 @@ from antiphon.calls.start import describe_models
 from antiphon.errors import AntiphonError, SessionClosed, StoreError, pass_on
 from antiphon.events import CloseEvent, CloseReason, JournalEvent
 from antiphon.records.format import AUDIO, FORMAT, HISTORY, JOURNAL, LEDGER, METRICS, RECORD, SOUND, name_of
+from antiphon.records.usage import Usage
 from antiphon.replay.writer import JournalWriter
 from antiphon.session import AgentSession
 from antiphon.store import StoredCall, acknowledged
+from antiphon.telemetry.prices import Price
 from antiphon.transports.recorder import Cut, Span, StereoRecorder
 from antiphon.vault import hide_in
 from antiphon.visible import to_json
@@ -86,6 +88,7 @@ class Recording:
         mask: Callable[[Any], Any],
         title: str,
         by_turns: bool,
+        prices: Mapping[str, Price],
     ) -> None:
         self._session = session
         self._line = sound
@@ -104,6 +107,7 @@ class Recording:
         self._journal: JournalWriter | None = None
         self._wants_journal = journal
         self._fold = CallRecord(self.now)
+        self._usage = Usage(session, prices)
         session.on("journal", self._begin)
         self._fold.listen(session)
         session.on("agent_state_changed", lambda event: self._look())
@@ -246,7 +250,10 @@ class Recording:
             "metrics": call["metrics"],
             "latency": call["latency"],
             "replies": [reply_data(reply) for reply in report.replies],
+            "usage": self._usage.usage(),
         }
+        if (cost := self._usage.cost()) is not None:
+            metrics["cost"] = cost
         rows = None if stored is None else [row.to_json() for row in stored.rows]
         masked: dict[str, Any] = self._mask({"head": head, "history": report.history, "ledger": rows})
         head = {**masked["head"], "id": session.call_id}
