@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from antiphon.providers.local.onnx_session import onnx_session
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -31,8 +33,8 @@ class Moonshine:
     def __init__(self, encoder: Path, decoder: Path, tokenizer: Path, *, threads: int = 2) -> None:
         import numpy as np
 
-        self._encoder = _session(encoder, threads)
-        self._decoder = _session(decoder, threads)
+        self._encoder = onnx_session(encoder, threads=threads)
+        self._decoder = onnx_session(decoder, threads=threads)
         self._tokens = read_tokens(tokenizer.read_bytes())
         self._foreign = np.flatnonzero([not is_latin(token) for token in self._tokens])
         self._encoder_inputs = [value.name for value in self._encoder.get_inputs()]
@@ -108,18 +110,6 @@ def is_latin(token: bytes) -> bool:
     """
     text = token.decode("utf-8", "replace").replace("\u2581", " ")
     return all(char < "\u0250" or "\u2010" <= char <= "\u2030" or char in "\u20ac" for char in text)
-
-
-def _session(path: Path, threads: int) -> Any:
-    import onnxruntime as ort
-
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    # Threads that spin between two runs would take the cores from everything else in the process.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
 def read_tokens(data: bytes) -> list[bytes]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.audio import AudioFrame, Resampler
 from antiphon.errors import UsageError
+from antiphon.providers.local.onnx_session import onnx_session
 from antiphon.providers.local.weights import SILERO
 from antiphon.providers.local.worker import Worker
 from antiphon.vad import VAD, SpeechEnded, SpeechStarted, VADEvent, VADStream
@@ -175,9 +176,4 @@ class Hysteresis:
 @functools.cache
 def _network() -> Any:
     """The network, loaded once per process. It keeps no state, so that all streams share it."""
-    import onnxruntime as ort
-
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    return ort.InferenceSession(str(SILERO.locate()), options, providers=["CPUExecutionProvider"])
+    return onnx_session(SILERO.locate())
