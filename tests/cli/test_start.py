@@ -52,7 +52,7 @@ class Started:
 
     @property
     def url(self) -> str:
-        found = re.search(r"at (http\S+?)[, ]", "".join(self.output))
+        found = re.search(r"Taking calls at (http\S+?)[, ]", "".join(self.output))
         assert found is not None
         return found[1]
 

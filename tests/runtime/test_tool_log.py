@@ -230,3 +230,14 @@ def test_where_the_log_is_off_nothing_is_watched(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(ToolLog, "__init__", made)
     run_virtual(in_text(CHECK))
+
+
+def test_a_call_that_the_caller_did_not_agree_to_is_told_as_that(log: Log) -> None:
+    @function_tool(effect="writes", confirm="Shall I book {day}?")
+    async def book(day: str) -> str:
+        """Book."""
+        return "booked"
+
+    llm = FakeLLM([Reply(calls=[("book", {"day": "Friday"})]), "Then not."])
+    run_virtual(converse(Agent(tools=[book]), "Friday", "no", llm=llm))
+    assert log.lines == ["INFO tool book (id) refused, the caller did not agree to it"]

@@ -126,7 +126,7 @@ def test_a_model_and_a_tool_go_by_the_names_of_the_conventions(booked: Booked) -
         "gen_ai.usage.input_tokens": 30,
         "gen_ai.usage.output_tokens": 0,
         "gen_ai.response.time_to_first_chunk": 0.1,
-        "gen_ai.response.finish_reasons": ("tool_calls",),
+        "gen_ai.response.finish_reasons": ("tool_call",),
         "antiphon.model.outcome": "done",
     }
     tool = booked.kept.one("execute_tool")
@@ -520,3 +520,18 @@ def test_nothing_of_a_call_stays_once_it_is_over() -> None:
         assert run_virtual(main())() is None
     finally:
         gc.enable()
+
+
+def test_models_go_by_the_names_that_the_conventions_have_for_their_providers() -> None:
+    from antiphon.providers.openai import LLM as OpenAI
+    from antiphon.telemetry.models import Named, named
+
+    assert named(OpenAI(model="gpt-4o-mini", api_key="none")) == Named("openai", "gpt-4o-mini")
+    assert named(FakeLLM([])) == Named("fakes", "fake")
+    assert named(None) == Named("unknown", "")
+
+    class Local:
+        label = "stt.MoonshineSTT"
+
+    Local.__module__ = "antiphon.providers.local.stt"
+    assert named(Local()) == Named("local", "MoonshineSTT")

@@ -67,6 +67,15 @@ def set_up_logging(*, debug: bool) -> None:
     logging.getLogger("livekit").setLevel(logging.DEBUG if debug else logging.ERROR)
 
 
+def tell_from(level: str) -> None:
+    """From here on the log tells lines of this level and above, also where it told fewer than others hear of."""
+    logger = logging.getLogger("antiphon")
+    logger.setLevel(level.upper())
+    for handler in logger.handlers:
+        if isinstance(handler, _Log):
+            handler.setLevel(logging.NOTSET)
+
+
 def leave_out_words() -> None:
     """From here on an error in the log is its class and the line of the user's code: its words may name persons."""
     for handler in logging.getLogger("antiphon").handlers:

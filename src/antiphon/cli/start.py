@@ -17,7 +17,7 @@ from antiphon.calls.models import ModelChoice, runs_local_models
 from antiphon.cli.arguments import port
 from antiphon.cli.introduce import announce
 from antiphon.cli.live import CallModels, Serving, supervise, work
-from antiphon.cli.logs import leave_out_words
+from antiphon.cli.logs import leave_out_words, tell_from
 from antiphon.cli.screen import Screen
 from antiphon.errors import AgentFileError, UsageError
 from antiphon.protocols import ModelKind
@@ -117,7 +117,7 @@ def set_up_log(options: argparse.Namespace, wanted: str | None) -> None:
     logger = logging.getLogger("antiphon")
     if not options.debug:
         level = level_from(options.log_level, wanted) or "info"
-        logger.setLevel(level.upper())
+        tell_from(level)
         if level != "debug":
             leave_out_words()
     if options.log_format == "json":

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from antiphon.chat import FunctionCallOutput
 from antiphon.core.commands import Command, RebindRun, Record, RunTool
 from antiphon.core.facts import Call, EndRequested, Fact, ToolReturned, ToolUpdated
-from antiphon.core.notices import Notice, ToolDropped, ToolEnded
+from antiphon.core.notices import ConsentDecided, Notice, ToolDropped, ToolEnded
 from antiphon.runtime.observers import Observer
 from antiphon.visible import one_line
 
@@ -44,6 +44,8 @@ class ToolLog(Observer):
         self._runs: dict[int, _Run] = {}
         self._ran: set[str] = set()
         """Ids of calls that were run, and whose output is not in the history yet."""
+        self._void: set[str] = set()
+        """Ids of calls that were read back, and that the caller did not agree to."""
 
     def fact(self, at: float, fact: Fact) -> None:
         match fact:
@@ -73,6 +75,8 @@ class ToolLog(Observer):
             case ToolDropped() if (run := self._runs.get(notice.run)) is not None:
                 self._ran.discard(run.call.call_id)
                 logger.info("%s dropped after %.2f s: nobody waits for it any more", _named(run.call), at - run.began)
+            case ConsentDecided() if notice.decision != "yes":
+                self._void.add(notice.call.call_id)
             case ToolEnded() if (run := self._runs.pop(notice.run, None)) is not None:
                 _tell_end(run, notice.outcome, at)
 
@@ -82,6 +86,9 @@ class ToolLog(Observer):
             self._ran.discard(output.call_id)
         elif "/" not in output.call_id:  # what a run in the background tells later has the id of its call and a "/"
             why = "it cannot be run as it was made" if output.is_error else "the same was done or is being done"
+            if output.call_id in self._void:
+                self._void.discard(output.call_id)
+                why = "the caller did not agree to it"
             told = f": {one_line(output.output)}" if logger.isEnabledFor(logging.DEBUG) else ""
             logger.info("tool %s (%s) refused, %s%s", one_line(output.name), one_line(output.call_id), why, told)
 

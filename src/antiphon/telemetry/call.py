@@ -279,7 +279,7 @@ class CallSpans:
             told["gen_ai.response.time_to_first_chunk"] = _seconds(first - stretch.began)
             instruments.first_chunk.record(first - stretch.began, labels)
         if data["outcome"] == "done":
-            told["gen_ai.response.finish_reasons"] = ["tool_calls" if data.get("calls") else "stop"]
+            told["gen_ai.response.finish_reasons"] = [_finish_reason(data)]
         told |= {f"antiphon.model.{name}": True for name in _OF_MODELS if data.get(name)}
         if self._told.content:
             told["gen_ai.output.messages"] = _messages(event)
@@ -392,8 +392,11 @@ def _messages(event: TraceEvent) -> str:
     text, calls = event.said.get("text", ""), event.data.get("calls", ())
     parts = [{"type": "text", "content": text}] if text else []
     parts += [{"type": "tool_call", "name": name} for name in calls]
-    reason = "tool_call" if calls else "stop"
-    return to_json([{"role": "assistant", "parts": parts, "finish_reason": reason}])
+    return to_json([{"role": "assistant", "parts": parts, "finish_reason": _finish_reason(event.data)}])
+
+
+def _finish_reason(data: Mapping[str, Any]) -> str:
+    return "tool_call" if data.get("calls") else "stop"
 
 
 def _seconds(duration: float) -> float:

@@ -19,6 +19,9 @@ _PROVIDERS = {
 }
 """By the first part of a model's label, where the conventions call it otherwise."""
 
+_LOCAL = "antiphon.providers.local"
+"""Models of this machine have the names of their classes."""
+
 
 class Named(NamedTuple):
     """A model: who provides it, and what it is called there ("" where nobody says)."""
@@ -35,6 +38,9 @@ def named(model: Any) -> Named:
     """The names of a model of a session, or of none."""
     if model is None:
         return Named("unknown", "")
-    label = str(getattr(model, "label", type(model).__name__))
-    provider, name = label.partition(".")[0].lower(), getattr(model, "model", "")
+    label, name = str(getattr(model, "label", type(model).__name__)), getattr(model, "model", "")
+    first, _, own = label.partition(".")
+    if type(model).__module__.startswith(_LOCAL):
+        return Named("local", own)
+    provider = first.lower()
     return Named(_PROVIDERS.get(provider, provider), name if isinstance(name, str) else "")
