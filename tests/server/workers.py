@@ -119,6 +119,7 @@ async def started(folder: Path, store: str, *options: str) -> AsyncIterator[Work
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         await process.wait()
+        print(told.read_text())
 
 
 def _address(told: Path) -> str | None:

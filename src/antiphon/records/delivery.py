@@ -143,12 +143,12 @@ def delivery_id(name: str, url: str) -> str:
 def body_of(head: Mapping[str, Any], metrics: Mapping[str, Any], name: str, place: str) -> bytes:
     """What is told of a record: its head and figures, and where it is."""
     record = {key: value for key, value in head.items() if key != "files"}
-    sums = {key: metrics[key] for key in ("metrics", "latency", "usage", "cost") if key in metrics}
-    told = {"type": EVENT, "name": name, "place": place, "record": record | sums}
-    body = to_json(told).encode()
+    record |= {key: metrics[key] for key in ("metrics", "latency", "usage", "cost") if key in metrics}
+    told = {"type": EVENT, "name": name, "place": place}
+    body = to_json(told | {"record": record}).encode()
     if len(body) > LONGEST_BODY:
-        told["record"] = {key: value for key, value in told["record"].items() if key not in _LONG} | {"shortened": True}
-        body = to_json(told).encode()
+        short = {key: value for key, value in record.items() if key not in _LONG} | {"shortened": True}
+        body = to_json(told | {"record": short}).encode()
     return body
 
 
