@@ -51,7 +51,11 @@ cases:
 @pytest.mark.parametrize(
     ("text", "line", "why"),
     [
-        ("cases:\n  - name: a\n    say: hi\n    expect: {tol: x}\n", 4, "cases.1.expect.tol: there is no such key"),
+        (
+            "cases:\n  - name: a\n    say: hi\n    expect: {tol: x}\n",
+            4,
+            "cases.1.expect.tol: there is no such key. Did you mean tool?",
+        ),
         ("cases:\n  - name: a\n    say: hi\n", 2, "cases.1: nothing is expected of it"),
         ("cases:\n  - name: a\n    expect: {tool: x}\n", 2, "either `say: ...`, or `turns: [...]`"),
         ("cases:\n  - say: hi\n    expect: {tool: x}\n", 2, "cases.1.name: it is missing. Add it."),

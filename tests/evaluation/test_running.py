@@ -176,8 +176,8 @@ def test_what_came_of_it_is_told_to_people_and_to_programs(tmp_path: Path) -> No
 
     from xml.etree import ElementTree
 
-    suite = ElementTree.fromstring(as_junit(bad, at_least=1.0)).find("testsuite")
+    suite = ElementTree.fromstring(as_junit(bad.agent, bad.results, at_least=1.0)).find("testsuite")
     assert suite is not None and suite.attrib["failures"] == "1"
     case = suite.find("testcase")
     assert case is not None and case.attrib["name"] == "<a & b>"
-    assert ElementTree.fromstring(as_junit(good, at_least=1.0)).findall(".//failure") == []
+    assert ElementTree.fromstring(as_junit(good.agent, good.results, at_least=1.0)).findall(".//failure") == []

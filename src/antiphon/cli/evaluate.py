@@ -68,7 +68,7 @@ def _told(options: argparse.Namespace, evaluation: Evaluation, other: Evaluation
         print("\n".join(as_lines(evaluation, at_least=at_least, compared=compared, beside=beside)))
     if options.junit is not None:
         try:
-            private.write(options.junit, as_junit(evaluation, at_least=at_least))
+            private.write(options.junit, as_junit(evaluation.agent, evaluation.results, at_least=at_least))
         except OSError as error:
             raise AntiphonError(f"cannot write {options.junit}: {error.strerror}. Choose another path.") from None
     if other is None or options.at_least is not None:

@@ -1,6 +1,6 @@
-"""What a file of cases may say, and what is said to somebody who writes another thing: file, line, and what helps.
+"""What a file of cases may say.
 
-Above: `running`, which makes calls of cases. Below: YAML (`pip install 'antiphon[eval]'`), and pydantic.
+Above: `running`, which makes calls of cases. Below: `reading`, which tells mistakes.
 """
 
 from __future__ import annotations
@@ -9,18 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from antiphon.errors import UsageError, missing_package
-
-
-class _Strict(BaseModel):
-    """What is misspelt is an error, and not left out."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+from antiphon.evaluation.mocks import Mock
+from antiphon.evaluation.reading import Strict, read_file
 
 
-class ExpectedCall(_Strict):
+class ExpectedCall(Strict):
     """A call of a tool that has to be made."""
 
     tool: str = Field(min_length=1)
@@ -28,7 +23,7 @@ class ExpectedCall(_Strict):
     """Those that matter: others may be there. A value, or `{matches: ...}`, `{one_of: [...]}`, `{any: true}`."""
 
 
-class Expected(_Strict):
+class Expected(Strict):
     """What has to follow a turn, or what the caller has to find at its end."""
 
     tool: str | None = None
@@ -74,14 +69,14 @@ class Expected(_Strict):
         return (*first, *self.calls)
 
 
-class Turn(_Strict):
+class Turn(Strict):
     """One thing that the caller says."""
 
     say: str = Field(min_length=1)
     expect: Expected | None = None
 
 
-class Case(_Strict):
+class Case(Strict):
     """One call."""
 
     name: str = Field(min_length=1)
@@ -91,8 +86,8 @@ class Case(_Strict):
     turns: tuple[Turn, ...] = ()
     state: dict[str, Any] = Field(default_factory=dict)
     """What has to be in the userdata at the end; other things may be there."""
-    mocks: dict[str, Any] = Field(default_factory=dict)
-    """What tools return in the place of running: by name; `{error: ...}` is what the tool raises."""
+    mocks: dict[str, Mock] = Field(default_factory=dict)
+    """What tools do in the place of running, by name: a value is what they return, see `mocks.Mock` for more."""
     repeats: Annotated[int, Field(ge=1, le=1000)] | None = None
 
     @model_validator(mode="after")
@@ -116,7 +111,7 @@ class Case(_Strict):
         return any(turn.expect is not None and turn.expect.intent is not None for turn in self.all_turns)
 
 
-class Cases(_Strict):
+class Cases(Strict):
     """A file of cases."""
 
     cases: tuple[Case, ...] = Field(min_length=1)
@@ -140,63 +135,4 @@ class Cases(_Strict):
 
 def read_cases(path: Path) -> Cases:
     """The cases of a YAML file (or JSON, which is YAML). Raises `UsageError`: file, line, what is wrong, what helps."""
-    try:
-        import yaml
-    except ModuleNotFoundError as error:
-        raise missing_package("antiphon eval", "PyYAML", "eval") from error
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: cannot be read: {error}. Give a file of cases.") from None
-    try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-        data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{path}:{mark.line + 1}" if mark is not None else str(path)
-        problem = getattr(error, "problem", None) or str(error)
-        raise UsageError(f"{where}: no YAML: {problem}. Look at the indentation and the quotes there.") from None
-    if isinstance(data, list):
-        raise UsageError(f"{path}:1: expected `cases:` with a list under it, got a list. Put `cases:` above it.")
-    try:
-        return Cases.model_validate(data)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        loc = first["loc"]
-        named = ".".join(str(part + 1) if isinstance(part, int) else part for part in loc)
-        what = first["msg"].removeprefix("Value error, ")
-        raise UsageError(f"{path}:{_line(root, loc)}: {named or 'the file'}: {_told(first['type'], what)}") from None
-
-
-def _told(kind: str, message: str) -> str:
-    match kind:
-        case "extra_forbidden":
-            return "there is no such key. docs/evaluation.md has the list; take it out, or spell it so."
-        case "missing":
-            return "it is missing. Add it."
-        case "value_error":
-            return f"{message}."
-        case _:
-            return f"{message}. Mend the value."
-
-
-def _line(node: Any, loc: tuple[int | str, ...]) -> int:
-    """The line of what an error is about, or of the nearest thing around it."""
-    line = 1 if node is None else node.start_mark.line + 1
-    for part in loc:
-        found = _child(node, part)
-        if found is None:
-            break
-        key, node = found
-        line = key.start_mark.line + 1
-    return int(line)
-
-
-def _child(node: Any, part: int | str) -> tuple[Any, Any] | None:
-    value = getattr(node, "value", None)
-    if not isinstance(value, list):
-        return None
-    if isinstance(part, int):
-        return (value[part], value[part]) if part < len(value) and not isinstance(value[part], tuple) else None
-    pairs = [one for one in value if isinstance(one, tuple)]
-    return next(((key, inner) for key, inner in pairs if getattr(key, "value", None) == part), None)
+    return read_file(path, Cases, of="cases", guide="docs/evaluation.md", command="antiphon eval")

@@ -11,6 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from antiphon.evaluation.comparing import Comparison
 from antiphon.evaluation.running import CaseResult, Evaluation
+from antiphon.evaluation.tally import Tally
 from antiphon.visible import one_line
 
 MOST_FAILURES = 3
@@ -25,12 +26,13 @@ def as_lines(
     for result in evaluation.results:
         word = "pass" if result.rate >= at_least else "FAIL"
         lines.append(
-            f"  {word}  {_rate(result.passes, len(result.runs), result.interval)}  {one_line(result.case.name)}"
+            f"  {word}  {rate_told(result.passes, len(result.runs), result.interval)}  {one_line(result.case.name)}"
         )
         lines += [
-            f"        {_times(count)}{one_line(what)}" for what, count in list(result.failures.items())[:MOST_FAILURES]
+            f"        {times_told(count)}{one_line(what)}"
+            for what, count in list(result.failures.items())[:MOST_FAILURES]
         ]
-    lines.append(f"  all   {_rate(evaluation.passes, evaluation.runs, evaluation.interval)}")
+    lines.append(f"  all   {rate_told(evaluation.passes, evaluation.runs, evaluation.interval)}")
     if compared:
         lines += ["", f"beside {beside}:"]
         lines += [f"  {_compared(one)}  {one_line(one.name)}" for one in compared]
@@ -52,21 +54,21 @@ def as_json(
     return found
 
 
-def as_junit(evaluation: Evaluation, *, at_least: float) -> str:
-    """As JUnit's XML: a test case for each case."""
-    failed = sum(result.rate < at_least for result in evaluation.results)
+def as_junit(agent: str, results: Sequence[Tally], *, at_least: float) -> str:
+    """As JUnit's XML: a test case for each of them."""
+    failed = sum(result.rate < at_least for result in results)
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
-        f'<testsuites><testsuite name={_attribute(evaluation.agent)} tests="{len(evaluation.results)}"'
+        f'<testsuites><testsuite name={_attribute(agent)} tests="{len(results)}"'
         f' failures="{failed}" errors="0" skipped="0">',
     ]
-    for result in evaluation.results:
-        name = f"  <testcase classname={_attribute(evaluation.agent)} name={_attribute(result.case.name)}"
+    for result in results:
+        name = f"  <testcase classname={_attribute(agent)} name={_attribute(result.name)}"
         if result.rate >= at_least:
             lines.append(f"{name}/>")
             continue
-        summary = _rate(result.passes, len(result.runs), result.interval)
-        told = "\n".join(f"{_times(count)}{one_line(what)}" for what, count in result.failures.items())
+        summary = rate_told(result.passes, len(result.runs), result.interval)
+        told = "\n".join(f"{times_told(count)}{one_line(what)}" for what, count in result.failures.items())
         lines.append(f"{name}><failure message={_attribute(summary)}>{escape(told)}</failure></testcase>")
     return "\n".join([*lines, "</testsuite></testsuites>", ""])
 
@@ -93,7 +95,8 @@ def _case(result: CaseResult) -> dict[str, Any]:
     }
 
 
-def _rate(passes: int, runs: int, interval: tuple[float, float]) -> str:
+def rate_told(passes: int, runs: int, interval: tuple[float, float]) -> str:
+    """How many passed, and where the true rate lies."""
     share = f"{100 * passes / runs:3.0f} %" if runs else "  - %"
     low, high = interval
     return f"{passes}/{runs} {share} ({100 * low:.0f} to {100 * high:.0f} %)"
@@ -106,7 +109,8 @@ def _compared(one: Comparison) -> str:
     return f"{word} by {100 * abs(one.difference):.0f} points, real with {100 * one.real:.0f} %"
 
 
-def _times(count: int) -> str:
+def times_told(count: int) -> str:
+    """How often, if it was more than once."""
     return f"{count} times: " if count > 1 else ""
 
 

@@ -10,31 +10,32 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from antiphon.agent import Agent
 from antiphon.calls.models import ModelChoice
 from antiphon.calls.offers import describe_model, is_stand_in
 from antiphon.calls.start import raise_error, start_session
 from antiphon.errors import AntiphonError, UsageError, UserdataNotSet
 from antiphon.evaluation.cases import Case, Cases, Turn
 from antiphon.evaluation.matching import fields_of, is_as_expected, shown, wrong_calls, wrong_words
+from antiphon.evaluation.mocks import put_mocks
 from antiphon.evaluation.statistics import wilson
+from antiphon.evaluation.tally import Judgement, Run, Tally
 from antiphon.llm import LLM
 from antiphon.protocols import ModelKind
 from antiphon.records.current import NOWHERE, call_records
-from antiphon.run_result import ChatMessageEvent, FunctionCallEvent, RunResult, mock_tools, objection_to
+from antiphon.run_result import ChatMessageEvent, FunctionCallEvent, RunResult, objection_to
 from antiphon.server.agent_file import load_agent_file
 from antiphon.server.entrypoint import AgentServer
 from antiphon.server.room import Room
 from antiphon.session import AgentSession
 from antiphon.testing.clock import VirtualTimeError, run_virtual
 from antiphon.testing.fakes import FakeLLM
-from antiphon.tools.function import ToolError
 
 TURN_LIMIT = 120.0
 """Seconds in which a turn must be answered."""
@@ -69,71 +70,15 @@ class Settings:
 
 
 @dataclass(slots=True, frozen=True)
-class Judgement:
-    """An answer whose intent is still to be judged."""
-
-    turn: int
-    intent: str
-    answer: str
-
-
-@dataclass(slots=True, frozen=True)
-class Run:
-    """One call of a case."""
-
-    failures: tuple[str, ...] = ()
-    """What was not as expected, each in words; (): it passed."""
-    said: tuple[str, ...] = ()
-    """What the agent answered, turn by turn."""
-    calls: tuple[str, ...] = ()
-    """What it called."""
-    to_judge: tuple[Judgement, ...] = ()
-
-    @property
-    def passed(self) -> bool:
-        """All was as expected."""
-        return not self.failures
-
-    def to_json(self) -> dict[str, Any]:
-        """As data."""
-        return {
-            "passed": self.passed,
-            "failures": list(self.failures),
-            "said": list(self.said),
-            "calls": list(self.calls),
-        }
-
-
-@dataclass(slots=True, frozen=True)
-class CaseResult:
+class CaseResult(Tally):
     """All calls of a case."""
 
     case: Case
     runs: tuple[Run, ...]
 
     @property
-    def passes(self) -> int:
-        """How many were as expected."""
-        return sum(run.passed for run in self.runs)
-
-    @property
-    def rate(self) -> float:
-        """The share of them."""
-        return self.passes / len(self.runs) if self.runs else 0.0
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Where the true rate lies with 95 %."""
-        return wilson(self.passes, len(self.runs))
-
-    @property
-    def failures(self) -> dict[str, int]:
-        """What went wrong, and how often, the most frequent first."""
-        counts: dict[str, int] = {}
-        for run in self.runs:
-            for failure in run.failures:
-                counts[failure] = counts.get(failure, 0) + 1
-        return dict(sorted(counts.items(), key=lambda one: -one[1]))
+    def name(self) -> str:
+        return self.case.name
 
 
 @dataclass(slots=True, frozen=True)
@@ -232,7 +177,7 @@ class _Runner:
             call_records.set(NOWHERE)  # in this task
             async with self._server.job(Room(), models=self._models) as job:
                 session = await start_session(job)
-                _mock(case, session)
+                put_mocks(session, case.mocks, random.Random(case.name))
                 await session.wait_for_idle()
                 run = await _converse(case, session)
                 raise_error(job)
@@ -305,28 +250,6 @@ def _calls(result: RunResult) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def _answer(result: RunResult) -> str:
     said = [event.item for event in result.events if isinstance(event, ChatMessageEvent)]
     return " ".join(item.text_content or "" for item in said if item.role == "assistant").strip()
-
-
-def _mock(case: Case, session: AgentSession[Any]) -> None:
-    """Have the tools of every agent return what the case says."""
-    if not case.mocks:
-        return
-    functions = {name: _mocking(value) for name, value in case.mocks.items()}
-    classes: set[type[Any]] = {Agent, *_subclasses(Agent)}
-    for cls in classes:
-        mock_tools(cls, functions, session=session)
-
-
-def _mocking(value: Any) -> Callable[[], Any]:
-    if isinstance(value, Mapping) and set(value) == {"error"}:
-        return lambda: ToolError(value["error"])
-    return lambda: value
-
-
-def _subclasses(cls: type[Any]) -> Iterator[type[Any]]:
-    for one in cls.__subclasses__():
-        yield one
-        yield from _subclasses(one)
 
 
 async def _judged(results: Sequence[CaseResult], judge: LLM, at_once: int) -> list[CaseResult]:

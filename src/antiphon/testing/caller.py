@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from array import array
 from collections import deque
-from collections.abc import AsyncIterator, Generator, Iterable
+from collections.abc import AsyncIterator, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -92,11 +92,11 @@ class Caller:
                 pieces.append((None, bytes(2 * round(part * RATE))))
         if not any(word for word, _ in pieces):
             raise UsageError(f"Caller.says: expected words, and pauses between them, got {parts!r}")
-        return self._utter(pieces)
+        return self.utters(pieces)
 
     def coughs(self, duration: float = 0.3) -> Utterance:
         """Make a noise without words, for `duration` seconds."""
-        return self._utter([(None, _sound(_NOISE, round(duration * RATE)))])
+        return self.utters([(None, _sound(_NOISE, round(duration * RATE)))])
 
     def hangs_up(self) -> None:
         """End the call."""
@@ -109,7 +109,8 @@ class Caller:
         self.vocabulary.append(word)
         return loudness
 
-    def _utter(self, pieces: list[tuple[str | None, bytes]]) -> Utterance:
+    def utters(self, pieces: Sequence[tuple[str | None, bytes]]) -> Utterance:
+        """Give out sound, 16-bit mono at 16 kHz, each piece with the words in it; None: it is a pause or a noise."""
         microphone = self.microphone
         now = asyncio.get_running_loop().time()
         begun = microphone.position + microphone.queued
