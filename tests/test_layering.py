@@ -90,6 +90,7 @@ LAYERS: dict[int, frozenset[str]] = {
             "sim",
             "lint",
             "evaluation",
+            "scenarios",
             "telemetry",
             "background_audio",
         }
@@ -115,11 +116,15 @@ SHELLS: dict[str, frozenset[str]] = {
             "lint",
             "evaluation",
             "telemetry",
+            "scenarios",
         }
     ),  # `doctor`
     "testing": frozenset({"replay", "stores"}),  # a call that went wrong is kept as a journal; stores that fail
     "background_audio": frozenset({"transports"}),
     "evaluation": frozenset({"calls", "records", "server", "testing"}),  # calls in virtual time, not recorded
+    "scenarios": frozenset(
+        {"calls", "records", "server", "transports", "testing", "evaluation", "providers", "background_audio"}
+    ),
     "lint": frozenset({"calls", "server"}),  # it loads agent files, and knows which lines are the user's
     "sim": frozenset({"server", "testing"}),  # rooms, whose keys callers press
     "plugins": frozenset({"providers"}),

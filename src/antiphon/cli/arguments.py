@@ -274,6 +274,67 @@ def add_eval(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--debug", action="store_true", help="show tracebacks and logs")
 
 
+def add_simulate(parser: argparse.ArgumentParser) -> None:
+    """The options of `antiphon simulate`."""
+    parser.add_argument("agent", type=Path, metavar="AGENT", help="the agent file")
+    parser.add_argument(
+        "scenarios",
+        type=Path,
+        nargs="+",
+        metavar="SCENARIOS",
+        help="files and folders of scenarios, in YAML or Python: docs/simulation.md",
+    )
+    parser.add_argument("--livekit", action="store_true", help="the file is written for LiveKit Agents")
+    medium = parser.add_mutually_exclusive_group()
+    medium.add_argument("--text", action="store_true", help="typed, without sound")
+    medium.add_argument("--voice", action="store_true", help="real voices and the real recogniser of this machine")
+    parser.add_argument("--llm", metavar="NAME", help='the agent\'s language model: "local", a vendor, or vendor/model')
+    parser.add_argument("--caller-llm", metavar="NAME", help="the language model that plays callers with a persona")
+    parser.add_argument(
+        "--strict-models",
+        action="store_true",
+        help="fail where the file's model cannot be used, instead of a local one",
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help='scenarios of this name; "book*"; may be given again',
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="of each scenario's first call (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--repeat", type=number, default=1, metavar="N", help="calls of each scenario, with seeds N, N+1, ..."
+    )
+    parser.add_argument("--jobs", type=number, metavar="N", help="processes (default: one for each processor)")
+    parser.add_argument(
+        "--at-least",
+        type=share,
+        default=1.0,
+        metavar="SHARE",
+        help="of each scenario's calls have to pass: 0 to 1 (default: 1)",
+    )
+    parser.add_argument(
+        "--clock",
+        choices=("auto", "virtual", "real"),
+        default="auto",
+        help="whose time calls take; auto is virtual unless a model is behind a network",
+    )
+    parser.add_argument(
+        "--reports",
+        type=Path,
+        default=Path("out/simulation"),
+        metavar="FOLDER",
+        help="a page for each scenario that fails (default: %(default)s)",
+    )
+    parser.add_argument("--no-reports", action="store_true", help="write no pages")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit's XML")
+    parser.add_argument("--json", action="store_true", help="print what came of it as JSON, all else elsewhere")
+    parser.add_argument("--debug", action="store_true", help="show tracebacks and logs")
+
+
 def add_calls(parser: argparse.ArgumentParser) -> None:
     """The options of `antiphon calls`."""
     parser.add_argument("--store", metavar="URL", help="where they are kept; by default .antiphon/calls.db")

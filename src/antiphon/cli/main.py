@@ -108,6 +108,7 @@ async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
         "chaos": _chaos,
         "lint": _lint,
         "eval": _eval,
+        "simulate": _simulate,
         "init": _init,
         "doctor": _doctor,
     }
@@ -348,6 +349,13 @@ async def _eval(options: argparse.Namespace, _: AgentServer | None) -> None:
     from antiphon.cli.evaluate import run_cases
 
     if not await run_cases(options, named=_llm_named(options)):
+        raise CommandFailed(1)
+
+
+async def _simulate(options: argparse.Namespace, _: AgentServer | None) -> None:
+    from antiphon.cli.simulate import run_scenarios
+
+    if not await run_scenarios(options, named=_llm_named(options)):
         raise CommandFailed(1)
 
 

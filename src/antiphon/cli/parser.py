@@ -21,6 +21,7 @@ from antiphon.cli.arguments import (
     add_lint,
     add_production,
     add_report,
+    add_simulate,
     add_store,
     add_telemetry,
     barge_in,
@@ -86,6 +87,7 @@ def command_line(program: str, *, with_file: bool) -> argparse.ArgumentParser:
         demo.set_defaults(out=Path("out/demo.wav"), report=Path("out/demo.html"))
         add_lint(commands.add_parser("lint", help="what of an agent's instructions and tools will go wrong in calls"))
         add_eval(commands.add_parser("eval", help="how often an agent does what cases expect"))
+        add_simulate(commands.add_parser("simulate", help="callers by script or played by a model, many at once"))
         add_calls(commands.add_parser("calls", help="what became of calls, and of what their tools did"))
         add_report(commands.add_parser("report", help="write the page of a call that has ended, in one file"))
         add_beginning(commands)

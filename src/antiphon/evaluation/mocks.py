@@ -55,6 +55,11 @@ class Mock(Strict):
             return said
         return said if isinstance(said, Mock) else {"returns": said}
 
+    @property
+    def may_crash(self) -> bool:
+        """Whether it breaks, at some call."""
+        return self.crash is not None or any(one.may_crash for one in self.each)
+
     def function(self, rng: random.Random) -> Callable[[], Awaitable[Any]]:
         """What is called in the tool's place."""
         calls = 0

@@ -87,6 +87,9 @@ def _told(error: Mapping[str, Any], guide: str) -> str:
         case "value_error":
             return f"{message}."
         case _:
+            if isinstance(error["input"], bool):
+                quoted = '"yes"' if error["input"] else '"no"'
+                return f"{message}, got {error['input']}: YAML reads yes and no as that. Put them in quotes: {quoted}."
             got = shortened(one_line(repr(error["input"])), _LONGEST_VALUE)
             return f"{message}, got {got}. Mend the value: {guide} says what may stand here."
 

@@ -118,8 +118,7 @@ class FakeMicrophone(AudioInput):
         self._bytes = 2 * round(frame * sample_rate)
         self._frame = self._bytes / 2 / sample_rate
         self._silence = AudioFrame(bytes(self._bytes), sample_rate)
-        self.after_frame: Callable[[], None] | None = None
-        """Called after each frame, when the session has heard it."""
+        self._after_frame: list[Callable[[], None]] = []
         self._queued = bytearray()
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
         """Who waits until so many bytes were given out."""
@@ -138,6 +137,15 @@ class FakeMicrophone(AudioInput):
         self._on_frame, self._on_end = on_frame, on_end
         self._began = asyncio.get_running_loop().time()
         self._schedule()
+
+    def watch(self, after_frame: Callable[[], None]) -> None:
+        """Call this after each frame, when the session has heard it."""
+        self._after_frame.append(after_frame)
+
+    @property
+    def started(self) -> bool:
+        """Whether somebody hears it."""
+        return self._on_frame is not None
 
     @property
     def sounds(self) -> list[Sound]:
@@ -208,8 +216,8 @@ class FakeMicrophone(AudioInput):
         self._schedule()
         assert self._on_frame is not None  # set by start, which scheduled this
         self._on_frame(frame)
-        if self.after_frame is not None:
-            self.after_frame()
+        for callback in self._after_frame:
+            callback()
         while self._waiting and self._waiting[0][0] <= self._given:
             _, done = self._waiting.popleft()
             if not done.done():

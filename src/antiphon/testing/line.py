@@ -41,7 +41,7 @@ class CallLine:
         latencies.clear()
         self._session = session
         self._begin = asyncio.get_running_loop().time()
-        self.caller.microphone.after_frame = self.look
+        self.caller.microphone.watch(self.look)
         session.once("close", lambda _: self.ends())
 
     async def settled(self, *, quiet: float = 0.0) -> None:
@@ -67,7 +67,6 @@ class CallLine:
     def ends(self) -> None:
         """The call is over. What was recorded stays."""
         if self._end is None:
-            self.caller.microphone.after_frame = None
             self._end = asyncio.get_running_loop().time()
             if self._busy_since is not None:
                 self.pending.append(Sound(self._busy_since, self._end))
@@ -86,9 +85,8 @@ class CallLine:
 
     def look(self) -> None:
         """Note whether the session has something to do. Each frame of the microphone does so, too."""
-        assert self._session is not None  # set before the microphone gives its first frame
-        if self._session.idle is (self._busy_since is None):
-            return  # nothing has changed
+        if self._session is None or self._end is not None or self._session.idle is (self._busy_since is None):
+            return  # there is no call, or nothing has changed
         now = asyncio.get_running_loop().time()
         if self._busy_since is None:
             self._busy_since = now
