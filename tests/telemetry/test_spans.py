@@ -15,7 +15,17 @@ from antiphon import Agent, AgentSession, RunContext, function_tool
 from antiphon.errors import UsageError
 from antiphon.llm import LLM
 from antiphon.telemetry import Price
-from antiphon.testing import Fail, FakeLLM, FakeTTS, FakeTurnDetector, Reply, run_virtual
+from antiphon.testing import (
+    Fail,
+    FakeLLM,
+    FakeMicrophone,
+    FakeRealtimeModel,
+    FakeSpeaker,
+    FakeTTS,
+    FakeTurnDetector,
+    Reply,
+    run_virtual,
+)
 from tests.calls import VoiceCall
 from tests.telemetry import Kept, attributes, events, everything, seconds, tree
 
@@ -535,3 +545,59 @@ def test_models_go_by_the_names_that_the_conventions_have_for_their_providers() 
 
     Local.__module__ = "antiphon.providers.local.stt"
     assert named(Local()) == Named("local", "MoonshineSTT")
+
+
+def test_an_equal_call_that_joins_a_run_at_work_is_told() -> None:
+    kept = Kept()
+
+    @function_tool
+    async def find(what: str) -> str:
+        """Find."""
+        await asyncio.sleep(5.0)
+        return f"found {what}"
+
+    async def main() -> None:
+        wanted = Reply(calls=[("find", {"what": "a table"})])
+        llm = FakeLLM([wanted, Reply(calls=[("find", '{ "what":"a table" }')]), "A table."])
+        async with VoiceCall(llm, ["find me a table", "i mean find a table"], max_silence=None) as call:
+            kept.telemetry.watch(call.session)
+            await call.begin(Agent(tools=[find]))
+            await call.microphone.speak(1.0)
+            await asyncio.sleep(2.0)
+            await call.microphone.speak(1.0)
+            await asyncio.sleep(9.0)
+
+    run_virtual(main(), timeout=300)
+    (joined,) = [data for span in kept.named("invoke_agent") for name, data in events(span) if name == "tool_joined"]
+    assert joined["gen_ai.tool.call.id"] == "call_2"
+    tool = kept.one("execute_tool")
+    assert ("dropped", {}) in events(tool)
+    assert attributes(tool)["antiphon.tool.status"] == "done"
+    assert kept.count("antiphon.tool.joined", gen_ai__tool__name="find") == 1
+
+
+def test_a_model_that_hears_and_speaks_is_told_in_the_same_way() -> None:
+    kept = Kept()
+
+    @function_tool(effect="reads")
+    async def see() -> str:
+        """See."""
+        return "nine"
+
+    async def main() -> None:
+        model = FakeRealtimeModel([Reply(calls=[("see", {})]), "At nine."], hears=["when do you open"])
+        microphone = FakeMicrophone()
+        async with AgentSession[Any](llm=model) as session:
+            kept.telemetry.watch(session)
+            await session.start(Agent(tools=[see]), input=microphone, output=FakeSpeaker())
+            await microphone.speak(1.0)
+            await asyncio.sleep(8.0)
+
+    run_virtual(main(), timeout=300)
+    lines = tree(kept.spans)
+    assert lines.count("    execute_tool see") == 1
+    chats = kept.named("chat")
+    assert len(chats) == 2
+    assert any(attributes(span).get("antiphon.model.realtime") for span in chats)
+    assert kept.named("text_to_speech")
+    assert {span.name for span in kept.spans if span.parent is None} == {"call"}

@@ -110,12 +110,14 @@ class Trail(Observer):
         self._speaking = False
         self._speech_ended: float | None = None
         self._callers = 0
+        self._is_over = False
+        """The call was closed. Facts may come all the same."""
         self._begin("call", "", began, data=data)
 
     # -- facts
 
     def fact(self, at: float, fact: Fact) -> None:
-        take = _FACTS.get(type(fact))
+        take = None if self._is_over else _FACTS.get(type(fact))
         if take is not None:
             take(self, at, fact)
 
@@ -200,6 +202,8 @@ class Trail(Observer):
     # -- what the core does not hear of
 
     def span(self, name: str, at: float, **data: object) -> None:
+        if self._is_over:
+            return
         match name, data:
             case "first_byte", {"segment": int(segment)}:
                 self._first_byte(segment, at)
@@ -222,7 +226,7 @@ class Trail(Observer):
     # -- commands
 
     def command(self, at: float, command: Command) -> None:
-        take = _COMMANDS.get(type(command))
+        take = None if self._is_over else _COMMANDS.get(type(command))
         if take is not None:
             take(self, at, command)
 
@@ -298,7 +302,8 @@ class Trail(Observer):
         self._begin("model", response.id, response.asked, reply, {"agent": response.agent})
 
     def _begin_voice(self, response: Response) -> None:
-        if self._voiced and response.text_at is not None and response.segment not in self._voices:
+        is_over = bool(response.reply) and response.reply not in self._open  # text that the core refuses
+        if self._voiced and response.text_at is not None and response.segment not in self._voices and not is_over:
             voice = Stretch(f"segment_{response.segment}")
             self._voices[response.segment] = voice
             self._begin("voice", voice.id, response.text_at, response.reply, {"agent": response.agent})
@@ -363,11 +368,14 @@ class Trail(Observer):
             self._end(stretch, at, {"outcome": "open"})
         data = {"reason": command.reason, "unheard": len(command.unheard)}
         self._end("", at, data)
+        self._is_over = True
 
     # -- notices
 
     def notice(self, at: float, notice: Notice) -> None:
         take = _NOTICES.get(type(notice))
+        if self._is_over:
+            return
         if take is not None:
             take(self, at, notice)
         elif (name := _POINTS.get(type(notice))) is not None:
@@ -471,6 +479,7 @@ class Trail(Observer):
         said: Mapping[str, str] = _NOTHING,
     ) -> None:
         self._open[stretch] = kind
+        within = within if within in self._open else ""
         self._tell(TraceEvent("begin", kind, stretch, self._epoch + at, within, data, said))
 
     def _end(
