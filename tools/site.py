@@ -18,7 +18,19 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
 EXAMPLES = ROOT / "examples"
 
-INTERNAL = ("application", "calls", "cli", "compat", "console", "core", "replay", "runtime", "server", "plugins")
+INTERNAL = (
+    "application",
+    "calls",
+    "cli",
+    "compat",
+    "console",
+    "core",
+    "replay",
+    "runtime",
+    "server",
+    "plugins",
+    "telemetry",
+)
 """Packages that no program imports, but for what `PUBLIC` names of them."""
 PUBLIC = (
     "antiphon.compat.livekit",
@@ -27,6 +39,10 @@ PUBLIC = (
     "antiphon.server.entrypoint",
     "antiphon.server.job",
     "antiphon.server.room",
+    "antiphon.telemetry",
+    "antiphon.telemetry.ids",
+    "antiphon.telemetry.prices",
+    "antiphon.telemetry.telemetry",
 )
 _HIDDEN = ("antiphon.__main__", "antiphon.exports", "antiphon.visible", "antiphon.discovery", "antiphon.private")
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.telemetry import trace_id_of
+from antiphon.errors import UsageError
+from antiphon.telemetry import read_prices, trace_id_of
 from tests.cli.test_start import started
 from tests.telemetry.collector import Collector, collector, said
 
@@ -71,6 +72,38 @@ def test_a_call_of_a_command_is_told_and_what_was_said_in_it_only_if_asked_for(a
         assert f"Calls are told to the collector at {there.url}, {with_what} what is said in them." in ran.stdout
         assert names(there) == ["call", "chat fake", "execute_tool look", "invoke_agent desk"]
         assert ("Zebulon" in str([there.spans, there.logs])) is content
+
+
+def test_what_tokens_cost_is_read_from_a_file(agent: Path) -> None:
+    prices = agent.parent / "prices.json"
+    prices.write_text('{"fakes/fake": {"input": 1000, "output": 2000}}')
+    with collector() as there:
+        ran = run(
+            *("call", "agent.py", "--say", "Hello", "--otlp", there.url, "--otlp-prices", "prices.json"),
+            folder=agent.parent,
+        )
+    assert ran.returncode == 0, ran.stderr
+    call = said(next(span for span in there.spans if span.name == "call"))
+    tokens = call["gen_ai.usage.input_tokens"], call["gen_ai.usage.output_tokens"]
+    assert call["antiphon.usage.cost"] == pytest.approx((tokens[0] * 1000 + tokens[1] * 2000) / 1e6)
+    assert "antiphon.cost" in there.metrics
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("no JSON", r"it cannot be read"),
+        ("[]", r"expected \{.*got list"),
+        ('{"m": {"input": 1}}', r"'m': expected numbers for input and output"),
+        ('{"m": {"input": 1, "output": -1}}', r"got \{'input': 1, 'output': -1\}"),
+        ('{"m": {"input": NaN, "output": 1}}', r"'m': expected numbers"),
+        ('{"m": {"input": 1, "output": 1, "reasoning": 2}}', r"'m': expected numbers"),
+    ],
+)
+def test_prices_that_are_none_are_errors_that_name_them(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "prices.json").write_text(text)
+    with pytest.raises(UsageError, match=told):
+        read_prices(tmp_path / "prices.json")
 
 
 def test_nothing_is_sent_unless_the_command_line_says_so(agent: Path) -> None:

@@ -199,6 +199,7 @@ def add_telemetry(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--otlp-content", action="store_true", help="with what is said, and what tools are called with and give"
     )
+    parser.add_argument("--otlp-prices", type=Path, metavar="FILE", help="with what tokens cost: docs/telemetry.md")
 
 
 def add_chaos(parser: argparse.ArgumentParser) -> None:

@@ -27,13 +27,14 @@ async def told_elsewhere(
     """
     address = getattr(options, "otlp", None)
     if address is None:
-        if getattr(options, "otlp_content", False):
-            raise UsageError("--otlp-content says what is told. Add --otlp, which says that it is.")
+        if getattr(options, "otlp_content", False) or getattr(options, "otlp_prices", None):
+            raise UsageError("--otlp-content and --otlp-prices say what is told. Add --otlp, which says that it is.")
         yield
         return
-    from antiphon.telemetry import Telemetry
+    from antiphon.telemetry import Telemetry, read_prices
 
-    telemetry = Telemetry.otlp(address or None, content=options.otlp_content or None)
+    prices = None if options.otlp_prices is None else read_prices(options.otlp_prices)
+    telemetry = Telemetry.otlp(address or None, content=options.otlp_content or None, prices=prices)
     if notice is not None:
         notice(_where(address, content=telemetry.has_content))
     if not holds_calls:

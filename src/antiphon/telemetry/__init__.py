@@ -18,12 +18,12 @@ from antiphon.exports import on_first_use
 
 if TYPE_CHECKING:
     from antiphon.telemetry.ids import trace_id_of
-    from antiphon.telemetry.prices import Price
+    from antiphon.telemetry.prices import Price, read_prices
     from antiphon.telemetry.telemetry import Telemetry
 
-__all__ = ["Price", "Telemetry", "trace_id_of"]
+__all__ = ["Price", "Telemetry", "read_prices", "trace_id_of"]
 
 if not TYPE_CHECKING:  # a price is data: who writes it down needs no OpenTelemetry
     __getattr__, __dir__ = on_first_use(
-        __name__, {"ids": ("trace_id_of",), "prices": ("Price",), "telemetry": ("Telemetry",)}
+        __name__, {"ids": ("trace_id_of",), "prices": ("Price", "read_prices"), "telemetry": ("Telemetry",)}
     )

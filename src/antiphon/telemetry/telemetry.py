@@ -101,7 +101,7 @@ class Telemetry:
         return self._told.content
 
     def watch(self, session: Session[Any]) -> None:
-        """Tell of this session's call. Before `session.start`; a second time: no effect.
+        """Tell of this session's call. In the task that starts it, before it does; a second time: no effect.
 
         Raises `UsageError` for a session that runs: nobody would know what it was in the middle of.
         """
