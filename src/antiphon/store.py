@@ -493,6 +493,13 @@ class Store(ABC):
         Those with rows of which nobody knows what came of them stay, unless `unknown`.
         """
 
+    async def slim(self, calls: Sequence[str]) -> int:
+        """Erase of these calls, which have ended, what they needed to go on: streams and parts. Their rows stay.
+
+        Those that somebody holds are left alone. Returns of how many there was something. Stores that do not: 0.
+        """
+        return 0
+
 
 def refused(error: StoreError) -> Pending:
     """What was asked for is not done, and why: for stores."""

@@ -305,3 +305,55 @@ def test_the_sound_is_kept_by_choice(tmp_path: Path) -> None:
         assert record.head["voice"] and record.sound["duration"] > 1.0
         assert record.metrics["latency"]["voice_to_voice_ms"]["values"]
         assert (place / name / "audio.wav").exists() is audio
+
+
+def test_the_store_keeps_of_recorded_calls_that_ended_a_while_ago_the_ledger_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from antiphon.records import keeping
+    from antiphon.store import HISTORY, open_store
+
+    monkeypatch.setattr(keeping, "LIGHTEN_EVERY", 0.0)
+    address = f"sqlite:///{tmp_path / 'calls.db'}"
+    records = Records(tmp_path / "records")
+
+    async def held(*, is_recorded: bool) -> str:
+        session = AgentSession[Any](llm=FakeLLM(list(BOOKS)), store=address)
+        if is_recorded:
+            records.follow(session)
+        async with session:
+            await session.start(agent())
+            await session.run(user_input="A table on Friday")
+        return session.call_id
+
+    first, unrecorded = run_virtual(held(is_recorded=True)), run_virtual(held(is_recorded=False))
+    monkeypatch.setattr(keeping, "LIVE", -1000.0)  # as if both had ended long ago
+    last = run_virtual(held(is_recorded=True))
+
+    async def left(call: str) -> tuple[int, int, int]:
+        async with open_store(address) as store:
+            stored = await store.load(call)
+            assert stored is not None
+            return len(stored.rows), len(stored.parts), len(await store.entries(call, HISTORY))
+
+    assert run_virtual(left(first)) == run_virtual(left(last)) == (1, 0, 0)
+    rows, _, entries = run_virtual(left(unrecorded))
+    assert rows == 1 and entries > 0
+
+
+def test_what_has_just_ended_stays_whole_in_the_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from antiphon.store import open_store
+
+    address = f"sqlite:///{tmp_path / 'calls.db'}"
+
+    async def held() -> None:
+        session = AgentSession[Any](llm=FakeLLM(["Hello."]), store=address)
+        Records(tmp_path / "records").follow(session)
+        async with session:
+            await session.start(agent())
+            await session.run(user_input="Hi")
+        async with open_store(address) as store:
+            stored = await store.load(session.call_id)
+            assert stored is not None and sum(stored.lengths.values()) > 0
+
+    run_virtual(held())

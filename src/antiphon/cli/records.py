@@ -213,17 +213,18 @@ async def report(options: argparse.Namespace) -> None:
     from antiphon.records.page import write_report
 
     given = Path(options.id)
-    record = await told(lambda: _brought(given))
+    record, findings = await told(lambda: _brought(given)), None
     if record is None:
         place = place_for(options)
         if place is None:
             raise UsageError("there are no records here. Name their place with --records, or the path of one record.")
         record = await record_with(place, options.id)
+        findings = None if record is None else await findings_of(place, record)
     if record is None:
         raise UsageError(f"there is no record of a call {options.id!r}. `antiphon calls` lists them.")
     path = options.out or Path(f"{record.name}.html")
     try:
-        heard = await asyncio.to_thread(write_report, record, path, sound=not options.no_sound)
+        heard = await asyncio.to_thread(write_report, record, path, findings, sound=not options.no_sound)
     except (TypeError, KeyError, ValueError) as error:
         raise RecordError(f"record {record.name}: {type(error).__name__}: {error}. Was it changed?") from error
     except OSError as error:

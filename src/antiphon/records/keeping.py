@@ -23,12 +23,13 @@ from antiphon import private
 from antiphon.errors import pass_on
 from antiphon.options import RedactWords
 from antiphon.records.delivery import TIMEOUT, Deliveries, Webhook, body_of
-from antiphon.records.format import Record, name_of
+from antiphon.records.format import JOURNAL, Record, name_of
 from antiphon.records.index import Index
 from antiphon.records.masking import mask_of
 from antiphon.records.places import STAGING, Folder, Place, place_of
 from antiphon.records.recording import Draft, KeptSound, Recording, hidden, write_files
 from antiphon.session import AgentSession
+from antiphon.store import Store
 from antiphon.telemetry.prices import Price
 
 logger = logging.getLogger("antiphon")
@@ -44,6 +45,14 @@ LAST_TRY = 5.0
 
 SHORTEST_WAIT = 0.1
 """Seconds between two tries at least."""
+
+LIVE = 900.0
+"""Seconds after its end for which the store keeps all of a call: a page that comes back may go on with it."""
+
+LIGHTEN_EVERY = 600.0
+"""Seconds between two looks at what the store need not keep."""
+
+_MOST_LIGHTENED = 5_000
 
 TIDY_EVERY = 3600.0
 """Seconds between two looks at what is too old to be kept."""
@@ -92,6 +101,7 @@ class Records:
         """Tries again, as long as something waits."""
         self._asked_again = False
         self._has_begun = False
+        self._lightened: float | None = None
         self._over = threading.Event()
         self._tidied = 0.0
         self._elsewhere: list[Path] = []
@@ -125,10 +135,11 @@ class Records:
         Recording(
             session,
             sound=sound,
-            stage=self._stage,
+            stage=self.place.stage,
             journal=self._journal,
             audio=self.audio,
             write=self._write,
+            written=self._lighten,
             mask=partial(hidden, mask=self._mask),
             title=self._title,
             by_turns=by_turns,
@@ -137,16 +148,8 @@ class Records:
 
     # -- writing, in threads
 
-    def _stage(self, call: str) -> Path:
-        """A folder for the files of a call that has begun."""
-        try:
-            return self.place.stage(name_of(call, time.time()))
-        except OSError as error:
-            logger.warning("records: %s: %s; the call is recorded in the temporary folder", self.place, error)
-            return Path(tempfile.mkdtemp(prefix="antiphon-record-"))
-
-    def _write(self, draft: Draft, folder: Path | None) -> None:
-        folder = self._made(draft, folder)
+    def _write(self, draft: Draft, staged: Path) -> None:
+        folder = self._made(draft, staged)
         if folder is None:
             return
         is_told = self._prepare_to_tell(draft)
@@ -175,22 +178,19 @@ class Records:
             return False
         return True
 
-    def _made(self, draft: Draft, folder: Path | None) -> Path | None:
+    def _made(self, draft: Draft, staged: Path) -> Path | None:
         """The folder with all files in it. A disk that is full is tried, and then the temporary folder's."""
-        folders: list[Callable[[], Path]] = [
-            lambda: folder or self.place.stage(draft.name),
-            lambda: Path(tempfile.mkdtemp(prefix=f"antiphon-record-{draft.name}-")),
-        ]
-        for make in folders:
+        for elsewhere in (False, True):
             try:
-                into = make()
-                write_files(draft, into, audio=self.audio, keeps_journal=self._journal)
-                return into
+                prefix = f"antiphon-record-{draft.name}-"
+                folder = Path(tempfile.mkdtemp(prefix=prefix)) if elsewhere else staged
+                write_files(draft, folder, audio=self.audio)
+                return folder
             except OSError as error:
                 logger.error("records: the record of call %s: %s", draft.id, error)
-                if folder is not None:
-                    shutil.rmtree(folder, ignore_errors=True)
-                    folder = None
+                if (staged / JOURNAL).exists():
+                    draft.lacks(f"{JOURNAL}: {error.strerror or error}")
+                shutil.rmtree(staged, ignore_errors=True)
         logger.error("records: call %s has no record. What its store has of it is there: antiphon calls", draft.id)
         return None
 
@@ -299,6 +299,28 @@ class Records:
             helper.join(TIMEOUT)
         self.settle()
         self.deliver(LAST_TRY)
+
+    # -- what the store need not keep any more
+
+    async def _lighten(self, store: Store) -> None:
+        """Of calls that have ended a while ago, and have their record, the store keeps the ledger alone."""
+        if self._lightened is not None and time.monotonic() - self._lightened < LIGHTEN_EVERY:
+            return
+        self._lightened = time.monotonic()
+        before = time.time() - LIVE
+        found = await store.calls(held=False, most=_MOST_LIGHTENED)
+        ended = [info.id for info in found if info.meta.ended is not None and info.meta.ended < before]
+        if ended and (recorded := await asyncio.to_thread(self._known, ended)):
+            await store.slim(recorded)
+
+    def _known(self, calls: Sequence[str]) -> list[str]:
+        """Those of these calls that have a record."""
+        try:
+            known = {row["id"] for row in self.index.ask("SELECT id FROM records")}
+        except OSError as error:
+            logger.warning("records: the index of %s: %s", self, error)
+            return []
+        return [call for call in calls if call in known]
 
     # -- for how long
 

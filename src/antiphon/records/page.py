@@ -6,19 +6,24 @@ Above: `antiphon report`. Below: the record, and the page.
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from antiphon.calls.report import said_when, write_page
+from antiphon.records.findings import Finding, findings_in
 from antiphon.records.format import AUDIO, Record
 
 MOST_SOUND = 64_000_000
 """Bytes of a recording that a page has in it. A longer one stays in the record."""
 
 
-def page_data(record: Record) -> dict[str, Any]:
-    """What `report.html` shows. Raises `RecordError`."""
+def page_data(record: Record, findings: Sequence[Finding] | None = None) -> dict[str, Any]:
+    """What `report.html` shows. `findings`: by default what is found in it alone. Raises `RecordError`."""
+    if findings is None:
+        findings = findings_in(record.head, record.metrics)
     head, figures = record.head, record.metrics
     data = {
         "title": head.get("title") or "Call",
@@ -33,6 +38,7 @@ def page_data(record: Record) -> dict[str, Any]:
         "userdata": head.get("userdata"),
         "errors": head["errors"],
         "claims": head.get("claims", []),
+        "findings": [asdict(one) for one in findings],
         "audio": None,
         "peaks": None,
         "cuts": [],
@@ -41,9 +47,9 @@ def page_data(record: Record) -> dict[str, Any]:
     return data | dict(record.sound)
 
 
-def write_report(record: Record, path: Path, *, sound: bool = True) -> bool:
+def write_report(record: Record, path: Path, findings: Sequence[Finding] | None = None, *, sound: bool = True) -> bool:
     """Write the page, in one file. Returns whether the recording is in it. Raises `RecordError` and `OSError`."""
-    data = page_data(record)
+    data = page_data(record, findings)
     audio = record.files.read(AUDIO) if sound else None
     if audio is not None and len(audio) <= MOST_SOUND:
         data["audio"] = f"data:audio/wav;base64,{b64encode(audio).decode()}"

@@ -74,7 +74,7 @@ class Place(ABC):
 
     @abstractmethod
     def stage(self, name: str) -> Path:
-        """A new empty folder of this machine to make a record in, near its place if that is on this machine."""
+        """Where on this machine to make a record: a folder that is not there yet, near its place if that is here."""
 
 
 @dataclass(frozen=True)
@@ -130,12 +130,12 @@ class Folder(Place):
         return self.path
 
     def stage(self, name: str) -> Path:
-        private.make_folder(self.path)
-        return _new_folder(self.path / f"{STAGING}{name}-{os.getpid()}-{os.urandom(4).hex()}")
+        return self.path / _staging(name)
 
     def put(self, name: str, folder: Path) -> None:
         if folder.parent != self.path:  # it was made elsewhere, and waited there
             near = self.stage(name)
+            private.make_folder(near)
             for file in folder.iterdir():
                 shutil.copyfile(file, near / file.name)
                 os.chmod(near / file.name, 0o600)
@@ -219,7 +219,7 @@ class Url(Place):
         return self._home
 
     def stage(self, name: str) -> Path:
-        return _new_folder(self._home / f"{STAGING}{name}-{os.getpid()}-{os.urandom(4).hex()}")
+        return self._home / _staging(name)
 
     def _at(self, name: str) -> str:
         return f"{self._root}/{name}{_ARCHIVE}"
@@ -282,9 +282,8 @@ def archived(folder: Path) -> bytes:
     return content.getvalue()
 
 
-def _new_folder(path: Path) -> Path:
-    private.make_folder(path)
-    return path
+def _staging(name: str) -> str:
+    return f"{STAGING}{name}-{os.getpid()}-{os.urandom(4).hex()}"
 
 
 def _sync(folder: Path) -> None:

@@ -11,7 +11,7 @@ import dataclasses
 import hashlib
 import logging
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -27,7 +27,7 @@ from antiphon.records.format import AUDIO, FORMAT, HISTORY, JOURNAL, LEDGER, MET
 from antiphon.records.usage import Usage
 from antiphon.replay.writer import JournalWriter
 from antiphon.session import AgentSession
-from antiphon.store import StoredCall, acknowledged
+from antiphon.store import Store, StoredCall, acknowledged
 from antiphon.telemetry.prices import Price
 from antiphon.transports.recorder import Cut, Span, StereoRecorder
 from antiphon.vault import hide_in
@@ -69,11 +69,17 @@ class Draft:
         """The id of the call."""
         return str(self.head["id"])
 
+    def lacks(self, what: str) -> None:
+        """This could not be had."""
+        self.missing.append(what)
+
 
 class Recording:
-    """Follows one session. `write(draft, folder)` is called at the end, in a thread, with what there is of the call.
+    """Follows one session.
 
-    `stage`: makes the name of the folder that the journal is written to. `mask`: what else is taken out of texts.
+    At the end `write(draft, folder)` is called in a thread, with what there is of the call, and then `written(store)`
+    awaited, where it has a store. `stage`: the folder that the record is made in, from the journal on. `mask`: what
+    else is taken out of texts.
     """
 
     def __init__(
@@ -84,7 +90,8 @@ class Recording:
         stage: Callable[[str], Path],
         journal: bool,
         audio: bool,
-        write: Callable[[Draft, Path | None], None],
+        write: Callable[[Draft, Path], None],
+        written: Callable[[Store], Awaitable[None]],
         mask: Callable[[Any], Any],
         title: str,
         by_turns: bool,
@@ -92,9 +99,9 @@ class Recording:
     ) -> None:
         self._session = session
         self._line = sound
-        self._stage = stage
         self._audio = audio
         self._write = write
+        self._written = written
         self._mask = mask
         self._title = title
         self._by_turns = by_turns
@@ -103,9 +110,8 @@ class Recording:
         self._tools: dict[str, dict[str, Any]] = {}
         self._models = ""
         self._missing: list[str] = []
-        self._folder: Path | None = None
-        self._journal: JournalWriter | None = None
-        self._wants_journal = journal
+        self._folder = stage("call")
+        self._journal = JournalWriter(self._folder / JOURNAL, about=title) if journal else None
         self._fold = CallRecord(self.now)
         self._usage = Usage(session, prices)
         session.on("journal", self._begin)
@@ -123,19 +129,9 @@ class Recording:
 
     def _begin(self, event: JournalEvent) -> None:
         """All that happens, from the first on. The first also says when the call began."""
-        if self._first is None:
-            self._first = event
-            if self._wants_journal:
-                self._begin_journal()
+        self._first = self._first or event
         if self._journal is not None:
             self._journal.told(event)
-
-    def _begin_journal(self) -> None:
-        try:
-            self._folder = self._stage(self._session.call_id)
-            self._journal = JournalWriter(self._folder / JOURNAL, about=self._title)
-        except OSError as error:
-            self._missing.append(f"{JOURNAL}: {error}")
 
     def _look(self) -> None:
         """Who is in charge, and what they can do."""
@@ -164,13 +160,14 @@ class Recording:
             stored = await self._stored()
             ended = self._first.epoch + asyncio.get_running_loop().time()
             await asyncio.to_thread(self._finish, event, report, stored, ended)
+            if stored is not None and self._session.store is not None:
+                await self._written(self._session.store)
         except AntiphonError as error:
             logger.error("the record of call %s was not made: %s", self._session.call_id, error)
 
     def _drop(self) -> None:
         self._close_journal()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _close_journal(self) -> None:
         if self._journal is None:
@@ -281,15 +278,13 @@ def _turns_of(report: CallReport, began: float) -> list[dict[str, Any]]:
 _SPEAKERS = ("user", "assistant")
 
 
-def write_files(draft: Draft, folder: Path, *, audio: bool, keeps_journal: bool) -> None:
+def write_files(draft: Draft, folder: Path, *, audio: bool) -> None:
     """Write the files of a record into a folder, `record.json` last: it has sums of the others. Raises `OSError`."""
     missing = list(draft.missing)
     private.write(folder / METRICS, to_json(draft.metrics))
     private.write(folder / HISTORY, to_json({"items": draft.history}))
     if draft.ledger is not None:
         private.write(folder / LEDGER, "".join(f"{row}\n" for row in draft.ledger))
-    if not keeps_journal:
-        (folder / JOURNAL).unlink(missing_ok=True)
     if draft.sound is not None:
         private.write(folder / SOUND, to_json(sound_data(draft.sound)))
         if audio:

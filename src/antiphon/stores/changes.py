@@ -133,5 +133,9 @@ class Database(ABC):
         """As `Store.erase`."""
 
     @abstractmethod
+    def slim(self, calls: Sequence[str]) -> int:
+        """As `Store.slim`."""
+
+    @abstractmethod
     def prune(self, before: float, unknown: bool) -> int:
         """As `Store.prune`."""

@@ -87,6 +87,13 @@ class _Kept:
                 self.parts[name] = part
         self.touched = at
 
+    def slimmed(self) -> bool:
+        """It keeps its rows alone. False: it did before."""
+        had = bool(self.parts or self.streams)
+        self.parts.clear()
+        self.streams.clear()
+        return had
+
 
 class MemoryStore(Store):
     """Keeps calls until the process ends. `clock` gives seconds since the Unix epoch."""
@@ -235,6 +242,11 @@ class MemoryStore(Store):
                     and (unknown or not any(is_unknown(row) for row, _ in kept.rows.values()))
                 ]
             )
+
+    async def slim(self, calls: Sequence[str]) -> int:
+        with self._lock:
+            chosen = [kept for call in calls if (kept := self._calls.get(call)) is not None and not kept.is_held]
+            return sum(kept.slimmed() for kept in chosen)
 
     def _erase(self, chosen: Sequence[_Kept]) -> int:
         for kept in chosen:

@@ -232,6 +232,28 @@ class PostgresDatabase(Tables):
 
         return self._write(pruned)
 
+    def slim(self, calls: Sequence[str]) -> int:
+        def slimmed() -> int:
+            self._connection.execute("begin")
+            found = self._connection.execute(
+                query(
+                    self._own(
+                        "select c.number from {s}calls c join {s}leases l on l.call=c.number"
+                        " where c.id = any(?) and l.until <= clock_timestamp() order by c.id for update"
+                    )
+                ),
+                ([storable(call) for call in calls],),
+            ).fetchall()
+            numbers, had = [number for (number,) in found], set[int]()
+            for table in ("entries", "parts"):
+                gone = self._connection.execute(
+                    query(self._own(f"delete from {{s}}{table} where call = any(?) returning call")), (numbers,)
+                )
+                had |= {number for (number,) in gone.fetchall()}
+            return len(had)
+
+        return self._write(slimmed)
+
     def _drop(self, numbers: Sequence[int]) -> int:
         """All else goes with the calls."""
         self._connection.execute(query(f"delete from {self._schema}.calls where number = any(%s)"), (list(numbers),))

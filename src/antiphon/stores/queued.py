@@ -179,6 +179,9 @@ class QueuedStore(Store):
     async def prune(self, before: float, *, unknown: bool = False) -> int:
         return await self._read(lambda database: database.prune(before, unknown), ERASING_LIMIT)
 
+    async def slim(self, calls: Sequence[str]) -> int:
+        return await self._read(lambda database: database.slim(calls), ERASING_LIMIT)
+
     async def _read(self, read: Callable[[Database], T], limit: float = READING_LIMIT) -> T:
         return await self._in_thread(lambda: self._reads(read), limit)
 

@@ -182,6 +182,21 @@ class SQLiteDatabase(Tables):
 
         return self._gone(self._write(self._connection, pruned))
 
+    def slim(self, calls: Sequence[str]) -> int:
+        def slimmed() -> int:
+            return sum(self._slimmed(call) for call in calls)
+
+        return self._write(self._connection, slimmed)
+
+    def _slimmed(self, call: str) -> bool:
+        found = self._connection.execute(
+            "select number from calls where id=? and until<=?", (storable(call), time.time())
+        ).fetchone()
+        gone = 0
+        for table in () if found is None else ("entries", "parts"):
+            gone += self._connection.execute(f"delete from {table} where call=?", found).rowcount
+        return gone > 0
+
     def _drop(self, numbers: Sequence[int]) -> int:
         for number in numbers:
             for table in ("rows", "entries", "parts"):

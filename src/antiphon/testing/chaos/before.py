@@ -49,5 +49,8 @@ class StoreBefore(Store):
     async def erase(self, *, call: str | None = None, caller: str | None = None) -> int:
         return await self._behind.erase(call=call, caller=caller)
 
+    async def slim(self, calls: Sequence[str]) -> int:
+        return await self._behind.slim(calls)
+
     async def prune(self, before: float, *, unknown: bool = False) -> int:
         return await self._behind.prune(before, unknown=unknown)
