@@ -480,10 +480,11 @@ class Store(ABC):
         """
 
     @abstractmethod
-    async def erase(self, *, call: str | None = None, caller: str | None = None) -> int:
+    async def erase(self, *, call: str | None = None, caller: str | None = None, keep_rows: bool = False) -> int:
         """Erase a call, or all of a caller, for good. What that means for the bytes in files: `docs/store.md`.
 
-        Returns how many there were. Raises `LeaseHeld`, and erases nothing, if one of them goes on.
+        `keep_rows`: the ledger stays, and what is known of the call. What goes is what it needed to go on: streams and
+        parts. Returns how many there were. Raises `LeaseHeld`, and erases nothing, if one of them goes on.
         """
 
     @abstractmethod
@@ -492,13 +493,6 @@ class Store(ABC):
 
         Those with rows of which nobody knows what came of them stay, unless `unknown`.
         """
-
-    async def slim(self, calls: Sequence[str]) -> int:
-        """Erase of these calls, which have ended, what they needed to go on: streams and parts. Their rows stay.
-
-        Those that somebody holds are left alone. Returns of how many there was something. Stores that do not: 0.
-        """
-        return 0
 
 
 def refused(error: StoreError) -> Pending:

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from antiphon import private
-from antiphon.errors import pass_on
+from antiphon.errors import StoreError, pass_on
 from antiphon.options import RedactWords
 from antiphon.records.delivery import TIMEOUT, Deliveries, Webhook, body_of
-from antiphon.records.format import JOURNAL, Record, name_of
+from antiphon.records.format import JOURNAL, Record, is_name, name_of
 from antiphon.records.index import Index
 from antiphon.records.masking import mask_of
-from antiphon.records.places import STAGING, Folder, Place, place_of
+from antiphon.records.places import Place, place_of, remove_stale
 from antiphon.records.recording import Draft, KeptSound, Recording, hidden, write_files
 from antiphon.session import AgentSession
 from antiphon.store import Store
@@ -102,6 +102,8 @@ class Records:
         self._asked_again = False
         self._has_begun = False
         self._lightened: float | None = None
+        self._light = set[str]()
+        """Calls of which the store keeps the ledger alone."""
         self._over = threading.Event()
         self._tidied = 0.0
         self._elsewhere: list[Path] = []
@@ -228,13 +230,14 @@ class Records:
     def waiting(self) -> Sequence[str]:
         """Names of the records that have not reached their place."""
         try:
-            return sorted(path.name for path in (self.place.home / WAITING).iterdir() if path.is_dir())
+            return sorted(path.name for path in (self.place.home / WAITING).iterdir() if is_name(path.name))
         except OSError:
             return []
 
     def settle(self) -> int:
         """Bring what waits to its place. Waits for disk and network. Returns how many are left."""
         left = 0
+        remove_stale(self.place.home)
         for name in self.waiting():
             left += not self._placed_again(name)
         return left
@@ -257,7 +260,7 @@ class Records:
     def _placed_again(self, name: str) -> bool:
         waits = self.place.home / WAITING / name
         try:
-            copy = waits.with_name(f"{STAGING}{name}-{os.urandom(4).hex()}")
+            copy = self.place.stage(name)
             shutil.copytree(waits, copy)
         except OSError:
             return False
@@ -310,8 +313,14 @@ class Records:
         before = time.time() - LIVE
         found = await store.calls(held=False, most=_MOST_LIGHTENED)
         ended = [info.id for info in found if info.meta.ended is not None and info.meta.ended < before]
-        if ended and (recorded := await asyncio.to_thread(self._known, ended)):
-            await store.slim(recorded)
+        news = [call for call in ended if call not in self._light]
+        for call in await asyncio.to_thread(self._known, news) if news else ():
+            try:
+                await store.erase(call=call, keep_rows=True)
+                self._light.add(call)
+            except StoreError as error:  # it goes on after all, or the store is busy: the next look finds it
+                logger.debug("records: the store keeps all of %s: %s", call, error)
+                break
 
     def _known(self, calls: Sequence[str]) -> list[str]:
         """Those of these calls that have a record."""
@@ -352,8 +361,3 @@ class Records:
         self.index.forget(name)
         self.deliveries.forget(name)
         return removed or waited
-
-
-def local(place: Place) -> Path | None:
-    """The folder that a place is, if it is one of this machine."""
-    return place.path if isinstance(place, Folder) else None

@@ -164,10 +164,9 @@ class Folder(Place):
                         found.append(name)
                     elif name.endswith(_ARCHIVE) and is_name(name.removesuffix(_ARCHIVE)):
                         found.append(name.removesuffix(_ARCHIVE))  # somebody brought it from elsewhere
-                    elif name.startswith(STAGING) and time.time() - entry.stat().st_mtime > STALE:
-                        shutil.rmtree(entry.path, ignore_errors=True)
         except FileNotFoundError:
             return []
+        remove_stale(self.path)
         return sorted(set(found))
 
     def _at(self, name: str) -> Path:
@@ -268,6 +267,14 @@ def place_of(address: str | os.PathLike[str]) -> Place:
 
     cache = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "antiphon" / "records"
     return Url(text, cache / hashlib.sha256(text.encode()).hexdigest()[:16])
+
+
+def remove_stale(folder: Path) -> None:
+    """Remove what processes left in it that were killed while they made a record, a day ago or more."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(STAGING) and time.time() - entry.stat().st_mtime > STALE:
+                shutil.rmtree(entry.path, ignore_errors=True)
 
 
 def archived(folder: Path) -> bytes:

@@ -129,12 +129,8 @@ class Database(ABC):
         """As `Store.resolve`."""
 
     @abstractmethod
-    def erase(self, call: str | None, caller: str | None) -> int:
+    def erase(self, call: str | None, caller: str | None, keep_rows: bool) -> int:
         """As `Store.erase`."""
-
-    @abstractmethod
-    def slim(self, calls: Sequence[str]) -> int:
-        """As `Store.slim`."""
 
     @abstractmethod
     def prune(self, before: float, unknown: bool) -> int:

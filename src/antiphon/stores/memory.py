@@ -87,12 +87,9 @@ class _Kept:
                 self.parts[name] = part
         self.touched = at
 
-    def slimmed(self) -> bool:
-        """It keeps its rows alone. False: it did before."""
-        had = bool(self.parts or self.streams)
+    def keep_rows_alone(self) -> None:
         self.parts.clear()
         self.streams.clear()
-        return had
 
 
 class MemoryStore(Store):
@@ -222,14 +219,18 @@ class MemoryStore(Store):
             kept.write_row(row.resolved(state, output, at=at, attempt=attempt), self._clock())
             return kept.rows[key][0]
 
-    async def erase(self, *, call: str | None = None, caller: str | None = None) -> int:
+    async def erase(self, *, call: str | None = None, caller: str | None = None, keep_rows: bool = False) -> int:
         check_which(call, caller)
         with self._lock:
             chosen = list(self._of(call, caller))
             for kept in chosen:
                 if kept.is_held:
                     raise held(kept.id, kept.lease.worker, float("inf"))
-            return self._erase(chosen)
+            if not keep_rows:
+                return self._erase(chosen)
+            for kept in chosen:
+                kept.keep_rows_alone()
+            return len(chosen)
 
     async def prune(self, before: float, *, unknown: bool = False) -> int:
         with self._lock:
@@ -242,11 +243,6 @@ class MemoryStore(Store):
                     and (unknown or not any(is_unknown(row) for row, _ in kept.rows.values()))
                 ]
             )
-
-    async def slim(self, calls: Sequence[str]) -> int:
-        with self._lock:
-            chosen = [kept for call in calls if (kept := self._calls.get(call)) is not None and not kept.is_held]
-            return sum(kept.slimmed() for kept in chosen)
 
     def _erase(self, chosen: Sequence[_Kept]) -> int:
         for kept in chosen:

@@ -189,7 +189,7 @@ class PostgresDatabase(Tables):
 
         return self._write(resolved)
 
-    def erase(self, call: str | None, caller: str | None) -> int:
+    def erase(self, call: str | None, caller: str | None, keep_rows: bool) -> int:
         where, values = chosen(call=call, caller=caller)
 
         def erased() -> int:
@@ -207,7 +207,7 @@ class PostgresDatabase(Tables):
             for _, name, worker, seconds in found:
                 if seconds > 0:
                     raise held(plain(name), plain(worker), seconds)
-            return self._drop([number for number, *_ in found])
+            return self._drop([number for number, *_ in found], keep_rows=keep_rows)
 
         return self._write(erased)
 
@@ -232,30 +232,13 @@ class PostgresDatabase(Tables):
 
         return self._write(pruned)
 
-    def slim(self, calls: Sequence[str]) -> int:
-        def slimmed() -> int:
-            self._connection.execute("begin")
-            found = self._connection.execute(
-                query(
-                    self._own(
-                        "select c.number from {s}calls c join {s}leases l on l.call=c.number"
-                        " where c.id = any(?) and l.until <= clock_timestamp() order by c.id for update"
-                    )
-                ),
-                ([storable(call) for call in calls],),
-            ).fetchall()
-            numbers, had = [number for (number,) in found], set[int]()
-            for table in ("entries", "parts"):
-                gone = self._connection.execute(
-                    query(self._own(f"delete from {{s}}{table} where call = any(?) returning call")), (numbers,)
-                )
-                had |= {number for (number,) in gone.fetchall()}
-            return len(had)
-
-        return self._write(slimmed)
-
-    def _drop(self, numbers: Sequence[int]) -> int:
+    def _drop(self, numbers: Sequence[int], *, keep_rows: bool = False) -> int:
         """All else goes with the calls."""
+        if keep_rows:
+            for table in ("entries", "parts"):
+                statement = query(f"delete from {self._schema}.{table} where call = any(%s)")
+                self._connection.execute(statement, (list(numbers),))
+            return len(numbers)
         self._connection.execute(query(f"delete from {self._schema}.calls where number = any(%s)"), (list(numbers),))
         return len(numbers)
 

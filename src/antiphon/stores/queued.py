@@ -172,15 +172,12 @@ class QueuedStore(Store):
     ) -> Row:
         return await self._read(lambda database: database.resolve(call, key, state, output, at, attempt))
 
-    async def erase(self, *, call: str | None = None, caller: str | None = None) -> int:
+    async def erase(self, *, call: str | None = None, caller: str | None = None, keep_rows: bool = False) -> int:
         check_which(call, caller)
-        return await self._read(lambda database: database.erase(call, caller), ERASING_LIMIT)
+        return await self._read(lambda database: database.erase(call, caller, keep_rows), ERASING_LIMIT)
 
     async def prune(self, before: float, *, unknown: bool = False) -> int:
         return await self._read(lambda database: database.prune(before, unknown), ERASING_LIMIT)
-
-    async def slim(self, calls: Sequence[str]) -> int:
-        return await self._read(lambda database: database.slim(calls), ERASING_LIMIT)
 
     async def _read(self, read: Callable[[Database], T], limit: float = READING_LIMIT) -> T:
         return await self._in_thread(lambda: self._reads(read), limit)

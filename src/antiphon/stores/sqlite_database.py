@@ -154,7 +154,7 @@ class SQLiteDatabase(Tables):
 
         return self._write(self._connection, resolved)
 
-    def erase(self, call: str | None, caller: str | None) -> int:
+    def erase(self, call: str | None, caller: str | None, keep_rows: bool) -> int:
         def erased() -> int:
             where, values = chosen(call=call, caller=caller)
             found = self._connection.execute(
@@ -163,7 +163,7 @@ class SQLiteDatabase(Tables):
             for _, name, worker, until in found:
                 if until > time.time():
                     raise held(plain(name), plain(worker), until - time.time())
-            return self._drop([number for number, *_ in found])
+            return self._drop([number for number, *_ in found], keep_rows=keep_rows)
 
         return self._gone(self._write(self._connection, erased))
 
@@ -182,26 +182,12 @@ class SQLiteDatabase(Tables):
 
         return self._gone(self._write(self._connection, pruned))
 
-    def slim(self, calls: Sequence[str]) -> int:
-        def slimmed() -> int:
-            return sum(self._slimmed(call) for call in calls)
-
-        return self._write(self._connection, slimmed)
-
-    def _slimmed(self, call: str) -> bool:
-        found = self._connection.execute(
-            "select number from calls where id=? and until<=?", (storable(call), time.time())
-        ).fetchone()
-        gone = 0
-        for table in () if found is None else ("entries", "parts"):
-            gone += self._connection.execute(f"delete from {table} where call=?", found).rowcount
-        return gone > 0
-
-    def _drop(self, numbers: Sequence[int]) -> int:
+    def _drop(self, numbers: Sequence[int], *, keep_rows: bool = False) -> int:
         for number in numbers:
-            for table in ("rows", "entries", "parts"):
+            for table in ("entries", "parts") if keep_rows else ("rows", "entries", "parts"):
                 self._connection.execute(f"delete from {table} where call=?", (number,))
-            self._connection.execute("delete from calls where number=?", (number,))
+            if not keep_rows:
+                self._connection.execute("delete from calls where number=?", (number,))
         return len(numbers)
 
     def _gone(self, count: int) -> int:

@@ -68,7 +68,7 @@ async def check_store(make: Callable[[], Awaitable[StoreUnderTest]], *, timeout:
         _check_resolve,
         _check_not_run,
         _check_erase,
-        _check_slim,
+        _check_rows_alone,
         _check_prune,
         _check_odd_text,
         _check_order,
@@ -394,24 +394,22 @@ async def _check_erase(bench: _Bench) -> None:
     require(not stored.rows and not stored.parts, "a new call of an erased id must be empty")
 
 
-async def _check_slim(bench: _Bench) -> None:
+async def _check_rows_alone(bench: _Bench) -> None:
     store = await bench.open()
     leases = []
     for number in range(2):
-        lease = await store.lease(f"slim-{number}", "worker")
+        lease = await store.lease(f"ended-{number}", "worker")
         leases.append(lease)
         store.keep(lease, CallMeta("ann", began=_AT), {"userdata": b"x"})
         store.append(lease, 0, [b"entry"])
-        await acknowledged(store.start(lease, _row(f"slim-key-{number}").started(_AT)))
+        await acknowledged(store.start(lease, _row(f"ended-key-{number}").started(_AT)))
     await acknowledged(store.release(leases[0]))
     person = await bench.open()
-    if not await person.slim(["slim-0", "slim-1", "nobody"]):
-        return  # it keeps all until it is erased
-    slim, whole = await bench.call("slim-0"), await bench.call("slim-1")
-    require(not slim.parts and await person.entries("slim-0") == [], "slim() must erase streams and parts")
-    require(len(slim.rows) == 1 and slim.info.meta.caller == "ann", "slim() must leave rows and what is known")
-    require(bool(whole.parts) and await person.entries("slim-1") != [], "slim() must leave a call alone that goes on")
-    require(await person.slim(["slim-0"]) == 0, "slim() must find nothing the second time")
+    require(await person.erase(call="ended-0", keep_rows=True) == 1, "erase(keep_rows=True) must find the call")
+    ended, other = await bench.call("ended-0"), await bench.call("ended-1")
+    require(not ended.parts and await person.entries("ended-0") == [], "erase(keep_rows=True) must erase all but rows")
+    require(len(ended.rows) == 1 and ended.info.meta.caller == "ann", "erase(keep_rows=True) must leave rows")
+    require(bool(other.parts) and await person.entries("ended-1") != [], "erase(keep_rows=True) must leave other calls")
 
 
 async def _check_prune(bench: _Bench) -> None:

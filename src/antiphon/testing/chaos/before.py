@@ -46,11 +46,8 @@ class StoreBefore(Store):
     ) -> Row:
         return await self._behind.resolve(call, key, state, output, at, attempt=attempt)
 
-    async def erase(self, *, call: str | None = None, caller: str | None = None) -> int:
-        return await self._behind.erase(call=call, caller=caller)
-
-    async def slim(self, calls: Sequence[str]) -> int:
-        return await self._behind.slim(calls)
+    async def erase(self, *, call: str | None = None, caller: str | None = None, keep_rows: bool = False) -> int:
+        return await self._behind.erase(call=call, caller=caller, keep_rows=keep_rows)
 
     async def prune(self, before: float, *, unknown: bool = False) -> int:
         return await self._behind.prune(before, unknown=unknown)
