@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.calls.models import ModelChoice
-from antiphon.errors import AgentFileError, UsageError
+from antiphon.errors import AgentFileError, AntiphonError, UsageError
 from antiphon.scenarios import Scenario, Settings, read_scenarios, simulate
 from antiphon.scenarios.call import Made, Wanted, make_call
 from antiphon.scenarios.report import as_json
@@ -188,3 +188,10 @@ def test_what_a_call_raises_fails_that_call_and_no_other(tmp_path: Path) -> None
 def test_a_scenario_may_be_made_in_a_program() -> None:
     made = Scenario.model_validate({"name": "a", "caller": {"wishes": ["Hello", {"say": "a ... b", "until": "c"}]}})
     assert [wish.words(random.Random(1)) for wish in made.caller.wishes] == ["Hello", "a ... b"]
+
+
+def test_a_process_that_dies_in_the_middle_of_a_call_is_told(tmp_path: Path) -> None:
+    text = AGENT.replace("    time.sleep(SECONDS)", "    import os; os._exit(3)")
+    scenario = "{name: dies, caller: {wishes: [Please block]}}"
+    with pytest.raises(AntiphonError, match=r"ended in the middle of one.* --jobs 1 --debug"):
+        simulate(agent_file(tmp_path, text=text), [scenarios_file(tmp_path, scenario)], Settings(jobs=1))

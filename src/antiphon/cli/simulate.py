@@ -89,10 +89,11 @@ def _progress() -> Iterator[_OnProgress]:
         return
     columns = (TextColumn("Calls"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[wrong]}"))
     with Progress(*columns, TimeElapsedColumn(), console=screen.console, transient=True) as bar:
-        task = bar.add_task("calls", total=None, wrong="")
+        task = bar.add_task("calls", total=None, visible=False, wrong="")
 
         def told(done: int, total: int, failed: int) -> None:
-            bar.update(task, completed=done, total=total, wrong=f"[red]{failed} failed[/red]" if failed else "")
+            wrong = f"[red]{failed} failed[/red]" if failed else ""
+            bar.update(task, completed=done, total=total, visible=True, wrong=wrong)
 
         yield told
 
@@ -151,7 +152,7 @@ def _show_failures(simulation: Simulation, result: ScenarioResult, screen: Scree
         screen.console.print(Text(f"  {times_told(count)}{one_line(what)}", "red"))
     if page := next((run.page for run in result.runs if run.page), ""):
         screen.console.print(Text(f"  Open   {as_typed(page)}"))
-    screen.console.print(Text(f"  Again  {one_line(command(simulation, result))}", "dim"))
+    screen.console.print(Text(f"  Again  {one_line(command(simulation, result))}", "dim"), soft_wrap=True)
 
 
 def _pace(simulation: Simulation) -> str:

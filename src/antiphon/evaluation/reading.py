@@ -61,7 +61,8 @@ def read_file(path: Path, cls: type[Model], *, of: str, guide: str, command: str
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark is not None else str(path)
         problem = getattr(error, "problem", None) or str(error)
-        raise UsageError(f"{where}: no YAML: {problem}. Look at the indentation and the quotes there.") from None
+        remedy = "Look at the indentation, and put words with any of ? : # , [ ] { } in quotes"
+        raise UsageError(f"{where}: no YAML: {problem}. {remedy}.") from None
     if isinstance(data, list):
         raise UsageError(f"{path}:1: expected `{of}:` with a list under it, got a list. Put `{of}:` above it.")
     try:

@@ -83,12 +83,9 @@ def _words(expected: AtTheEnd, heard: str) -> Iterator[str]:
 def _times(expected: AtTheEnd, call: Over) -> Iterator[str]:
     longest = max(call.dead_air, key=lambda sound: sound.duration, default=None)
     if expected.max_dead_air is not None and longest is not None and longest.duration > expected.max_dead_air:
-        yield (
-            f"expected at most {expected.max_dead_air:g} s of dead air, got {longest.duration:.2f} s"
-            f" at {longest.start:.2f} s"
-        )
+        yield f"expected at most {expected.max_dead_air:g} s of dead air, got {longest.duration:.1f} s"
     if expected.max_answer is not None and call.answers and (slowest := max(call.answers)) > expected.max_answer:
-        yield f"expected answers within {expected.max_answer:g} s, got one after {slowest:.2f} s"
+        yield f"expected answers within {expected.max_answer:g} s, got one after {slowest:.1f} s"
     if expected.max_duration is not None and call.duration > expected.max_duration:
         yield f"expected a call of at most {expected.max_duration:g} s, got {call.duration:.1f} s"
 

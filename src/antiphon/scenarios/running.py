@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -307,11 +308,18 @@ def _virtual(setup: _Setup, bench: _Bench, plans: Sequence[_Plan], stopped: thre
         min(jobs, len(rows)) or 1, mp_context=get_context("spawn"), initializer=_begin, initargs=(setup,)
     ) as pool:
         left: set[Future[list[_Done]]] = {pool.submit(_row, row) for row in rows}
-        while left and not stopped.is_set():
-            finished, left = wait(left, timeout=_LOOK, return_when=FIRST_COMPLETED)
-            for future in finished:
-                yield from future.result()
-        pool.shutdown(wait=True, cancel_futures=True)
+        try:
+            while left and not stopped.is_set():
+                finished, left = wait(left, timeout=_LOOK, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    yield from future.result()
+        except BrokenProcessPool:
+            raise AntiphonError(
+                "a process that made calls ended in the middle of one: a library crashed, or memory is short. Find the"
+                " call with --jobs 1 --debug."
+            ) from None
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
 _benches: list[_Bench] = []
@@ -323,9 +331,10 @@ def _begin(setup: _Setup) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if not setup.settings.debug:
         logging.getLogger("antiphon").setLevel(logging.CRITICAL)
-        sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")
-    else:
-        sys.stdout = sys.stderr
+        nowhere = os.open(os.devnull, os.O_WRONLY)  # what libraries say at the end of a process goes past Python
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+    sys.stdout = sys.stderr
     _benches.append(_Bench(setup))
 
 
