@@ -144,6 +144,25 @@ def test_at_debug_they_are_there() -> None:
     assert [word for word in ("Quagmire", "Xanadu") if word not in text] == []
 
 
+def test_an_entrypoint_that_sets_fields_of_its_own_loses_not_the_call() -> None:
+    server = AgentServer()
+
+    @server.rtc_session
+    async def entrypoint(context: JobContext) -> None:
+        context.log_context_fields = {"tenant": "acme"}
+        logging.getLogger("antiphon.agent").info("here")
+        await AgentSession[Any](llm=FakeLLM([])).start(Agent(), room=context.room)
+
+    async def main() -> None:
+        async with server.job(Room(), job=Job(call_id=CALL)) as job:
+            await job.wait_for_session()
+
+    with logged() as out:
+        run_virtual(main())
+    here = next(line for line in lines_of(out.getvalue()) if line["message"] == "here")
+    assert (here["call"], here["tenant"]) == (CALL, "acme")
+
+
 def test_a_call_that_is_told_elsewhere_has_the_id_of_its_trace_in_its_lines() -> None:
     kept = Kept()
     lines = lines_of(one_call(telemetry=kept.telemetry))

@@ -38,7 +38,8 @@ def level_from(*names: str | None) -> str | None:
 def fields_of_call() -> dict[str, Any]:
     """What belongs into each line of the log about the call that is current here; {} outside of calls."""
     job, session = current_job.get(), current_session.get()
-    fields = dict(job.log_context_fields) if isinstance(job, JobContext) else {}
+    # An entrypoint may have put fields of its own in the place of those that were there.
+    fields = {"call": job.job.call_id} | job.log_context_fields if isinstance(job, JobContext) else {}
     if session is not None:  # one that runs beside the job's own is another call
         fields["call"] = session.call_id
     return fields

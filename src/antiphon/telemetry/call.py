@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -162,7 +163,8 @@ class CallSpans:
             attributes |= {_SAID[key]: value for key, value in event.said.items()}
         kind = SpanKind.CLIENT if event.kind == "model" else SpanKind.INTERNAL
         parent, tracer, at = self._parent(event), self._told.tracer, _nanoseconds(event.at)
-        with beginning(call_id):
+        # The first of a trace gives the trace its id.
+        with beginning(call_id) if event.kind == "call" else _NOTHING_BEGINS:
             span = tracer.start_span(name, parent, kind=kind, attributes=attributes, start_time=at)
         context = set_span_in_context(span)
         self._stretches[event.stretch] = _Stretch(event.kind, span, context, event.at, event.within, event.data, model)
@@ -412,6 +414,7 @@ def _operation(name: str, model: Named) -> dict[str, Any]:
     return {**told, "gen_ai.request.model": model.model} if model.model else told
 
 
+_NOTHING_BEGINS = nullcontext()
 _OF_MODELS = ("delivery", "retry", "ahead", "realtime")
 _SAID = {
     "arguments": "gen_ai.tool.call.arguments",
