@@ -218,6 +218,18 @@ class ConsentDecidedEvent(_Event):
 
 
 @dataclass(slots=True, kw_only=True)
+class MustHearEvent(_Event):
+    """The caller has heard a line of `must_hear`, or no voice could say it."""
+
+    text: str
+    heard_at: float | None
+    """By the loudspeaker's clock, in seconds since the Unix epoch; None: it could not be said, and no write runs."""
+    begun: int
+    """How often it was begun."""
+    type: Literal["must_hear"] = "must_hear"
+
+
+@dataclass(slots=True, kw_only=True)
 class ToolOutcomeEvent(_Event):
     """What came of a tool that writes is known, or that nobody knows. A second one for a call corrects the first."""
 
@@ -464,6 +476,7 @@ AgentEvent: TypeAlias = (
     | ToolExecutionUpdatedEvent
     | ConsentAskedEvent
     | ConsentDecidedEvent
+    | MustHearEvent
     | ToolDroppedEvent
     | ToolAdoptedEvent
     | ToolEndedEvent

@@ -238,6 +238,17 @@ class LanguageOptions:
 
 
 @dataclass(slots=True, frozen=True)
+class MustHearLine:
+    """What the caller must have heard, and the proof that they did."""
+
+    text: str
+    begun: int = 0
+    """How often it was begun to be said."""
+    heard_at: float | None = None
+    """When it was heard whole, by the loudspeaker's clock, in seconds since the Unix epoch; None: not yet."""
+
+
+@dataclass(slots=True, frozen=True)
 class ContextBudget:
     """How much of the talk the requests of a session carry.
 
@@ -277,6 +288,8 @@ class SessionOptions:
     """Seconds after which a caller who neither speaks nor is spoken to counts as away. None: never."""
     away_ladder: AwayLadder | None = None
     """What is said to a caller who has fallen silent, until the call ends. None: nothing."""
+    must_hear: tuple[MustHearLine, ...] = ()
+    """What is said first, and heard before a tool runs that may change anything."""
     is_read: bool = False
     """Nobody hears the agent: what is played is read, and is there at once."""
     has_stt: bool = True

@@ -98,12 +98,15 @@ class AgentSession(Views[Userdata], Closable):
     `consent_timeout`: seconds of silence, 8 unless given, until the caller is asked once more whether a call may run
     whose tool says `confirm=`, and then not any more; None: without end, as in text. `consent_judge(words, asked)`: a
     coroutine function that says what the reply means; the words decide by themselves where it says nothing in 2 s.
+    `must_hear`: lines that the caller must have heard (a disclosure, a recording notice). They are said first, and
+    again where they were cut; before they were heard no tool runs that may change anything, and nothing is recorded.
 
     Events (`session.on(name, callback)`): agent_state_changed, user_state_changed, user_input_transcribed,
     agent_output_transcribed, conversation_item_added, speech_created, function_tools_executed,
     max_tool_steps_reached, tool_execution_updated, tool_dropped, tool_adopted, tool_ended, tool_outcome, tool_result,
-    agent_false_interruption, user_turn_exceeded, consent_asked, consent_decided, turn_metrics, context_trimmed,
-    unbacked_claim, recording_hushed, trace, error, close. Their objects are in `antiphon.events`.
+    agent_false_interruption, user_turn_exceeded, consent_asked, consent_decided, must_hear, turn_metrics,
+    context_trimmed, unbacked_claim, recording_hushed, trace, error, close. Their objects are in
+    `antiphon.events`.
     """
 
     _room: Any = None
@@ -148,6 +151,7 @@ class AgentSession(Views[Userdata], Closable):
         store: NotGivenOr[Store | str | None] = NOT_GIVEN,
         agents: KnownAgents = (),
         userdata_codec: UserdataCodec[Userdata] | None = None,
+        must_hear: Sequence[str] = (),
     ) -> None:
         from antiphon import session_options  # with the first session: who only imports names does not pay for it
         from antiphon.application.host import SessionHost, TalkRules, ToolRules
@@ -157,6 +161,7 @@ class AgentSession(Views[Userdata], Closable):
         self._lines = session_options.Lines(fallback_line, failure_line, unheard_line, fillers, away_ladder)
         self._options = SessionOptions(
             turns=session_options.turns_of(turn_handling, turn_detection, preemptive_generation),
+            must_hear=session_options.must_hear_lines(must_hear),
             **session_options.limits(max_tool_steps, write_grace, close_grace),
             **self._lines.of(pack),
             **session_options.waits_of(pack, max_silence, fillers, user_away_timeout, away_ladder, consent_timeout),
@@ -273,7 +278,8 @@ class AgentSession(Views[Userdata], Closable):
             if job is not None:
                 await job.prepare([agent.llm, agent.stt, agent.tts, agent.vad, host.models.get("turn_detector")])
             keeping = await self._store.hold(host, self.call_id, by_turns=self._by_turns, parts=self._parts or {})
-            driver = self._driver = await host.begin(self._options, agent_id, audio_in, audio_out, keeping)
+            options = self._store.heard_before(self._options)
+            driver = self._driver = await host.begin(options, agent_id, audio_in, audio_out, keeping)
             self._store.watch(host, driver)
             return driver
         except BaseException:

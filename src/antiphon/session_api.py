@@ -18,7 +18,7 @@ from antiphon.audio import AudioFrame
 from antiphon.chat import ChatContext
 from antiphon.events import AgentState, CloseReason, EventEmitter, UserState
 from antiphon.language import Language
-from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice
+from antiphon.options import NOT_GIVEN, MustHearLine, NotGivenOr, ToolChoice
 from antiphon.running_tool import RunningTool
 from antiphon.scope import Scoped
 from antiphon.secret import Secret
@@ -105,6 +105,11 @@ class Session(EventEmitter, ABC, Generic[Userdata]):
     @abstractmethod
     def language(self) -> Language:
         """The caller's language: which words are no turn, how people spell, and what the session says itself."""
+
+    @property
+    @abstractmethod
+    def must_hear(self) -> tuple[MustHearLine, ...]:
+        """What the caller must hear: each line, when it was heard, and how often it was begun."""
 
     @property
     @abstractmethod

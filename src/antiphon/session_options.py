@@ -5,7 +5,7 @@ Above: `AgentSession`. Below: `options`, which has the values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar, cast
 
@@ -21,6 +21,7 @@ from antiphon.options import (
     Fillers,
     Interruption,
     LanguageOptions,
+    MustHearLine,
     NotGivenOr,
     PreemptiveGeneration,
     RedactWords,
@@ -33,6 +34,7 @@ from antiphon.options import (
 )
 from antiphon.protocols import ModelKind
 from antiphon.realtime import RealtimeModel
+from antiphon.text import is_sayable
 from antiphon.transport import AudioInput, AudioOutput, RoomInputOptions, RoomOptions
 from antiphon.turn_detector import PREDICTION_TIMEOUT, TurnDetector
 
@@ -139,6 +141,16 @@ def _value_object(kind: type[T], value: Any, where: str) -> T:
     if unknown:
         raise TypeError(f"{where}: unknown option {unknown[0]!r}; expected {', '.join(names)}")
     return kind(**value)
+
+
+def must_hear_lines(given: Sequence[str]) -> tuple[MustHearLine, ...]:
+    """What the caller must hear. Raises `UsageError` for what nobody could."""
+    if isinstance(given, str):
+        raise UsageError(f"must_hear: expected a list of texts, got one; give [{given!r}]")
+    for text in given:
+        if not isinstance(text, str) or not is_sayable(text):
+            raise UsageError(f"must_hear: expected texts that a voice can say, got {text!r}")
+    return tuple(MustHearLine(text) for text in given)
 
 
 def limits(max_tool_steps: int, write: float, close: float) -> dict[str, Any]:

@@ -31,7 +31,7 @@ MECHANISMS = (
     "went to the background", "asked ahead", "away", "discarded", "filler discarded", "filler of a tool", "filler said",
     "filler ended for something better", "offer", "played first", "released", "requested filler", "starved",
     "turn too long", "no sound", "said once more", "adopted by the task it waits for",
-    "found to have happened", "found not to have happened",
+    "notice heard", "notice said again", "found to have happened", "found not to have happened",
 )  # fmt: skip
 
 

@@ -32,6 +32,7 @@ from antiphon.events import (
     FunctionToolsExecutedEvent,
     MaxToolStepsReachedEvent,
     ModelRequestEvent,
+    MustHearEvent,
     SaidAsideEvent,
     ToolAdoptedEvent,
     ToolCallEnded,
@@ -177,6 +178,11 @@ class Announcer:
         self._keys.decided()
         self._here.tell("consent_decided", _consent_decided, notice)
 
+    def _must_hear_settled(self, notice: notices.MustHearSettled) -> None:
+        """The caller has heard what they must hear, or nothing can say it."""
+        self._here.must_hear_changed()
+        self._here.tell("must_hear", _must_hear, notice)
+
     def tool_ended(self, notice: notices.ToolEnded) -> None:
         """A tool has returned, or was stopped."""
         self._here.tell("tool_ended", _tool_ended, notice)
@@ -260,6 +266,10 @@ def _consent_decided(notice: notices.ConsentDecided) -> ConsentDecidedEvent:
     )
 
 
+def _must_hear(notice: notices.MustHearSettled) -> MustHearEvent:
+    return MustHearEvent(text=notice.text, heard_at=notice.heard_at, begun=notice.begun)
+
+
 def _tool_outcome(notice: notices.WriteEnded) -> ToolOutcomeEvent:
     return ToolOutcomeEvent(function_call=_function_call(notice.call), outcome=notice.outcome, output=notice.output)
 
@@ -306,6 +316,7 @@ _REACTIONS: dict[type[notices.Notice], Reaction] = {
     ),
     notices.ConsentAsked: Announcer.consent_asked,
     notices.ConsentDecided: Announcer.consent_decided,
+    notices.MustHearSettled: Announcer._must_hear_settled,
     notices.ToolDropped: _event("tool_dropped", lambda n: ToolDroppedEvent(function_call=_function_call(n.call))),
     notices.ToolAdopted: _event("tool_adopted", lambda n: ToolAdoptedEvent(function_call=_function_call(n.call))),
 }

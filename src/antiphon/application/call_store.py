@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from antiphon.agent import Agent
@@ -15,7 +16,7 @@ from antiphon.application.userdata import FieldsCodec, userdata_of
 from antiphon.errors import UsageError, pass_on
 from antiphon.events import CloseEvent
 from antiphon.language import Language
-from antiphon.options import NotGivenOr, is_given
+from antiphon.options import NotGivenOr, SessionOptions, is_given
 from antiphon.protocols import UserdataCodec, call_store
 from antiphon.store import Store, open_store
 
@@ -148,6 +149,13 @@ class CallStore:
         kept = self._resumed.at_work.models
         compare(kept, models)
         return language_before(kept.get("language", ""), now)
+
+    def heard_before(self, options: SessionOptions) -> SessionOptions:
+        """The options, with what the caller heard of `must_hear` before the call went on here."""
+        if self._resumed is None:
+            return options
+        heard = {line.text: line for line in self._resumed.at_work.heard_lines}
+        return replace(options, must_hear=tuple(heard.get(line.text, line) for line in options.must_hear))
 
     def go_on(self, session: Session[Any], host: SessionHost, driver: Driver) -> None:
         """What the other process left is taken over, if there was one. It comes before all that happens here."""

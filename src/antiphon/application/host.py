@@ -24,6 +24,7 @@ from antiphon.application.tool_tables import ToolTables
 from antiphon.application.transcript import Transcript
 from antiphon.application.userdata import FieldsCodec, userdata_of
 from antiphon.before_speech import BeforeSpeech
+from antiphon.errors import UsageError
 from antiphon.options import ConsentJudge, ContextBudget, RedactWords, SessionOptions
 from antiphon.protocols import ModelKind, UserdataCodec, call_watch
 from antiphon.runtime.driver import Driver
@@ -105,6 +106,11 @@ class SessionHost:
         if self._consent_judge is not None:
             options = judged(options)
         self.cast.check_asking(agent_id, is_heard=audio_output is not None)
+        if options.must_hear and audio_output is not None and not self.cast.has_voice(agent_id):
+            raise UsageError(
+                f"must_hear: agent {agent_id!r} has no voice of the session's own, and only that can be trusted to say"
+                " exactly that. Give the session a tts, beside a realtime model, too."
+            )
         if keeping is not None:
             check_owners(self.tables.tools_of(agent_id, on_enter=False).flatten())
         await prepare(agent.tts, audio_output)
@@ -129,6 +135,8 @@ class SessionHost:
                 language=self._here.session.language,
             )
         )
+        if options.must_hear:
+            self._here.hush_until_heard()
         self.announcer.keep_journal(agent_id)
         log_tools(driver.observe)
         if self._before_speech is not None:

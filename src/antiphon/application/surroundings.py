@@ -29,6 +29,8 @@ class Surroundings:
         self.listened: Callable[[object], bool] = session.callbacks.__contains__
         """Whether anybody listens to events of this name."""
         self.driver: Driver | None = None
+        self._hushed = (False, False)
+        """The caller's sound, and the agent's, hold what must not be recorded."""
 
     @property
     def session(self) -> Session[Any]:
@@ -59,8 +61,25 @@ class Surroundings:
             session.emit(name, event(*of))
 
     def hushed(self, caller: bool, agent: bool) -> None:
-        """Whose sound must not be recorded from now on."""
-        self.tell("recording_hushed", lambda: RecordingHushedEvent(caller=caller, agent=agent))
+        """Whose sound has something in it that must not be recorded."""
+        self._hushed = (caller, agent)
+        self.tell_hushed()
+
+    def must_hear_changed(self) -> None:
+        """More, or all, was heard of what must be heard before anything is recorded."""
+        if all(line.heard_at is not None for line in self.running.must_hear):
+            self.tell_hushed()
+
+    def hush_until_heard(self) -> None:
+        """Nothing is recorded yet: who records hears of it before there is any sound, or when they begin to listen."""
+        near = weakref.proxy(self)
+        self.session.when_listened("recording_hushed", lambda: near.tell_hushed())
+
+    def tell_hushed(self) -> None:
+        """Tell who records whose sound must not be recorded from now on."""
+        caller, agent = self._hushed
+        waits = self.driver is not None and any(line.heard_at is None for line in self.driver.must_hear)
+        self.tell("recording_hushed", lambda: RecordingHushedEvent(caller=caller or waits, agent=agent or waits))
 
     def failed(self, error: BaseException, source: Any) -> None:
         """Something failed and the session goes on."""

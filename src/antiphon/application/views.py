@@ -12,7 +12,7 @@ from antiphon.chat import ChatContext
 from antiphon.errors import SessionClosed
 from antiphon.events import AgentState, UserState
 from antiphon.language import Language
-from antiphon.options import SessionOptions
+from antiphon.options import MustHearLine, SessionOptions
 from antiphon.read_only import ReadOnlyChatContext
 from antiphon.running_tool import RunningTool
 from antiphon.session_api import Session, Userdata
@@ -63,6 +63,10 @@ class Views(Session[Userdata]):
     @property
     def language(self) -> Language:
         return self._language
+
+    @property
+    def must_hear(self) -> tuple[MustHearLine, ...]:
+        return self._options.must_hear if self._driver is None else self._driver.must_hear
 
     @property
     def tools(self) -> list[ToolLike]:

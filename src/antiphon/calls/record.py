@@ -11,7 +11,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 from functools import partial
 from typing import Any, Literal, TypeAlias, cast
 
@@ -39,6 +39,7 @@ from antiphon.events import (
     UserStateChangedEvent,
 )
 from antiphon.metrics import CallMetrics, TurnMetrics
+from antiphon.options import MustHearLine
 from antiphon.session import AgentSession
 from antiphon.tools.function import FunctionTool, RawFunctionTool
 from antiphon.tools.guarantees import Guarantee
@@ -160,6 +161,8 @@ class CallReport:
     failed_tools: list[str] = field(default_factory=list)
     """Names of the tools that raised what is no `ToolError`, or could not be used."""
     claims: list[Claim] = field(default_factory=list)
+    must_hear: list[dict[str, Any]] = field(default_factory=list)
+    """The proof of what the caller had to hear: `text`, `heard_at` (ISO 8601; None: never), `begun` (how often)."""
 
     @property
     def metrics(self) -> CallMetrics:
@@ -179,6 +182,7 @@ class CallReport:
             "duration": round(self.duration, 3),
             "errors": self.errors,
             "claims": [rounded(dataclasses.asdict(claim)) for claim in self.claims],
+            "must_hear": self.must_hear,
         }
 
 
@@ -286,6 +290,7 @@ class CallRecord:
             replies=list(self.replies),
             failed_tools=self.failed_tools,
             claims=self.claims,
+            must_hear=[_proof(line) for line in getattr(self._session, "must_hear", ())],
         )
 
     # -- what was said
@@ -456,6 +461,13 @@ class CallRecord:
         if isinstance(event.source, (FunctionTool, RawFunctionTool)):
             self.failed_tools.append(event.source.name)
         self._events.emit("error", told)
+
+
+def _proof(line: MustHearLine) -> dict[str, Any]:
+    heard = (
+        None if line.heard_at is None else datetime.fromtimestamp(line.heard_at, UTC).isoformat(timespec="milliseconds")
+    )
+    return {"text": line.text, "heard_at": heard, "begun": line.begun}
 
 
 def told_error(event: ErrorEvent) -> str:

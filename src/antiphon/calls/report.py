@@ -115,6 +115,7 @@ def _data(call: CallReport, title: str, models: str, when: datetime) -> dict[str
         "metrics": call.metrics.to_json(),
         "userdata": call.userdata,
         "errors": call.errors,
+        "must_hear": call.must_hear,
         "claims": [dataclasses.asdict(claim) for claim in call.claims],
         "audio": None,
         "peaks": None,

@@ -32,6 +32,7 @@ from antiphon.core.rules import (
     handoff,
     language,
     model_initiated,
+    must_hear,
     overdue,
     playing,
     replies,
@@ -43,7 +44,7 @@ from antiphon.core.rules.presence import Presence
 from antiphon.core.rules.silence import Silence
 from antiphon.core.stages import Bond
 from antiphon.core.state import Run
-from antiphon.options import SessionOptions
+from antiphon.options import MustHearLine, SessionOptions
 
 ROUTES: Mapping[type[f.Fact], Callable[[Floor, Any], None]] = {
     f.UserSpeechStarted: barge_in.voice_started,
@@ -101,6 +102,8 @@ def follow(floor: Floor) -> bool:
     fired, turn, debts, top = False, floor.turn, floor.debts, floor.frames.top
     if turn.ready or debts.turns.waiting:
         fired |= turns.commit(floor)
+    if floor.must_hear.is_open:
+        fired |= must_hear.advance(floor)
     if floor.dead_voice.since is not None:
         fired |= playing.try_voice(floor)
     if turn.lost or turn.unheard:
@@ -223,6 +226,11 @@ class Conversation:
     def options(self) -> SessionOptions:
         """Those that hold now: the language may have changed."""
         return self._floor.options
+
+    @property
+    def must_hear(self) -> tuple[MustHearLine, ...]:
+        """What the caller must hear, and the proof of what they heard."""
+        return self._floor.must_hear.lines
 
     @property
     def said_goodbye(self) -> bool:

@@ -18,6 +18,7 @@ from antiphon.core.history import History
 from antiphon.core.ledger import Ledger
 from antiphon.core.line import Line
 from antiphon.core.listening import Listening
+from antiphon.core.must_hear import MustHear
 from antiphon.core.promises import Outbox
 from antiphon.core.rounds import Rounds
 from antiphon.core.runs import Runs
@@ -65,6 +66,7 @@ class Floor:
         preemptive = options.turns.preemptive_generation
         self.ahead = Ahead(preemptive) if preemptive.enabled and not options.model_hears else None
         self.dead_voice = DeadVoice()
+        self.must_hear = MustHear(options.must_hear)
         self.away = Away(options.away_ladder) if options.away_ladder is not None else None
 
     def speaks(self, language: LanguageOptions) -> None:
@@ -184,6 +186,8 @@ class Floor:
         question = self.consent.question
         if question is not None and question.speech.frame is self.top:
             return self.awaits_consent
+        if self.must_hear.is_open:
+            return False
         return not self.is_busy and self.top.entering is None and not self.debts.owed_in(self.top)
 
     @property

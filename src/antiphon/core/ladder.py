@@ -53,7 +53,6 @@ class Ladder:
     def speaks(self, fillers: Fillers) -> None:
         """These lines are said, from the next on."""
         self._fillers = fillers
-        self._firsts = self._progressed = 0
 
     def next(self, calls: Sequence[OpenCall], began: float, due: float) -> Filler:
         """What to say when it is due, in a wait that began then, with these calls at work."""

@@ -267,6 +267,17 @@ class TaskDropped:
 
 
 @record
+class MustHearSettled:
+    """The caller has heard what they must hear, or no voice could say it."""
+
+    text: str
+    heard_at: float | None
+    """Seconds since the Unix epoch; None: it could not be said."""
+    begun: int
+    """How often it was begun."""
+
+
+@record
 class BecameIdle:
     """Nothing is owed, said, done or decided any more."""
 
@@ -304,6 +315,7 @@ Notice: TypeAlias = (
     | ToolAdopted
     | ConsentAsked
     | ConsentDecided
+    | MustHearSettled
     | RoundClosed
     | ToolStepsUsedUp
     | HandedOff

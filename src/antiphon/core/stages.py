@@ -24,6 +24,8 @@ class Kind(enum.Enum):
 class Rank(enum.IntEnum):
     """The order of what is not yet played."""
 
+    NOTICE = enum.auto()
+    """What must be heard before anything is done."""
     FILLER = enum.auto()
     REPLY = enum.auto()
     """Replies, and what their tools say."""

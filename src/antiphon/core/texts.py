@@ -48,6 +48,21 @@ def not_agreed(call: Call, why: ConsentDecision, heard: str = "") -> str:
     return f"`{call.name}` was not run, and this call never will be: {_NOT_AGREED[why]}{said}.{remedy}"
 
 
+def must_hear_unheard(name: str) -> str:
+    """The output of a call that waited for what the caller must have heard, when the call ended."""
+    return (
+        f"`{name}` was not run: the call ended before the user had heard what they must hear before anything is done."
+    )
+
+
+def must_hear_unsayable(name: str) -> str:
+    """The same where no voice could say it."""
+    return (
+        f"`{name}` was not run, and nothing that changes anything will be in this call: the user must hear a notice"
+        " first, and it could not be said. Tell them that it cannot be done now."
+    )
+
+
 def still_running(name: str, seconds: float) -> str:
     """The output of a call that the caller spoke over and that goes on."""
     return f"`{name}` is still running (started {seconds:.0f} s ago); do not call it again, its result will follow."

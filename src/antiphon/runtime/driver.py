@@ -56,7 +56,7 @@ from antiphon.errors import pass_on
 from antiphon.language import ENGLISH
 from antiphon.language.claims import ClaimPhrases
 from antiphon.language.pack import Language
-from antiphon.options import ConsentJudge, SessionOptions
+from antiphon.options import ConsentJudge, MustHearLine, SessionOptions
 from antiphon.runtime.callers_voice import CallersVoice
 from antiphon.runtime.context_window import ContextWindow
 from antiphon.runtime.deeds import Deeds
@@ -153,6 +153,11 @@ class Driver:
     def options(self) -> SessionOptions:
         """What it runs with now."""
         return self._conversation.options
+
+    @property
+    def must_hear(self) -> tuple[MustHearLine, ...]:
+        """What the caller must hear, and the proof of what they heard."""
+        return self._conversation.must_hear
 
     def observe(self, observer: Observer) -> None:
         """Show it everything that happens from now on."""

@@ -126,7 +126,8 @@ class Keeping(Observer):
 
     def begins(self, agent: str, port: Port) -> None:
         """The conversation is about to begin, with this agent."""
-        self._state, self._state_is_written = KeptState(agent), False
+        heard = (line for line in port.options.must_hear if line.heard_at is not None)
+        self._state, self._state_is_written = KeptState(agent, heard), False
         self._meta, self._meta_is_written = replace(self._meta, agents=(agent,)), False
         journal, _ = self._streams
         head = Head(port.options, agent, port.epoch, port.mark)

@@ -9,7 +9,7 @@ Above: `keeping`, which shows it what happens, and who resumes a call, and reads
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,7 +25,17 @@ from antiphon.core.facts import (
     PlayoutFinished,
     PlayoutProgressed,
 )
-from antiphon.core.notices import ConsentAsked, ConsentDecided, HandedOff, Notice, TaskBegan, ToolDropped, ToolEnded
+from antiphon.core.notices import (
+    ConsentAsked,
+    ConsentDecided,
+    HandedOff,
+    MustHearSettled,
+    Notice,
+    TaskBegan,
+    ToolDropped,
+    ToolEnded,
+)
+from antiphon.options import MustHearLine
 from antiphon.runtime.parts import read_part, written_part
 
 PART = "call"
@@ -51,6 +61,8 @@ class AtWork:
     """The caller was asked whether a call may be made. That is asked anew: a yes to what was asked then is void."""
     models: Mapping[str, str] = field(default_factory=dict)
     """What was changed in mid-call, by kind: labels of models, and the code of the language."""
+    heard_lines: tuple[MustHearLine, ...] = ()
+    """What the caller must hear, and has heard."""
 
     def to_part(self) -> bytes:
         """As it is kept."""
@@ -61,6 +73,7 @@ class AtWork:
                 "heard": self.heard,
                 "asks": self.asks,
                 "models": dict(self.models),
+                "heard_lines": [to_data(one) for one in self.heard_lines],
             },
         )
 
@@ -72,7 +85,9 @@ class AtWork:
     @classmethod
     def _of_data(cls, data: Mapping[str, Any]) -> AtWork:
         models = {str(kind): str(label) for kind, label in data.get("models", {}).items()}
-        return cls(tuple(map(reader(CutCall), data["open"])), str(data["heard"]), bool(data.get("asks")), models)
+        lines = tuple(map(reader(MustHearLine), data.get("heard_lines", ())))
+        cut = tuple(map(reader(CutCall), data["open"]))
+        return cls(cut, str(data["heard"]), bool(data.get("asks")), models, lines)
 
 
 @dataclass(slots=True)
@@ -90,11 +105,12 @@ class _Open:
 
 
 class KeptState:
-    """Follows one call. `agents`: the first one's id."""
+    """Follows one call. `agent`: the first one's id; `heard_lines`: what was heard of `must_hear` before."""
 
-    __slots__ = ("_asks", "_frames", "_heard", "_models", "_open", "_replies", "_tasks")
+    __slots__ = ("_asks", "_frames", "_heard", "_lines", "_models", "_open", "_replies", "_tasks")
 
-    def __init__(self, agent: str) -> None:
+    def __init__(self, agent: str, heard_lines: Iterable[MustHearLine] = ()) -> None:
+        self._lines = {line.text: line for line in heard_lines}
         self._frames: list[tuple[str, int | None]] = [(agent, None)]
         self._tasks: dict[int, str] = {}
         """By number: the agent of a task that has not begun."""
@@ -116,7 +132,7 @@ class KeptState:
     def at_work(self) -> AtWork:
         """What is at work now."""
         cut = tuple(one.cut for one in self._open.values())
-        return AtWork(cut, " ".join(self._heard.values()), self._asks, dict(self._models))
+        return AtWork(cut, " ".join(self._heard.values()), self._asks, dict(self._models), tuple(self._lines.values()))
 
     # -- what happens: True if it makes a difference to who resumes the call
 
@@ -169,6 +185,8 @@ class KeptState:
                 return False
             case ConsentAsked() | ConsentDecided():
                 self._asks = isinstance(notice, ConsentAsked)
+            case MustHearSettled() if notice.heard_at is not None:
+                self._lines[notice.text] = MustHearLine(notice.text, notice.begun, notice.heard_at)
             case HandedOff():
                 self._frames[-1] = (notice.agent, self._frames[-1][1])
             case TaskBegan() if notice.task in self._tasks:

@@ -26,6 +26,11 @@ def _offers(trace: Trace) -> set[str]:
     return {trace.options.silence.fillers.offer} - {""} if trace.options.silence is not None else set()
 
 
+def _is_begun_again(trace: Trace, command: do.Speak) -> bool:
+    """What the caller must hear is said another time."""
+    return command.text in trace.to_be_heard and sum(one.says(command) for one in trace.speeches.values()) > 1
+
+
 def _is_said_again(trace: Trace, spoken: do.Speak) -> bool:
     return bool(spoken.text) and any(step.unsaid == spoken.text for step in trace.speech(spoken.speech).steps)
 
@@ -82,6 +87,9 @@ MECHANISMS: tuple[tuple[str, type, Seen], ...] = (
     ("delivery", do.Generate, lambda _, x: x.delivery),
     ("step limit hit", do.Generate, lambda t, x: 0 < t.options.max_tool_steps <= t.speech(x.speech).rounds_used),
     ("said once more", do.Speak, _is_said_again),
+    ("notice said again", do.Speak, _is_begun_again),
+    ("notice heard", told.MustHearSettled, lambda _, x: x.heard_at is not None),
+    ("notice unsayable", told.MustHearSettled, lambda _, x: x.heard_at is None),
     ("fallback line", do.Speak, lambda t, x: x.text == t.options.fallback_line),
     ("failure line", do.Speak, lambda t, x: x.text == t.options.failure_line),
     ("released", do.Release, lambda t, x: not t.steps[x.gen].is_filler),

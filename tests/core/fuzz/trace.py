@@ -74,6 +74,10 @@ class Speech:
     def is_over(self) -> bool:
         return self.done or self.interrupted
 
+    def says(self, command: object) -> bool:
+        """It says the same text."""
+        return any(getattr(step.asked, "text", None) == getattr(command, "text", None) for step in self.steps)
+
     @property
     def has_completed_its_task(self) -> bool:
         """A call that it waited for did."""
@@ -223,6 +227,10 @@ class Trace:
         self.is_paused = False
         self.is_voice_lost = False
         """Nothing was heard of what was last to be heard."""
+        self.to_be_heard = [line.text for line in options.must_hear if line.heard_at is None]
+        """What the caller must hear, and has not."""
+        self.is_unsayable = False
+        """No voice can say the first of it."""
         self.question: told.ConsentAsked | None = None
         """What the caller is asked about."""
         self.is_put = False
@@ -443,6 +451,11 @@ class Trace:
                 step.is_open, step.text, step.moved = False, text, self.now
                 step.failed = isinstance(fact, f.GenerationFailed)
 
+    @property
+    def awaits_notice(self) -> bool:
+        """All else that is said waits for what the caller must hear."""
+        return bool(self.to_be_heard) and not self.is_unsayable
+
     def _goes_on(self, step: Step, within: float | None = None) -> None:
         step.so_far = None
         step.due = self.now + (self.options.generation_limit if within is None else within)
@@ -466,6 +479,9 @@ class Trace:
                 step.is_reported, step.heard, step.unsaid = True, heard, unsaid
                 step.failed = step.failed or failed
                 self._heard(step, heard)
+                line = getattr(step.asked, "text", None)
+                if not failed and line in self.to_be_heard and heard.split() == line.split():
+                    self.to_be_heard.remove(line)
                 if not heard and (failed or unsaid) and not step.is_filler:
                     self.is_voice_lost = True
 
@@ -601,6 +617,11 @@ class Trace:
             speech.is_filler = speech.is_filler or command.ahead
         else:
             agent, wait = command.agent, options.generation_timeout
+        if getattr(command, "text", None) in self.to_be_heard:
+            said = [
+                one for one in self.speeches.values() if one is not speech and one.interrupted and one.says(command)
+            ]
+            speech.interruptible = len(said) < 2
         if isinstance(command, do.Speak) and self.question is not None and command.text == self.question.text:
             speech.is_read_back = True
         step = Step(command.gen, command.segment, speech, agent, command, self.now + wait)
@@ -683,6 +704,8 @@ class Trace:
                     self.line.remove(step)
                     if not (step.is_reported or step.heard or step.is_filler or step.speech.interrupted):
                         self.is_voice_lost = True
+            case told.MustHearSettled(heard_at=None):
+                self.is_unsayable = True
             case told.RoundClosed(gen=gen):
                 self.steps[gen].is_closed = True
             case told.SpeechFailed(gen=gen):

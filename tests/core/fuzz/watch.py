@@ -14,13 +14,25 @@ from antiphon.core import facts as f
 from antiphon.core import notices as told
 from antiphon.options import SessionOptions
 from tests.core.fuzz import mechanisms
-from tests.core.fuzz.promises import ahead, consent, ends, history, line, silence, speeches, tools, turns, wishes
+from tests.core.fuzz.promises import (
+    ahead,
+    consent,
+    ends,
+    history,
+    line,
+    must_hear,
+    silence,
+    speeches,
+    tools,
+    turns,
+    wishes,
+)
 from tests.core.fuzz.promises.promise import Promise, Violation
 from tests.core.fuzz.trace import Trace
 
 PROMISES: tuple[type[Promise], ...] = tuple(
     one
-    for module in (history, line, turns, speeches, ahead, tools, wishes, consent, silence, ends)
+    for module in (history, line, turns, speeches, ahead, tools, wishes, consent, must_hear, silence, ends)
     for one in vars(module).values()
     if isinstance(one, type) and issubclass(one, Promise) and one.__module__ == module.__name__
 )

@@ -33,6 +33,7 @@ from antiphon.options import (
     Fillers,
     Interruption,
     LanguageOptions,
+    MustHearLine,
     PreemptiveGeneration,
     SessionOptions,
     SilenceBudget,
@@ -233,7 +234,20 @@ def draw_options(rng: Random) -> SessionOptions:
         user_away_timeout=rng.choice((None, None, None, 3.0, 15.0)),
         prediction_timeout=rng.choice((0.0, 0.0, 0.3)),
         away_ladder=draw_away_ladder(rng),
+        must_hear=draw_must_hear(rng),
     )
+
+
+def draw_must_hear(rng: Random) -> tuple[MustHearLine, ...]:
+    """What the caller must hear first. Drawn aside, too."""
+    aside = Random()
+    aside.setstate(rng.getstate())
+    aside = Random(aside.getrandbits(64) + 1)
+    if aside.random() < 0.75:
+        return ()
+    lines = (MustHearLine("n1 you talk to a machine"), MustHearLine("n2 and you are recorded"))
+    heard = MustHearLine("n0 heard before", 2, 1.0)
+    return aside.choice((lines[:1], lines[:1], lines, (heard, *lines[1:])))
 
 
 def draw_away_ladder(rng: Random) -> AwayLadder | None:

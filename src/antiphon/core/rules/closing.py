@@ -10,6 +10,7 @@ from antiphon.core.closing import Phase
 from antiphon.core.commands import Close, RunHook
 from antiphon.core.floor import Floor
 from antiphon.core.notices import Closed
+from antiphon.core.rules import must_hear
 from antiphon.core.state import Run, Speech
 
 LASTING = 3.0
@@ -116,6 +117,7 @@ def _begin(floor: Floor) -> None:
     left = floor.closing.grace_until - floor.out.now if _writing(floor) else 0.0
     floor.closing.close(hook, floor.out.now + max(left + 0.1 * grace, grace))
     floor.debts.clear()
+    must_hear.give_up(floor)
     for frame in reversed(floor.frames):
         for speech in list(frame.speeches):
             floor.speeches.interrupt(speech, force=True)

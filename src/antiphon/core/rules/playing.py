@@ -9,7 +9,7 @@ from antiphon.core import facts as f
 from antiphon.core import texts
 from antiphon.core.floor import Floor
 from antiphon.core.notices import SaidAside, SpeechStarted, VoiceGivenUp
-from antiphon.core.rules import closing, steps
+from antiphon.core.rules import closing, must_hear, steps
 from antiphon.core.stages import Kind, Sound, Stage
 from antiphon.core.state import Segment
 
@@ -34,6 +34,7 @@ def finished(floor: Floor, fact: f.PlayoutFinished) -> None:
     floor.speeches.segment_gone(gone)
     if fact.failed or fact.unsaid:
         gone.speech.trouble.voice_failed(fact.unsaid)
+        floor.must_hear.voice_broke(gone)
     if fact.heard:
         floor.dead_voice.heard()
         if not gone.speech.record:
@@ -99,7 +100,9 @@ def play(floor: Floor) -> bool:
     if segment.speech.kind is _FILLER:
         if floor.turn.speaking:
             return False
-    elif segment.speech.interruptible and floor.caller_has_floor and not _turn_must_wait(floor):
+    elif segment.speech.interruptible and floor.caller_has_floor and not _turn_must_wait(floor, segment):
+        return False
+    if segment.speech.kind is not _FILLER and floor.must_hear.precedes(segment.speech):
         return False
     if _is_preceded(floor, segment):
         return False
@@ -109,8 +112,10 @@ def play(floor: Floor) -> bool:
     return True
 
 
-def _turn_must_wait(floor: Floor) -> bool:
+def _turn_must_wait(floor: Floor, segment: Segment) -> bool:
     """A turn that is over belongs to the next agent: what this one must still say (protected) comes before it."""
+    if segment.speech is floor.must_hear.speech and must_hear.holds_up_turns(floor):
+        return not floor.turn.speaking
     return floor.top.is_handing_over and floor.turn.ready and not floor.turn.speaking
 
 

@@ -34,6 +34,7 @@ from antiphon.core.floor import Floor
 from antiphon.core.ledger import Adopt, Answer, Ask, Start, Wait
 from antiphon.core.notices import SpeechFailed, ToolEnded, ToolOutcome, ToolProgressed, ToolStepsUsedUp
 from antiphon.core.row import Outcome
+from antiphon.core.rules import must_hear
 from antiphon.core.stages import Bond, Gate, Kind, Stage
 from antiphon.core.state import OpenCall, Run, Speech, Step
 from antiphon.text import is_sayable
@@ -276,6 +277,8 @@ def _start(floor: Floor, speech: Speech, step: Step, open_call: OpenCall) -> boo
     others = floor.runs.duplicates(call, policy) if policy.on_duplicate is not None else []
     verdict = floor.ledger.same_wish(open_call, step.asked, speech.agent, step.calls, orphan=orphan, ask=bool(others))
     match verdict:
+        case Start() if not floor.must_hear.lets_run(policy):
+            return not must_hear.keeps_back(floor, open_call)
         case Start(asks) if not floor.consent.may_run(open_call, another=asks):
             if floor.consent.question is not None:
                 return False
@@ -355,7 +358,7 @@ def end_if_over(floor: Floor, speech: Speech) -> None:
 
 def _make_up_for(floor: Floor, speech: Speech, lost: str) -> bool:
     """What gave no sound is said once more; what still does not, or cannot be said, gives way to a line. True if so."""
-    if speech.kind is Kind.FILLER:  # it only bridged a wait
+    if speech.kind is Kind.FILLER or speech is floor.must_hear.speech:  # it only bridged a wait, or is said anew
         return False
     is_answer, may_be_said = speech.kind is Kind.REPLY, is_sayable(lost)
     if may_be_said and not speech.trouble.again:

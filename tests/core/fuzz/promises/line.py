@@ -52,6 +52,8 @@ class WhatCanBeHeardIsPlayed(Promise):
         trace = self.trace
         if trace.line or trace.is_paused or trace.is_speaking or trace.latest_word or trace.ends:
             return
+        if trace.awaits_notice:
+            return
         waiting = [s for s in trace.steps.values() if s.is_asked and not (s.is_over or s.is_filler or s.speech.is_over)]
         if len(waiting) == 1 and waiting[0].has_begun and waiting[0].sound is Sound.READY:
             self.broken(f"{waiting[0].segment} could be heard, and is not played")
