@@ -11,7 +11,7 @@ import pytest
 
 from antiphon import Agent, AgentServer, AgentSession, function_tool
 from antiphon.audio import AudioFrame
-from antiphon.cli.arguments import add_production, add_telemetry
+from antiphon.cli.arguments import add_production, add_store, add_telemetry
 from antiphon.server.agent_file import load_agent_file
 from antiphon.testing import FakeLLM, Reply, run_virtual, transcript
 
@@ -106,6 +106,7 @@ def test_the_options_of_the_page_on_going_live_are_those_of_the_command() -> Non
     parser = argparse.ArgumentParser()
     add_production(parser)
     add_telemetry(parser)
+    add_store(parser)
     assert shown <= set(re.findall(r"--[a-z-]+", parser.format_help()))
 
 
