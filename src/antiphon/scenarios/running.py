@@ -255,7 +255,7 @@ def simulate(
     setup = _Setup(agent, scenarios, settings)
     bench = _Bench(setup, notice)
     chosen = [number for number, one in enumerate(bench.placed) if only(one.scenario.name)]
-    model = run_virtual(bench.model())
+    model = asyncio.run(bench.model()) if settings.clock == "real" else run_virtual(bench.model())
     is_real = settings.clock == "real" or (
         settings.clock == "auto" and any(map(has_own_clock, (model, *(bench.personas[number] for number in chosen))))
     )
