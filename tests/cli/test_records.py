@@ -90,11 +90,15 @@ def test_nothing_is_recorded_where_that_is_said(tmp_path: Path, capsys: pytest.C
     assert not (tmp_path / ".antiphon" / "records").exists()
 
 
-def test_a_place_that_is_named_is_taken_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_place_that_is_named_is_taken_and_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "agent.py").write_text(AGENT)
+    assert run("call", tmp_path / "agent.py", "--say", "hi", "--no-records") == 0  # in the store of this folder
     place = tmp_path / "elsewhere"
     assert run("call", tmp_path / "agent.py", "--say", "hi", "--no-store", "--records", place) == 0
-    assert str(place) in capsys.readouterr().out
+    assert place.name in capsys.readouterr().out
     assert len(listed(capsys, "--records", place)) == 1
     assert run("calls", "--records", tmp_path / "nothing") == 2
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from antiphon import Agent, AgentServer, AgentSession
+from antiphon.calls.start import start_session
 from antiphon.errors import UsageError
 from antiphon.records import Records, call_records, read
 from antiphon.records.current import NOWHERE, Said
@@ -22,6 +25,7 @@ from antiphon.records.format import FORMAT, RecordError
 from antiphon.records.places import place_of
 from antiphon.replay import read as read_journal
 from antiphon.replay import replay
+from antiphon.server.room import Room
 from antiphon.testing import FakeLLM, run_virtual
 from tests.records.recorded import BOOKS, agent, call, head_of, laid, recorded
 
@@ -357,3 +361,26 @@ def test_what_has_just_ended_stays_whole_in_the_store(tmp_path: Path, capsys: py
             assert stored is not None and sum(stored.lengths.values()) > 0
 
     run_virtual(held())
+
+
+def test_nothing_of_a_recorded_call_waits_for_the_garbage_collector(tmp_path: Path) -> None:
+    server, left = AgentServer(records=tmp_path), list[weakref.ref[Any]]()
+
+    @server.rtc_session
+    async def entrypoint(session: AgentSession) -> None:
+        await session.start(agent=agent(), room=session.room, llm=FakeLLM(list(BOOKS)))
+
+    async def held() -> None:
+        room = Room()
+        async with server.job(room) as job:
+            session = await start_session(job)
+            left.extend([weakref.ref(session), weakref.ref(room), weakref.ref(job)])
+            await session.run(user_input="A table on Friday")
+
+    gc.collect()
+    gc.disable()
+    try:
+        run_virtual(held())
+        assert [kept() for kept in left] == [None, None, None]
+    finally:
+        gc.enable()

@@ -146,7 +146,8 @@ async def _list(both: _Both, options: argparse.Namespace) -> None:
         recorded = await records.told(lambda: search(index, wanted or Search(most=options.most)))
     known = {one.id for one in recorded}
     kept: list[tuple[CallInfo, StoredCall | None]] = []
-    if both.store is not None and wanted is None:
+    is_elsewhere = options.records is not None and options.store is None  # this folder's store may be another project's
+    if both.store is not None and wanted is None and not is_elsewhere:
         infos = [info for info in await both.store.calls(most=options.most) if info.id not in known]
         kept = [(info, await both.store.load(info.id)) for info in infos if not await _is_recorded(both, info.id)]
     if options.json:

@@ -74,6 +74,25 @@ class Draft:
         self.missing.append(what)
 
 
+class _Clock:
+    """Seconds since a call began: on the recorder's clock, if there is one. It knows nobody who would know it."""
+
+    def __init__(self, line: KeptSound | None) -> None:
+        self._line = line
+        self.first: JournalEvent | None = None
+        """What says when the call began."""
+
+    def began(self, event: JournalEvent) -> None:
+        """The first counts."""
+        self.first = self.first or event
+
+    def now(self) -> float:
+        recorder = None if self._line is None else self._line.recorder
+        if recorder is not None and recorder.began:
+            return recorder.now()
+        return 0.0 if self.first is None else asyncio.get_running_loop().time() - self.first.at
+
+
 class Recording:
     """Follows one session.
 
@@ -105,14 +124,14 @@ class Recording:
         self._mask = mask
         self._title = title
         self._by_turns = by_turns
-        self._first: JournalEvent | None = None
+        self._clock = _Clock(sound)
         self._agents: list[str] = []
         self._tools: dict[str, dict[str, Any]] = {}
         self._models = ""
         self._missing: list[str] = []
         self._folder = stage("call")
         self._journal = JournalWriter(self._folder / JOURNAL, about=title) if journal else None
-        self._fold = CallRecord(self.now)
+        self._fold = CallRecord(self._clock.now)
         self._usage = Usage(session, prices)
         session.on("journal", self._begin)
         self._fold.listen(session)
@@ -120,16 +139,9 @@ class Recording:
         session.on("conversation_item_added", lambda event: self._look())
         session.at_end(self._ended)
 
-    def now(self) -> float:
-        """Seconds since the call began; on the recorder's clock, if there is one."""
-        recorder = None if self._line is None else self._line.recorder
-        if recorder is not None and recorder.began:
-            return recorder.now()
-        return 0.0 if self._first is None else asyncio.get_running_loop().time() - self._first.at
-
     def _begin(self, event: JournalEvent) -> None:
         """All that happens, from the first on. The first also says when the call began."""
-        self._first = self._first or event
+        self._clock.began(event)
         if self._journal is not None:
             self._journal.told(event)
 
@@ -151,14 +163,14 @@ class Recording:
     # -- the end
 
     async def _ended(self, event: CloseEvent) -> None:
-        if self._first is None or (self._by_turns and event.reason is CloseReason.JOB_SHUTDOWN):
+        if self._clock.first is None or (self._by_turns and event.reason is CloseReason.JOB_SHUTDOWN):
             await asyncio.to_thread(self._drop)  # it goes on in another process, or never began
             return
         try:
-            duration = self.now()
+            duration = self._clock.now()
             report = self._fold.report(duration)
             stored = await self._stored()
-            ended = self._first.epoch + asyncio.get_running_loop().time()
+            ended = self._clock.first.epoch + asyncio.get_running_loop().time()
             await asyncio.to_thread(self._finish, event, report, stored, ended)
             if stored is not None and self._session.store is not None:
                 await self._written(self._session.store)
@@ -215,9 +227,9 @@ class Recording:
     def _draft(
         self, event: CloseEvent, report: CallReport, stored: StoredCall | None, ended: float, sound: Sound | None
     ) -> Draft:
-        assert self._first is not None
+        assert self._clock.first is not None
         session, meta = self._session, None if stored is None else stored.info.meta
-        began, here = self._first.epoch + self._first.at, True
+        began, here = self._clock.first.epoch + self._clock.first.at, True
         if meta is not None and meta.began and meta.began < began - 1:
             began, here = meta.began, False  # in another process
         call = report.to_json()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -70,8 +71,8 @@ class Line(Protocol):
 class LineSound:
     """What is kept of the sound of one line."""
 
-    def __init__(self, wrap: Callable[[StereoRecorder], Sequence[Cut]]) -> None:
-        self._wrap = wrap
+    def __init__(self, room: Room) -> None:
+        self._room = weakref.ref(room)  # it is the room's: nothing waits for the garbage collector
         self.recorder: StereoRecorder | None = None
         """Where the sound of both sides is kept. None: nowhere."""
         self.cuts: Sequence[Cut] = ()
@@ -81,7 +82,9 @@ class LineSound:
 
     def keep(self, recorder: StereoRecorder) -> None:
         """Keep it from now on. Before a session hears or speaks there."""
-        self.cuts, self.recorder = self._wrap(recorder), recorder
+        room = self._room()
+        if room is not None:
+            self.cuts, self.recorder = room._wrap_in(recorder), recorder
 
     def kept_by(self, recorder: StereoRecorder, cuts: Sequence[Cut], spoken: Sequence[Span]) -> None:
         """The line keeps its sound itself. `cuts` and `spoken` grow while the call goes on."""
@@ -133,7 +136,7 @@ class Room:
                 audio_input = self._switch = SwitchedInput(audio_input, off=muted)
         self._audio_input = audio_input
         self._audio_output = None if audio_output is None else _mixed(audio_output)
-        self._sound = LineSound(self._wrap_in)
+        self._sound = LineSound(self)
         if recorder is not None:
             self._sound.keep(recorder)
         self._events = EventEmitter()
