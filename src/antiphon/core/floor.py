@@ -151,6 +151,12 @@ class Floor:
         return self.turn.ready or bool(self.debts.turns.waiting)
 
     @property
+    def is_turn_due(self) -> bool:
+        """The same, and it does not wait for the agent to go on, as what was said in passing does."""
+        waiting = self.debts.turns.waiting
+        return self.is_turn_waiting and not self.is_said_in_passing(waiting[0] if waiting else self.turn)
+
+    @property
     def hears_more(self) -> bool:
         """The caller says, or has said, what nobody has decided on yet, and the agent in charge is to answer it."""
         if not self.accepts_turns or self.top.is_handing_over:

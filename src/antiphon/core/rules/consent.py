@@ -181,9 +181,7 @@ def _is_moot(floor: Floor, question: Question) -> ConsentDecision | None:
 def _read(floor: Floor, question: Question) -> bool:
     """It is read back as soon as the caller lets the agent speak."""
     turns = floor.debts.turns
-    said = turns.waiting[0] if turns.waiting else floor.turn
-    is_due = floor.is_turn_waiting and not floor.is_said_in_passing(said)  # else it waits for the agent to go on
-    if question.speech.frame is not floor.top or floor.caller_has_floor or is_due:
+    if question.speech.frame is not floor.top or floor.caller_has_floor or floor.is_turn_due:
         return False
     if turns.judged is not None or floor.line.is_stopping or _others_sound(floor, question):
         return False

@@ -31,7 +31,7 @@ def _say(floor: Floor) -> bool:
     """It is said as soon as the caller lets the agent speak."""
     if floor.closing.ends_speech or floor.line.is_stopping:
         return False
-    is_theirs = floor.turn.speaking if holds_up_turns(floor) else floor.caller_has_floor or floor.is_turn_waiting
+    is_theirs = floor.turn.speaking if holds_up_turns(floor) else floor.caller_has_floor or floor.is_turn_due
     if is_theirs:
         return False
     if floor.top.leaving is not None or floor.debts.turns.judged is not None:

@@ -93,6 +93,8 @@ class CallsRunInTheirOrder(Promise):
                 self.broken(f"{command} before {earlier.call.call_id}, which comes first")
 
     def _may_be_refused(self, made: Made) -> bool:
+        if self.trace.is_unsayable and made.policy.effect != "reads":
+            return True  # it is told that what must be heard before it cannot be said
         return any(run.made.call.name == made.call.name for run in self.trace.runs.values())
 
 
