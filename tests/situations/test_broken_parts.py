@@ -255,7 +255,7 @@ def test_a_line_that_acknowledges_nothing_is_told_and_ends(what: str) -> None:
         caller = Caller()
         async with calling(model(lambda _: "Six, tonight, and a rather long answer."), caller=caller) as call:
             errors = Errors(call)
-            call.speaker = speaker = StuckSpeaker(sample_rate=call.speaker.sample_rate)
+            call.line.speaker = speaker = StuckSpeaker(sample_rate=call.speaker.sample_rate)
             await call.start(Agent())
             speaker.broken = what
             await caller.says("find me a table for six")

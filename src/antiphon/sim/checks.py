@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
+from itertools import pairwise
 
 from antiphon.chat import AgentHandoff, ChatMessage, FunctionCall
 from antiphon.metrics import ResponseMetrics, TurnMetrics
@@ -170,7 +171,21 @@ def _answered(walk: Walk) -> set[str]:
                 answered |= handed_over
                 if any(line.startswith(text) or text.startswith(line) for line in (FALLBACK, FAILURE)):
                     answered |= since
-    return answered
+    return answered.union(_taken_for_answers(walk, heard))
+
+
+def _taken_for_answers(walk: Walk, heard: set[str]) -> Iterator[str]:
+    """Turns that a task took for its answer, where what was heard next came from the agent that had asked for it.
+
+    A call beside that one may still be at work then, and both are written down behind what was heard.
+    """
+    shown: dict[str, frozenset[str]] = {}
+    for asked, following in pairwise(walk.world.asked):
+        news = asked.turns - shown.get(asked.agent, frozenset())
+        shown[asked.agent] = asked.turns
+        is_over = following.agent != asked.agent and not set(ANSWERS).isdisjoint(asked.calls)
+        if is_over and f"a{following.number}" in heard:
+            yield from news
 
 
 def _tellings(walk: Walk) -> Counter[str]:

@@ -111,6 +111,8 @@ class Asked:
     turns: frozenset[str]
     """Those it showed."""
     answer: str = ""
+    calls: tuple[str, ...] = ()
+    """The names of those that it made."""
 
 
 @dataclass(slots=True)
@@ -165,7 +167,7 @@ class World:
             said = self._chat(self.rng.randint(1, 6)) if self.rng.random() < 0.4 else ""
             return Fail(ProviderError("told to fail"), text=said) if fate == "dies" else Hang(said)
         reply = self._reply(view, f"a{asked.number}")
-        asked.answer = reply.text
+        asked.answer, asked.calls = reply.text, tuple(call[0] for call in reply.calls if isinstance(call, tuple))
         return reply
 
     def answer_aloud(self, request: RealtimeRequest) -> RealtimeTurn:
