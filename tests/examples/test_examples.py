@@ -39,12 +39,16 @@ class Scripted(ModelChoice):
         return {kind: self._voice_models.get(kind) for kind in given} | dict(super().__call__(language))
 
 
+def children() -> set[str]:
+    """The processes that this one started, and that are there."""
+    return {pid for task in Path("/proc/self/task").glob("*/children") for pid in task.read_text().split()}
+
+
 async def with_its_processes(call: Coroutine[Any, Any, Call]) -> Call:
     """The call, and the end of what it started: on a busy machine that takes longer than the call waits for it."""
+    before = children()  # other tests may have left a helper of multiprocessing behind, which stays
     made = await call
-    await wait_until(
-        lambda: not any(task.read_text().strip() for task in Path("/proc/self/task").glob("*/children")), timeout=60
-    )
+    await wait_until(lambda: children() <= before, timeout=60)
     return made
 
 
