@@ -24,7 +24,13 @@ PATIENCE = 40.0
 """Seconds that anything may take on a machine that is busy."""
 SILENCE = 2.0
 """Seconds without a word after which a page calls again."""
-COMMAND = (sys.executable, "-c", "from antiphon.cli.main import main; main()")
+START = """
+import signal
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it would mean nothing, and upgrade no worker
+from antiphon.cli.main import main
+main()
+"""
+COMMAND = (sys.executable, "-c", START)
 
 AGENT = '''
 import asyncio
