@@ -62,6 +62,13 @@ class Unprepared(FakeTTS):
         raise ProviderError("no such voice", provider="unprepared")
 
 
+class Unreachable(FakeTTS):
+    """A voice whose service never answers."""
+
+    async def prewarm(self) -> None:
+        await asyncio.Event().wait()
+
+
 def voice(**options: Any) -> FakeTTS:
     return FakeTTS(sample_rate=RATE, **options)
 
@@ -230,6 +237,20 @@ def test_a_model_that_cannot_be_prepared_changes_nothing_and_the_error_says_so()
     assert transcript(call.session.history)[-1] == "assistant: Hello."
 
 
+def test_a_model_that_does_not_come_is_given_up_and_the_call_goes_on_meanwhile() -> None:
+    async def talk(call: SimulatedCall, errors: list[str]) -> None:
+        old = call.session.tts
+        changing = asyncio.create_task(call.session.update_models(tts=Unreachable(sample_rate=RATE)))
+        await call.caller.says("hello")
+        await call.settled()
+        with pytest.raises(ProviderError, match="not within 60 s"):
+            await changing
+        assert call.session.tts is old
+
+    call, _ = dial(["Hello."], talk, user_away_timeout=None)
+    assert transcript(call.session.history)[-1] == "assistant: Hello."
+
+
 def test_a_model_that_fails_at_its_first_request_gives_way_to_the_one_before() -> None:
     async def talk(call: SimulatedCall, errors: list[str]) -> None:
         old = call.session.llm
@@ -275,8 +296,8 @@ def test_what_cannot_be_exchanged_is_refused_in_words() -> None:
         for given, message in (
             ({"llm": FakeRealtimeModel([])}, "realtime"),
             ({"tts": "cartesia"}, "expected a model object"),
-            ({"stt": object()}, "to be an STT"),
-            ({"tts": None}, "to be an TTS"),
+            ({"stt": object()}, "antiphon.stt.STT"),
+            ({"tts": None}, "antiphon.tts.TTS"),
             ({"language": "xx"}, "expected a Language"),
         ):
             with pytest.raises(UsageError, match=message):

@@ -21,11 +21,15 @@ from antiphon.language import Language, language_pack
 from antiphon.options import LanguageOptions
 from antiphon.protocols import ModelKind
 from antiphon.runtime.driver import Driver
+from antiphon.timer import within
 
 if TYPE_CHECKING:
     from antiphon.application.host import SessionHost
 
 logger = logging.getLogger("antiphon")
+
+PREPARE_LIMIT = 60.0
+"""Seconds for which a model that is to serve in mid-call may be prepared: it has to be loaded, or connected."""
 
 
 class Exchange:
@@ -86,12 +90,14 @@ class Exchange:
 
 async def _prepared(kind: ModelKind, new: Any, old: Any) -> None:
     try:
-        await new.prewarm()
+        async with within(PREPARE_LIMIT) as limit:
+            await new.prewarm()
     except BaseException as raised:
         pass_on(raised)
         error = as_exception(raised)
+        why = f"not within {PREPARE_LIMIT:g} s" if limit.expired() else error
         raise ProviderError(
-            f"session.update_models: {kind} {new.label} could not be prepared ({error}); {old.label}, which the session"
+            f"session.update_models: {kind} {new.label} could not be prepared ({why}); {old.label}, which the session"
             " has, stays in its place. Mend it, and give it again.",
             provider=new.label,
         ) from error

@@ -67,7 +67,8 @@ class Models:
                 )
             if not isinstance(model, CONTRACTS[kind]):
                 raise UsageError(
-                    f"session.update_models: expected {kind}= to be an {kind.upper()}, got {type(model).__name__}"
+                    f"session.update_models: expected {kind}= to be a model (antiphon.{kind}.{kind.upper()}),"
+                    f" got {type(model).__name__}"
                 )
             if old is None:
                 raise UsageError(
@@ -95,9 +96,12 @@ class Models:
     def _on_trial(self, kind: ModelKind) -> Any:
         """What serves while a model has done nothing yet. None: the session's model itself."""
         trial = self._trials.get(kind)
-        if trial is not None and trial.is_over:
-            trial = self._trials.pop(kind) and None
-        return None if trial is None else trial.both
+        if trial is None:
+            return None
+        if trial.is_over:
+            del self._trials[kind]
+            return None
+        return trial.both
 
     def get(self, kind: ModelKind) -> Any:
         """The session's model of a kind, or None."""
