@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -108,6 +109,62 @@ def test_another_protocol_and_what_is_no_address_are_errors_with_a_remedy(monkey
         Telemetry.otlp()
 
 
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("nonsense", r"expected the address of a collector, got 'nonsense'"),
+        ("http://", r"got 'http://'.*for example http://127\.0\.0\.1:4318"),
+        ("http://127.0.0.1:99999", r"got 'http://127\.0\.0\.1:99999'"),
+        ("http://[::1", r"got 'http://\[::1'"),
+        ("http://127.0.0.1:4318/v1/traces", r"Leave /v1/traces out"),
+        ("http://127.0.0.1:4318/v1/logs/", r"Leave /v1/logs out"),
+        ("key:abc@collector", r"got 'collector'"),
+    ],
+)
+def test_an_address_that_is_none_is_an_error_before_any_call_wherever_it_was_given(
+    monkeypatch: pytest.MonkeyPatch, address: str, told: str
+) -> None:
+    with pytest.raises(UsageError, match=f"OTLP: .*{told}") as given:
+        Telemetry.otlp(address)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address)
+    with pytest.raises(UsageError, match=f"OTEL_EXPORTER_OTLP_ENDPOINT: .*{told}") as set_outside:
+        Telemetry.otlp()
+    assert not any("abc" in str(error.value) for error in (given, set_outside))
+
+
+def test_what_the_environment_says_of_one_signal_is_looked_at_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "nonsense")
+    with pytest.raises(UsageError, match=r"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: .*got 'nonsense'"):
+        Telemetry.otlp()
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://127.0.0.1:4318/v1/metrics")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_LOGS_PROTOCOL", "grpc")
+    with pytest.raises(UsageError, match="OTEL_EXPORTER_OTLP_LOGS_PROTOCOL: expected http/protobuf, got 'grpc'"):
+        Telemetry.otlp()
+    monkeypatch.setenv("OTEL_LOGS_EXPORTER", "none")  # then nobody is asked by that protocol
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "")  # as good as not set
+    Telemetry.otlp().close()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "abc"),
+        ("OTEL_BSP_MAX_QUEUE_SIZE", "0"),
+        ("OTEL_METRIC_EXPORT_INTERVAL", "-5"),
+        ("OTEL_PYTHON_EXPORTER_OTLP_HTTP_LOGS_CREDENTIAL_PROVIDER", "nobody"),
+    ],
+)
+def test_what_the_sdk_refuses_of_the_environment_is_an_error_that_says_so_and_leaves_no_thread(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    before = set(threading.enumerate())
+    with pytest.raises(UsageError, match=r"OpenTelemetry's SDK refuses .* OTEL_\* variable"):
+        Telemetry.otlp("http://127.0.0.1:1")
+    assert set(threading.enumerate()) == before
+    assert [one for one in logging.getLogger("antiphon").handlers if type(one).__name__ == "CallLog"] == []
+
+
 # -- collectors that do not work
 
 
@@ -136,12 +193,37 @@ def test_a_collector_that_does_not_work_keeps_no_call_waiting_and_no_process_fro
         assert time.perf_counter() - began < 3.0
 
 
-def test_a_collector_that_is_away_is_told_in_few_lines(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_collector_that_is_away_is_told_in_few_lines_where_there_is_no_other_log(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "abc")
     telemetry = Telemetry.otlp(f"http://127.0.0.1:{_closed_port()}")
     asyncio.run(_ten_calls(telemetry))
     telemetry.close(timeout=4.0)
     told = [line for line in capfd.readouterr().err.splitlines() if "opentelemetry" in line]
-    assert len(told) <= 6
+    assert 1 < len(told) <= 6
+    assert all(line.partition(" ")[0] in ("WARNING", "ERROR") for line in told)
+
+
+def test_what_could_not_be_sent_when_a_process_ends_is_told_with_where_it_was_to_go(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with collector(delay=60.0) as there:
+        telemetry = Telemetry.otlp(there.url)
+        asyncio.run(_ten_calls(telemetry))
+        telemetry.close(timeout=0.2)
+    (line,) = [one.getMessage() for one in caplog.records if one.name == "antiphon" and "was not sent" in one.msg]
+    assert there.url in line and "4318" in line
+
+
+def test_what_the_sdk_says_goes_where_an_application_has_its_log(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "abc")  # the test's own log is that of an application
+    Telemetry.otlp(f"http://127.0.0.1:{_closed_port()}").close(timeout=1.0)
+    assert "Invalid timeout value" in caplog.text
+    assert "Invalid timeout value" not in capfd.readouterr().err
 
 
 class Raising(SpanExporter):

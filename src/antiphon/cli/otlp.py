@@ -8,12 +8,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import os
 from collections.abc import AsyncIterator, Callable
 
 from antiphon.errors import UsageError
 from antiphon.protocols import call_watch
-from antiphon.visible import one_line
 
 
 @contextlib.asynccontextmanager
@@ -36,7 +34,8 @@ async def told_elsewhere(
     prices = None if options.otlp_prices is None else read_prices(options.otlp_prices)
     telemetry = Telemetry.otlp(address or None, content=options.otlp_content or None, prices=prices)
     if notice is not None:
-        notice(_where(address, content=telemetry.has_content))
+        what = "with" if telemetry.has_content else "without"
+        notice(f"Calls are told to the collector at {telemetry.endpoint}, {what} what is said in them.")
     if not holds_calls:
         telemetry.close()
         yield
@@ -47,10 +46,3 @@ async def told_elsewhere(
     finally:
         call_watch.reset(token)
         await asyncio.to_thread(telemetry.close)
-
-
-def _where(address: str, *, content: bool) -> str:
-    said = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:4318")
-    place = one_line(address or said).rpartition("@")[2]
-    what = "with what is said in them" if content else "without what is said in them"
-    return f"Calls are told to the collector at {place}, {what}."

@@ -1,5 +1,7 @@
 """The log of calls, told to OpenTelemetry: each line with the trace and the id of the call that it is about.
 
+And what OpenTelemetry's SDK itself has to say, which is told here sparingly.
+
 Above: `otlp`. Below: Python's logging, and OpenTelemetry's API.
 """
 
@@ -26,6 +28,8 @@ _SEVERITIES = {
 
 SPARING = 60.0
 """Seconds for which one line of the SDK's is told once."""
+
+logger = logging.getLogger("antiphon")
 
 
 class CallLog(logging.Handler):
@@ -77,3 +81,29 @@ class SparingFilter(logging.Filter):
             return False
         self._said[place] = now
         return True
+
+
+class SdkLog(logging.StreamHandler):  # type: ignore[type-arg]  # its parameter is of no use here
+    """Tells lines of the SDK's where those of Antiphon go, in their form (JSON, say), else on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        others = [one for one in logger.handlers if not isinstance(one, CallLog)]
+        for handler in others:
+            if record.levelno >= handler.level:
+                handler.handle(record)
+        if not others:
+            super().emit(record)
+
+
+def hush_the_sdk() -> None:
+    """A collector that is away is told once a minute, and not by each thread every few seconds.
+
+    An application that has set up a log for it, or for all, has the lines there, as they come.
+    """
+    sdk = logging.getLogger("opentelemetry")
+    if sdk.hasHandlers():
+        return
+    handler = SdkLog()
+    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    handler.addFilter(SparingFilter())
+    sdk.addHandler(handler)

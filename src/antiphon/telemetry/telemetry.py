@@ -5,6 +5,7 @@ Above: applications and commands. Below: `call`, which makes the spans of one ca
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span, TracerProvider
 
     from antiphon.telemetry.otlp import Otlp
+
+logger = logging.getLogger("antiphon")
 
 SCHEMA = "https://opentelemetry.io/schemas/1.41.0"
 """The version of the semantic conventions that names are from."""
@@ -79,7 +82,8 @@ class Telemetry:
         `content` None: as OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT says, else False. A collector that is slow
         or away keeps no call waiting: what cannot be sent is dropped. Close it before the process ends.
 
-        Raises `UsageError` where its packages are not installed, or another protocol is asked for.
+        Raises `UsageError` where its packages are not installed, an address is none, the environment asks for another
+        protocol (and no `endpoint` is given), or says what OpenTelemetry's SDK refuses.
         """
         from antiphon.telemetry.otlp import Otlp
 
@@ -94,6 +98,11 @@ class Telemetry:
             sender.send_logs(telemetry._span_here, content=telemetry._told.content)
         telemetry._sender = sender
         return telemetry
+
+    @property
+    def endpoint(self) -> str | None:
+        """Where it sends traces, without a key that stands in the address. None: to the providers that were given."""
+        return None if self._sender is None else self._sender.endpoint
 
     @property
     def has_content(self) -> bool:
@@ -130,12 +139,22 @@ class Telemetry:
             self._sender.flush()
 
     def close(self, timeout: float = CLOSE_LIMIT) -> None:
-        """Send what was not sent yet, for at most so many seconds. Of providers that were given: nothing is done."""
+        """Send what was not sent yet, for at most so many seconds. What is left then is lost, and the log says so.
+
+        Of providers that were given: nothing is done.
+        """
         sender, self._sender = self._sender, None
         if sender is not None:
             closing = threading.Thread(target=sender.close, name="antiphon telemetry", daemon=True)
             closing.start()
             closing.join(timeout)
+            if closing.is_alive():
+                logger.warning(
+                    "OTLP: what is left of calls was not sent within %g s, and is lost. Is a collector's HTTP receiver"
+                    " (port 4318, as a rule) at %s?",
+                    timeout,
+                    sender.endpoint,
+                )
 
     def _span_here(self) -> Span | None:
         """The span of the code that asks: of the run of a tool, or of the call."""
