@@ -437,6 +437,15 @@ class ModelRequestEvent(_Event):
     type: Literal["model_request"] = "model_request"
 
 
+@dataclass(slots=True, kw_only=True)
+class ModelAnsweredEvent(_Event):
+    """A model was asked, and its response has ended. Realtime models are not told, nor whom a `FallbackLLM` asks."""
+
+    exchange: Any
+    """The `ModelExchange` (`antiphon.llm`): the exact request, and what came of it. Only read what is in it."""
+    type: Literal["model_answered"] = "model_answered"
+
+
 @dataclass(slots=True, frozen=True)
 class TraceEvent:
     """Of a call as a tree of stretches: one began, or ended, or something came to pass in it (`docs/telemetry.md`).
@@ -486,6 +495,7 @@ AgentEvent: TypeAlias = (
     | ContextTrimmedEvent
     | UnbackedClaimEvent
     | ModelRequestEvent
+    | ModelAnsweredEvent
     | JournalEvent
     | TraceEvent
     | ToolsetReadyEvent

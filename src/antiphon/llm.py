@@ -11,11 +11,12 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from antiphon.chat import ChatContext, ChatRole
 from antiphon.model import Model
 from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice, is_given
+from antiphon.scope import Scoped
 from antiphon.streams import Closable
 
 if TYPE_CHECKING:
@@ -93,6 +94,38 @@ class CollectedResponse:
     reasoning: str = ""
 
 
+@dataclass(slots=True)
+class ModelExchange:
+    """A request that an agent's `llm_node` made, and what came of it, for who looks into a call."""
+
+    agent: str
+    """Its id."""
+    gen: str
+    """The stretch of `trace` that it belongs to: "gen_3"."""
+    model: str
+    """Its label."""
+    asked_at: float
+    """Seconds on the event loop's clock."""
+    request: ChatRequest
+    """Its context as it was then."""
+    pieces: list[tuple[float, str | FunctionToolCall]] = field(default_factory=list)
+    """Texts and complete calls as they came, each with the seconds since the model was asked."""
+    seconds: float = 0.0
+    """From the request to the end."""
+    outcome: Literal["done", "stopped", "failed"] = "stopped"
+    error: str = ""
+    """What the model raised."""
+    usage: CompletionUsage | None = None
+
+    def came(self, seconds: float, chunk: ChatChunk) -> None:
+        """The next chunk. Whoever gets it may change it, so what is in it is taken now."""
+        if chunk.delta is not None:
+            if chunk.delta.content:
+                self.pieces.append((seconds, chunk.delta.content))
+            self.pieces += [(seconds, call) for call in chunk.delta.tool_calls]
+        self.usage = chunk.usage or self.usage
+
+
 class LLMStream(Closable):
     """A response in the making.
 
@@ -141,6 +174,20 @@ def does_reason(model: str) -> bool:
     return _REASONING.search(model) is not None
 
 
+class RequestWatch(ABC):
+    """Sees what a model is asked with, and what comes of it."""
+
+    @abstractmethod
+    def passed(
+        self, model: LLM, request: ChatRequest, chunks: AsyncGenerator[ChatChunk, None]
+    ) -> AsyncGenerator[ChatChunk, None]:
+        """What `model` is about to give for this request, as it is, on its way to whoever asked."""
+
+
+watching: Scoped[RequestWatch] = Scoped("antiphon_request_watch")
+"""Who watches the requests that the running code makes. None: nobody."""
+
+
 class LLM(Model, ABC):
     """A language model. Safe to share between calls; needs neither key nor network until the first use."""
 
@@ -164,18 +211,16 @@ class LLM(Model, ABC):
 
         Iterating raises `ProviderError` (or `MissingKey`) when the model fails.
         """
-        return LLMStream(
-            self.generate(
-                ChatRequest(
-                    chat_ctx=chat_ctx,
-                    tools=tools or (),
-                    tool_choice=tool_choice,
-                    parallel_tool_calls=parallel_tool_calls,
-                    response_format=response_format,
-                    extra_kwargs=extra_kwargs if is_given(extra_kwargs) else {},
-                )
-            )
+        request = ChatRequest(
+            chat_ctx=chat_ctx,
+            tools=tools or (),
+            tool_choice=tool_choice,
+            parallel_tool_calls=parallel_tool_calls,
+            response_format=response_format,
+            extra_kwargs=extra_kwargs if is_given(extra_kwargs) else {},
         )
+        chunks, watch = self.generate(request), watching.get()
+        return LLMStream(chunks if watch is None else watch.passed(self, request, chunks))
 
     first_chunk_timeout: float = 10.0
     """Seconds that it may take until the first chunk of a response, of reasoning or with nothing in it included.

@@ -29,11 +29,13 @@ from antiphon.server.room import Room
 from antiphon.testing import FakeLLM, run_virtual
 from tests.records.recorded import BOOKS, agent, call, head_of, laid, recorded
 
+FILES = {"record.json", "metrics.json", "history.json", "requests.jsonl", "journal.jsonl"}
+
 
 def test_a_call_becomes_one_folder_with_all_that_is_known_of_it(tmp_path: Path) -> None:
     record = recorded(tmp_path)
     folder = tmp_path / record.name
-    assert {path.name for path in folder.iterdir()} == {"record.json", "metrics.json", "history.json", "journal.jsonl"}
+    assert {path.name for path in folder.iterdir()} == FILES
     assert record.head["record"] == FORMAT and record.head["agents"] == ["desk"] and record.head["missing"] == []
     assert [turn["text"] for turn in record.head["turns"]] == ["A table on Friday", "You are booked."]
     (made,) = record.head["tool_calls"]

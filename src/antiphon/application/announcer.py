@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from antiphon.application.cast import Cast
@@ -16,7 +16,7 @@ from antiphon.application.handles import Handles
 from antiphon.application.rest import Rest
 from antiphon.application.surroundings import Surroundings
 from antiphon.before_speech import BeforeSpeech
-from antiphon.chat import ChatContext, FunctionCall
+from antiphon.chat import FunctionCall
 from antiphon.core import notices
 from antiphon.core.commands import message_id
 from antiphon.core.facts import Call
@@ -31,6 +31,7 @@ from antiphon.events import (
     ContextTrimmedEvent,
     FunctionToolsExecutedEvent,
     MaxToolStepsReachedEvent,
+    ModelAnsweredEvent,
     ModelRequestEvent,
     MustHearEvent,
     SaidAsideEvent,
@@ -101,11 +102,9 @@ class Announcer:
             lambda: AgentOutputTranscribedEvent(transcript=text, is_final=final, segment_id=segment_id),
         )
 
-    def requested(self, agent: str, context: ChatContext, tools: Sequence[Any]) -> None:
-        """A model is about to be asked with this."""
-        self._here.tell(
-            "model_request", lambda: ModelRequestEvent(agent_id=agent, chat_ctx=context.copy(), tools=list(tools))
-        )
+    def looked_into(self, event: ModelRequestEvent | ModelAnsweredEvent) -> None:
+        """A model is about to be asked, or was."""
+        self._here.tell(event.type, lambda: event)
 
     def trimmed(self, agent: str, why: TrimReason, left_out: int, before: int, after: int, summary: str) -> None:
         """Requests of the agent carry less of the talk than before."""

@@ -7,6 +7,7 @@
 | `history.json` | what the model knew: messages, calls, outputs |
 | `ledger.jsonl` | a line for each start of a tool that writes, where the call had a store |
 | `journal.jsonl` | all that the conversation was told, to be replayed (`antiphon.replay`) |
+| `requests.jsonl` | what each model was asked, exactly, and what it answered (`requests`) |
 | `sound.json`, `audio.wav` | who was heard when; the recording, caller left, agent right, where sound is kept |
 
 Above: whoever writes, lists or shows records. Below: `places`, which knows where bytes are. Nothing here looks at what
@@ -25,12 +26,14 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from antiphon.errors import AntiphonError
+from antiphon.records.requests import Request, requests_in
 
 FORMAT = 1
 """The version that this program writes. It reads those before it, and refuses later ones in words."""
 
 RECORD, METRICS, HISTORY = "record.json", "metrics.json", "history.json"
 LEDGER, JOURNAL, SOUND, AUDIO = "ledger.jsonl", "journal.jsonl", "sound.json", "audio.wav"
+REQUESTS = "requests.jsonl"
 
 LONGEST_FILE = 200_000_000
 """Bytes of a JSON file of a record: more is none."""
@@ -100,8 +103,15 @@ class Record:
     @cached_property
     def ledger(self) -> list[dict[str, Any]]:
         """The rows of `ledger.jsonl`, as they stood when the record was made. Raises `RecordError`."""
-        content = _read(self.files, LEDGER, self.name) or b""
-        return [_parsed(line, LEDGER, self.name) for line in content.splitlines() if line.strip()]
+        return _lines(self.files, LEDGER, self.name)
+
+    @cached_property
+    def requests(self) -> list[Request]:
+        """What models were asked, and what they answered. Empty in records of earlier versions, and of realtime models.
+
+        Raises `AntiphonError`.
+        """
+        return requests_in(_lines(self.files, REQUESTS, self.name), f"record {self.name}, {REQUESTS}")
 
     def check(self) -> list[str]:
         """What is not as it was written: a line for each file that is missing or changed. Reads all of them."""
@@ -141,6 +151,11 @@ def _read(files: Files, name: str, record: str) -> bytes | None:
     if content is not None and len(content) > LONGEST_FILE:
         raise RecordError(f"record {record}: {name} has {len(content):,} bytes, expected {LONGEST_FILE:,} at most.")
     return content
+
+
+def _lines(files: Files, name: str, record: str) -> list[dict[str, Any]]:
+    content = _read(files, name, record) or b""
+    return [_parsed(line, name, record) for line in content.splitlines() if line.strip()]
 
 
 def _object(files: Files, name: str, record: str) -> dict[str, Any] | None:

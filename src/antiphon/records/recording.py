@@ -23,7 +23,8 @@ from antiphon.calls.report import Sound, delays, reply_data, sound_data
 from antiphon.calls.start import describe_models
 from antiphon.errors import AntiphonError, SessionClosed, StoreError, pass_on
 from antiphon.events import CloseEvent, CloseReason, JournalEvent
-from antiphon.records.format import AUDIO, FORMAT, HISTORY, JOURNAL, LEDGER, METRICS, RECORD, SOUND, name_of
+from antiphon.records.format import AUDIO, FORMAT, HISTORY, JOURNAL, LEDGER, METRICS, RECORD, REQUESTS, SOUND, name_of
+from antiphon.records.requests import RequestLog
 from antiphon.records.usage import Usage
 from antiphon.replay.writer import JournalWriter
 from antiphon.session import AgentSession
@@ -60,6 +61,8 @@ class Draft:
     metrics: dict[str, Any]
     history: list[dict[str, Any]]
     ledger: Sequence[str] | None
+    requests: list[dict[str, Any]]
+    """Lines of what models were asked; empty: none was."""
     sound: Sound | None
     missing: list[str] = field(default_factory=list)
     """What is not in it that should be, and why."""
@@ -133,6 +136,7 @@ class Recording:
         self._journal = JournalWriter(self._folder / JOURNAL, about=title) if journal else None
         self._fold = CallRecord(self._clock.now)
         self._usage = Usage(session, prices)
+        self._requests = RequestLog(session, self._clock.now)
         session.on("journal", self._begin)
         self._fold.listen(session)
         session.on("agent_state_changed", lambda event: self._look())
@@ -264,10 +268,15 @@ class Recording:
         if (cost := self._usage.cost()) is not None:
             metrics["cost"] = cost
         rows = None if stored is None else [row.to_json() for row in stored.rows]
-        masked: dict[str, Any] = self._mask({"head": head, "history": report.history, "ledger": rows})
+        masked: dict[str, Any] = self._mask(
+            {"head": head, "history": report.history, "ledger": rows, "requests": self._requests.lines()}
+        )
         head = {**masked["head"], "id": session.call_id}
         name = name_of(session.call_id, began)
-        return Draft(name, head, metrics, masked["history"], masked["ledger"], sound, self._missing)
+        if self._requests.left_out:
+            self._missing.append(f"{REQUESTS}: {self._requests.left_out} requests, for which there was no place")
+        history, ledger, requests = masked["history"], masked["ledger"], masked["requests"]
+        return Draft(name, head, metrics, history, ledger, requests, sound, self._missing)
 
 
 def _turns_of(report: CallReport, began: float) -> list[dict[str, Any]]:
@@ -297,6 +306,8 @@ def write_files(draft: Draft, folder: Path, *, audio: bool) -> None:
     private.write(folder / HISTORY, to_json({"items": draft.history}))
     if draft.ledger is not None:
         private.write(folder / LEDGER, "".join(f"{row}\n" for row in draft.ledger))
+    if draft.requests:
+        private.write(folder / REQUESTS, "".join(f"{to_json(line)}\n" for line in draft.requests))
     if draft.sound is not None:
         private.write(folder / SOUND, to_json(sound_data(draft.sound)))
         if audio:

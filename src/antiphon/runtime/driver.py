@@ -133,7 +133,7 @@ class Driver:
         voice = CallersVoice(port, self.playout.tell_progress, has_detector=vad is not None)
         self.realtime = Realtime(port, agents, tools, events, voice, self._calls)
         window = ContextWindow(port, agents, tools, events)
-        self._requests = Requests(agents, tools, events, masks, window, self.playout.written)
+        self._requests = Requests(agents, tools, events, masks, window, self.playout.written, self.port.clock)
         self._generation = Generation(
             agents, speeches, self._requests, self._responses, self._calls, self.playout, self.realtime
         )

@@ -13,6 +13,7 @@ from typing import Any
 
 from antiphon.chat import ChatContext
 from antiphon.core.commands import Adopt, Discard, Generate, Release, Speak
+from antiphon.llm import watching
 from antiphon.runtime.host import Agents, Speeches
 from antiphon.runtime.playout import Playout
 from antiphon.runtime.realtime import Realtime
@@ -86,6 +87,9 @@ class Generation:
             tools = self._requests.tools(command)
             self._requests.say_what_results_are(command, request.items, tools)
             self._requests.told(command, request, tools)
+            watch = self._requests.watched(command)  # it lives as long as this task keeps it
+            if watch is not None:
+                watching.set(watch)
             try:
                 settings = self._requests.settings(command)
                 await response.consume(self._agents.agent(command.agent).llm_node(request, tools, settings), tools)

@@ -17,7 +17,7 @@ from antiphon.chat import ChatContext, ChatItem, ChatMessage
 from antiphon.core.commands import Adopt, Generate, Record, Speak
 from antiphon.core.facts import Handoff
 from antiphon.core.notices import Notice
-from antiphon.events import TrimReason
+from antiphon.events import ModelAnsweredEvent, ModelRequestEvent, TrimReason
 from antiphon.options import ContextBudget, ModelSettings
 from antiphon.realtime import RealtimeModel
 from antiphon.runtime.run import Run
@@ -169,8 +169,8 @@ class Events(Protocol):
     def spoken(self, segment: int, text: str, final: bool) -> None:
         """What was heard of a segment so far, for captions."""
 
-    def requested(self, agent: str, context: ChatContext, tools: Sequence[Any]) -> None:
-        """A model is about to be asked with this: see `ModelRequestEvent`."""
+    def looked_into(self, event: ModelRequestEvent | ModelAnsweredEvent) -> None:
+        """A model is about to be asked, or was: for those who look into the call."""
 
     def trimmed(self, agent: str, why: TrimReason, left_out: int, before: int, after: int, summary: str) -> None:
         """Requests of the agent carry less of the talk than before: see `ContextTrimmedEvent`."""

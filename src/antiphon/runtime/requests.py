@@ -22,8 +22,10 @@ from antiphon.chat import (
 )
 from antiphon.core.commands import Generate
 from antiphon.errors import ToolRefused
+from antiphon.events import ModelAnsweredEvent, ModelRequestEvent
 from antiphon.options import ModelSettings
 from antiphon.overflow import overflow_of
+from antiphon.runtime.answers import Answers
 from antiphon.runtime.carried import GOES_ON_ID
 from antiphon.runtime.context_window import ContextWindow
 from antiphon.runtime.host import Agents, Events, Tools
@@ -50,6 +52,7 @@ class Requests:
         masks: Masks,
         window: ContextWindow,
         written: Callable[[str], str | None],
+        clock: Callable[[], float],
     ) -> None:
         self._agents = agents
         self._events = events
@@ -58,6 +61,7 @@ class Requests:
         """How much of the talk a request carries."""
         self._written = written
         """By message id: how the model wrote what is not in the history yet, where other words are spoken."""
+        self._clock = clock
         self._tools = tools
         self._refused = RefusedTools(events)
         self._for_turn: dict[str, list[ChatItem]] = {}
@@ -109,7 +113,20 @@ class Requests:
     def told(self, command: Generate, context: ChatContext, tools: Sequence[Any]) -> None:
         """Those who look into the call are told what the model is about to be asked with."""
         if self._events.listened("model_request"):
-            self._events.requested(command.agent, context, tools)
+            told = ModelRequestEvent(agent_id=command.agent, chat_ctx=context.copy(), tools=list(tools))
+            self._events.looked_into(told)
+
+    def watched(self, command: Generate) -> Answers | None:
+        """Who watches what models are asked for this response. None: nobody wants to know."""
+        if not self._events.listened("model_answered"):
+            return None
+        events = self._events
+        return Answers(
+            command.agent,
+            command.gen,
+            self._clock,
+            lambda exchange: events.looked_into(ModelAnsweredEvent(exchange=exchange)),
+        )
 
     def _instruct(self, command: Generate, items: list[ChatItem]) -> None:
         """Put what the reply was asked for with behind what was said before, and before what its own tools came to.
