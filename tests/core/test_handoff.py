@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from antiphon.core.commands import Generate, Play, RunHook, RunTool, Speak, StopPlayout
+from antiphon.core.commands import Generate, Play, Record, RunHook, RunTool, Speak, StopPlayout
 from antiphon.core.facts import (
     AgentTaskFinished,
     AgentTaskStarted,
@@ -316,6 +316,22 @@ def test_what_a_task_was_saying_is_said_to_its_end() -> None:
     assert not d.all(StopPlayout)
     d.played()
     assert d.lines[-1] == "assistant: Thank you, Ann."
+
+
+def test_what_a_task_said_last_is_known_to_the_agent_who_goes_on() -> None:
+    d = in_task()
+    d.types("Ann")
+    d.model("Thank you, Ann.")
+    d.tell(AgentTaskFinished(900))
+    d.returns("Ann")
+    assert d.context()[1:] == ["assistant: Thank you, Ann.", "call book c1", "output Ann"]  # while it still sounds
+    d.played()
+    told = [command for command in d.all(Record) if command.agent == "a" and command.carried]
+    assert [getattr(command.item, "text_content", "") for command in told] == ["Thank you, Ann."]
+    d.model("Booked for Ann.")
+    d.played()
+    d.types("thanks")
+    assert d.context()[1:4] == ["assistant: Thank you, Ann.", "call book c1", "output Ann"]
 
 
 def test_a_task_that_ends_while_its_model_writes_stops_it() -> None:

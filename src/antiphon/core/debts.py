@@ -444,7 +444,10 @@ class Debts:
             self._let_know(result, frame.agent)
 
     def frame_ended(self, frame: Frame, below: Frame) -> None:
-        """A frame ended: what it had to tell is told by the one below."""
+        """A frame ended: what it had to tell is told by the one below, who knows its last words."""
+        owed = {turn.item for turn in self.turns.owed}  # whoever answers these gets to know them so
+        self._history.pass_on(frame.agent, below.agent, but=owed)
+        self.turns.late_words.pass_on(frame.agent, below.agent)
         for result in self.results:
             if result.frame is frame and result.speech is None:
                 self._let_know(result, below.agent)

@@ -27,11 +27,33 @@ class Slot:
     open: bool = True
     item: ChatItem | None = None
     """What settled it; None if nothing was heard."""
+    heirs: tuple[str, ...] = ()
+    """Who is to know its words as soon as there are any, for its agent is gone."""
+    echoes: Slot | None = None
+    """The slot of an agent that is gone, of which this one's agent is to know; else this is one of its own."""
+
+    @property
+    def source(self) -> Slot:
+        """Where it is known what was said."""
+        return self if self.echoes is None else self.echoes
 
     def settled(self, item: ChatItem | None) -> None:
         """It is known what was said."""
         self.open = False
         self.item = item
+
+    def concerns(self, agent: str) -> bool:
+        """Whether the agent knows its words, or is to."""
+        return agent == self.agent or agent in self.heirs
+
+    def left_to(self, heir: str) -> None:
+        """Its agent is gone, and the heir goes on."""
+        self.heirs += (heir,)
+
+    def take_heirs(self) -> tuple[str, ...]:
+        """Who is to know its words, which are there."""
+        taken, self.heirs = self.heirs, ()
+        return taken
 
 
 @dataclass(slots=True, eq=False)
@@ -60,7 +82,7 @@ class Note:
 class History:
     """The end of the history that is not settled yet."""
 
-    __slots__ = ("_epoch", "_out", "_tail", "mark", "version")
+    __slots__ = ("_carried", "_epoch", "_out", "_tail", "mark", "version")
 
     def __init__(self, out: Outbox, epoch: float, mark: str) -> None:
         self._out = out
@@ -68,6 +90,8 @@ class History:
         self.mark = mark
         """Is in the ids of its items, so that they differ from those of other conversations."""
         self._tail: list[Slot] = []
+        self._carried: set[tuple[str, str]] = set()
+        """Agents, and messages to others and of others that they know, or will."""
         self.version = 0
         """Grows with every change, also of open slots. Equal versions mean equal contexts."""
 
@@ -117,7 +141,7 @@ class History:
         """Put what the history has already into the context of an agent that is to speak of it."""
         if note.is_news_to(agent):
             for item in note.items:
-                self._out.send(Record(item, agent, carried=True))
+                self._carry(item, agent)
 
     def reserve(self, segment: int, agent: str) -> Slot:
         """Keep the place of something that begins to be said."""
@@ -130,6 +154,7 @@ class History:
         """All of a slot's text is known now; requests show it as said."""
         slot.text = text
         self.version += 1
+        self._tell_heirs(slot)
 
     def settle(self, slot: Slot, heard: str, *, interrupted: bool) -> None:
         """What was heard of a slot is final. Nothing heard, nothing recorded."""
@@ -146,6 +171,7 @@ class History:
             )
         slot.settled(said)
         self.version += 1
+        self._tell_heirs(slot)
         self._flush()
 
     def keep_place(self, agent: str, before: int | None = None) -> Slot:
@@ -169,27 +195,68 @@ class History:
         said = ChatMessage(role="user", content=text, id=item_id, created_at=slot.created_at) if text else None
         self.version += said is not None
         slot.settled(said)
+        self._tell_heirs(slot)
         self._flush()
 
     def carry(self, text: str, agent: str, item_id: str) -> None:
         """Let another agent know of a turn that the history has already, under its id: nobody gets it twice."""
         message = ChatMessage(role="user", content=text, id=item_id, created_at=self.wall)
-        self._out.send(Record(message, agent, carried=True))
+        self._carry(message, agent)
+
+    def _carry(self, item: ChatItem, agent: str) -> None:
+        if not isinstance(item, ChatMessage) or self._is_news(item.id, agent):
+            self._out.send(Record(item, agent, carried=True))
+
+    def pass_on(self, agent: str, heir: str, but: Collection[str]) -> None:
+        """An agent is gone. Its words that are not settled, and those to it, are in the context of the one who goes on.
+
+        They stand there behind what that one was shown already. `but`: ids of messages that take another way.
+        """
+        for slot in list(self._tail):
+            source = slot.source
+            is_said = source.segment > 0 if source.item is None else source.item.id not in but
+            if slot.concerns(agent) and is_said:
+                self.leave_to(source, heir)
+
+    def leave_to(self, slot: Slot, heir: str) -> None:
+        """Another agent is to know the words of a slot, too."""
+        slot.left_to(heir)
+        self._tell_heirs(slot)
+
+    def _tell_heirs(self, slot: Slot) -> None:
+        if slot.open and slot.text:
+            said = message_id(slot.segment, self.mark)
+        elif isinstance(slot.item, ChatMessage):
+            said = slot.item.id
+        else:
+            return
+        for heir in slot.take_heirs():
+            if heir != slot.agent and self._is_news(said, heir):
+                self._tail.append(Slot(0, heir, slot.created_at, echoes=slot))
+                self.version += 1
+
+    def _is_news(self, message: str, agent: str) -> bool:
+        """Whether no message of that id was on its way to the agent who did not say or hear it. It is from now on."""
+        known = len(self._carried)
+        self._carried.add((agent, message))
+        return len(self._carried) > known
 
     def _flush(self) -> None:
-        while self._tail and not self._tail[0].open:
+        while self._tail and not self._tail[0].source.open:
             settled = self._tail.pop(0)
-            if settled.item is not None:
-                self._out.send(Record(settled.item, settled.agent))
+            item = settled.source.item
+            if item is not None:
+                self._out.send(Record(item, settled.agent, carried=settled.echoes is not None))
 
     def open_items(self, agent: str) -> tuple[ChatItem, ...]:
         """The unsettled end as a request of `agent` shows it: text that is still being spoken counts as said."""
         if not self._tail:
             return ()
         items: list[ChatItem] = []
-        for slot in self._tail:
-            if slot.agent != agent:
+        for place in self._tail:
+            if place.agent != agent:
                 continue
+            slot = place.source
             if slot.item is not None:
                 items.append(slot.item)
             elif slot.open and slot.text:

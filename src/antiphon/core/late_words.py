@@ -9,7 +9,7 @@ from antiphon.core.commands import turn_id
 from antiphon.core.facts import TurnTranscribed
 from antiphon.core.history import History, Slot
 from antiphon.core.promises import Outbox
-from antiphon.core.turn import Turn
+from antiphon.core.turn import Turn, TurnState
 
 
 class LateWords:
@@ -54,6 +54,12 @@ class LateWords:
             turn.worded(text)
             self._history.words_known(slot, text, turn.item)
         return turn
+
+    def pass_on(self, agent: str, heir: str) -> None:
+        """An agent is gone: the one who goes on is to know the words, too, unless they are to be answered yet."""
+        for turn, slot in self._places.values():
+            if slot.concerns(agent) and turn.state is not TurnState.OWED:
+                self._history.leave_to(slot, heir)
 
     def forget(self) -> None:
         """The session ends: those that did not come never will."""

@@ -243,8 +243,11 @@ class Speeches:
         step.text_began()
         if step.segment.sound is _OPEN and speech.stage is not _HELD:
             self._line.begin(step.segment, speech.agent, record=speech.record)
-            if written and step.segment.slot is not None:
-                self._history.known(step.segment.slot, written)
+            slot = step.segment.slot
+            if slot is not None and speech.frame.agent != speech.agent:  # its task is over
+                self._history.leave_to(slot, speech.frame.agent)
+            if slot is not None and written:
+                self._history.known(slot, written)
             if speech.kind is not _FILLER:
                 self._mark_told(speech)
 

@@ -77,6 +77,38 @@ class NothingIsRecordedTwice(Promise):
         known.add(one)
 
 
+class WhoGoesOnKnowsTheLastWordsOfATask(Promise):
+    """What a task's agent was saying as it ended is in the context of the agent below, too (handoff of the core)."""
+
+    def start(self) -> None:
+        self._frames = list(self.trace.frames)
+        self._heirs: dict[str, str] = {}
+        """By agent that is gone: the one below."""
+        self._untold: set[tuple[str, str]] = set()
+        """Messages, and who is to know them."""
+
+    @on(f.AgentTaskFinished)
+    def finished(self, fact: f.AgentTaskFinished) -> None:
+        left = self.trace.frames
+        self._heirs.update({agent: left[-1][1] for _, agent in self._frames[len(left) :]})
+
+    @on(do.Record)
+    def recorded(self, command: do.Record) -> None:
+        item, agent = command.item, command.agent
+        if command.carried:
+            self._untold.discard((item.id, agent))
+        elif type(item) is ChatMessage and item.role == "assistant" and agent in self._heirs:
+            self._untold.add((item.id, self._heirs[agent]))
+
+    def settled(self) -> None:
+        self._frames = list(self.trace.frames)
+        for _, agent in self._frames:
+            self._heirs.pop(agent, None)
+
+    def unfinished(self) -> Iterable[str]:
+        return [f"{item} is not known to {agent}" for item, agent in self._untold]
+
+
 class ItemsHaveIdsOfTheCore(Promise):
     """The ids of history items are never those that `chat.new_id` gives to others' (history of the core)."""
 
