@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, fields, replace
+import copy
+import pickle
+from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 
 import pytest
 
 from antiphon.core.commands import Play, StopPlayout
 from antiphon.core.facts import Transcribed, UserSpeechEnded, UserTurnCleared
-from antiphon.record import record
+from antiphon.record import frozen, mutable, record
 
 
 def test_it_is_made_by_position_or_name_with_defaults() -> None:
@@ -39,10 +41,71 @@ def test_it_shows_itself() -> None:
 
 
 def test_a_factory_is_refused() -> None:
-    from dataclasses import field
-
     with pytest.raises(TypeError, match="things"):
 
         @record
         class Wrong:
             things: list[int] = field(default_factory=list)
+
+
+@frozen
+class Place:
+    """As what an application is handed."""
+
+    name: str
+    lines: list[str] = field(default_factory=list)
+    open: bool = field(default=True, kw_only=True)
+
+
+@mutable
+class Told:
+    """As what listeners are told."""
+
+    at: float = field(default_factory=lambda: 1.0)
+    what: str
+
+
+@mutable
+class ToldMore(Told):
+    """More of it."""
+
+    why: str = ""
+
+
+def test_a_frozen_one_refuses_changes_unguarded_and_those_that_are_made_of_it_do() -> None:
+    @dataclass(frozen=True)
+    class Near(Place):
+        far: bool = False
+
+    near = Near("a")
+    for place in (Place("a"), near):
+        with pytest.raises(FrozenInstanceError, match="'name'"):
+            place.name = "b"  # type: ignore[misc]
+        with pytest.raises(FrozenInstanceError, match="'name'"):
+            del place.name
+    with pytest.raises(FrozenInstanceError, match="'far'"):
+        near.far = True  # type: ignore[misc]
+
+
+def test_a_frozen_one_is_a_dataclass_to_its_tools() -> None:
+    place = Place("a", open=False)
+    assert repr(place) == "Place(name='a', lines=[], open=False)"
+    assert place.lines is not Place("a").lines
+    assert replace(place, name="b") == Place("b", [], open=False) != place
+    copied = copy.deepcopy(place)
+    assert copied == copy.copy(place) == pickle.loads(pickle.dumps(place)) == place
+    assert copied.lines is not place.lines
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(place)
+
+
+def test_a_mutable_one_is_made_by_name_and_may_be_changed() -> None:
+    told = ToldMore(what="a", why="b")
+    assert told == ToldMore(at=1.0, what="a", why="b") != Told(what="a")
+    assert repr(told) == "ToldMore(at=1.0, what='a', why='b')"
+    told.what = "c"
+    assert copy.copy(told) == told == ToldMore(what="c", why="b")
+    with pytest.raises(TypeError, match="positional"):
+        ToldMore(1.0)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(told)

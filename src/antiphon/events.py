@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 from antiphon.chat import AgentHandoff, ChatContext, ChatMessage, FunctionCall, FunctionCallOutput
 from antiphon.errors import UsageError, pass_on
 from antiphon.options import SessionOptions
-from antiphon.record import record
+from antiphon.record import frozen, mutable, record
 
 if TYPE_CHECKING:
     from antiphon.metrics import CallMetrics, TurnMetrics
@@ -28,13 +28,13 @@ AgentState: TypeAlias = Literal["initializing", "idle", "listening", "thinking",
 UserState: TypeAlias = Literal["listening", "speaking", "away"]
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class _Event:
     created_at: float = field(default_factory=time.time)
     """Seconds since the epoch."""
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class AgentStateChangedEvent(_Event):
     """The agent began to listen, think or speak."""
 
@@ -43,7 +43,7 @@ class AgentStateChangedEvent(_Event):
     type: Literal["agent_state_changed"] = "agent_state_changed"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class UserStateChangedEvent(_Event):
     """The caller began or stopped to speak."""
 
@@ -52,7 +52,7 @@ class UserStateChangedEvent(_Event):
     type: Literal["user_state_changed"] = "user_state_changed"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class UserInputTranscribedEvent(_Event):
     """Words of the caller were understood. An interim transcript replaces the one before it."""
 
@@ -62,7 +62,7 @@ class UserInputTranscribedEvent(_Event):
     type: Literal["user_input_transcribed"] = "user_input_transcribed"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class AgentOutputTranscribedEvent(_Event):
     """Words of the agent sound, or appear in a text session: captions.
 
@@ -75,7 +75,7 @@ class AgentOutputTranscribedEvent(_Event):
     type: Literal["agent_output_transcribed"] = "agent_output_transcribed"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class SaidAsideEvent(_Event):
     """The caller heard words that the history does not have.
 
@@ -89,7 +89,7 @@ class SaidAsideEvent(_Event):
     type: Literal["said_aside"] = "said_aside"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class ConversationItemAddedEvent(_Event):
     """A message or a hand-off entered the history. Not given for tool calls and their outputs."""
 
@@ -97,7 +97,7 @@ class ConversationItemAddedEvent(_Event):
     type: Literal["conversation_item_added"] = "conversation_item_added"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class AgentFalseInterruptionEvent(_Event):
     """A sound paused the agent and turned out to be nothing."""
 
@@ -105,7 +105,7 @@ class AgentFalseInterruptionEvent(_Event):
     type: Literal["agent_false_interruption"] = "agent_false_interruption"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class UserTurnExceededEvent(_Event):
     """The caller said as much as one turn may hold (`user_turn_limit`): the agent takes the word."""
 
@@ -114,7 +114,7 @@ class UserTurnExceededEvent(_Event):
     type: Literal["user_turn_exceeded"] = "user_turn_exceeded"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class SpeechCreatedEvent(_Event):
     """The agent is about to say something."""
 
@@ -126,7 +126,7 @@ class SpeechCreatedEvent(_Event):
     type: Literal["speech_created"] = "speech_created"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class FunctionToolsExecutedEvent(_Event):
     """All tools of one model response have ended. The two lists are parallel."""
 
@@ -139,7 +139,7 @@ class FunctionToolsExecutedEvent(_Event):
         return list(zip(self.function_calls, self.function_call_outputs, strict=True))
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class MaxToolStepsReachedEvent(_Event):
     """A reply has had as many rounds of tools as it may (`max_tool_steps`): its model goes on without tools.
 
@@ -153,7 +153,7 @@ class MaxToolStepsReachedEvent(_Event):
     type: Literal["max_tool_steps_reached"] = "max_tool_steps_reached"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class ToolCallStarted:
     """A tool began to run."""
 
@@ -161,7 +161,7 @@ class ToolCallStarted:
     type: Literal["tool_call_started"] = "tool_call_started"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class ToolCallUpdated:
     """A tool reported progress."""
 
@@ -172,7 +172,7 @@ class ToolCallUpdated:
     type: Literal["tool_call_updated"] = "tool_call_updated"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class ToolCallEnded:
     """A tool ended."""
 
@@ -183,7 +183,7 @@ class ToolCallEnded:
     type: Literal["tool_call_ended"] = "tool_call_ended"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class ToolExecutionUpdatedEvent(_Event):
     """Something happened to a running tool."""
 
@@ -191,7 +191,7 @@ class ToolExecutionUpdatedEvent(_Event):
     type: Literal["tool_execution_updated"] = "tool_execution_updated"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class ConsentAskedEvent(_Event):
     """A call is read back to the caller, and runs only after they said yes to it."""
 
@@ -203,7 +203,7 @@ class ConsentAskedEvent(_Event):
     type: Literal["consent_asked"] = "consent_asked"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class ConsentDecidedEvent(_Event):
     """Whether a call runs that was read back. All decisions but "yes" are void: it never will."""
 
@@ -217,7 +217,7 @@ class ConsentDecidedEvent(_Event):
     type: Literal["consent_decided"] = "consent_decided"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class MustHearEvent(_Event):
     """The caller has heard a line of `must_hear`, or no voice could say it."""
 
@@ -229,7 +229,7 @@ class MustHearEvent(_Event):
     type: Literal["must_hear"] = "must_hear"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class ToolOutcomeEvent(_Event):
     """What came of a tool that writes is known, or that nobody knows. A second one for a call corrects the first."""
 
@@ -241,7 +241,7 @@ class ToolOutcomeEvent(_Event):
     type: Literal["tool_outcome"] = "tool_outcome"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class ToolDroppedEvent(_Event):
     """The caller spoke over a call: it left the history, and its result will be ignored."""
 
@@ -249,7 +249,7 @@ class ToolDroppedEvent(_Event):
     type: Literal["tool_dropped"] = "tool_dropped"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class ToolAdoptedEvent(_Event):
     """An identical call took over a run whose first call had been dropped."""
 
@@ -257,7 +257,7 @@ class ToolAdoptedEvent(_Event):
     type: Literal["tool_adopted"] = "tool_adopted"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class ToolEndedEvent(_Event):
     """A tool ended. `status`: done, error, cancelled, dropped or unknown."""
 
@@ -266,7 +266,7 @@ class ToolEndedEvent(_Event):
     type: Literal["tool_ended"] = "tool_ended"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class ToolResultEvent(_Event):
     """A tool in the background reported something, or returned: it is in the history now.
 
@@ -281,7 +281,7 @@ class ToolResultEvent(_Event):
     type: Literal["tool_result"] = "tool_result"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class TurnMetricsEvent(_Event):
     """A reply of the agent is over: what it took.
 
@@ -297,7 +297,7 @@ class TurnMetricsEvent(_Event):
 TrimReason: TypeAlias = Literal["budget", "overflow", "summary"]
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class ContextTrimmedEvent(_Event):
     """From here on the requests of an agent carry less of the talk (`ContextBudget`). The history stays whole."""
 
@@ -320,7 +320,7 @@ class NewId:
     """In a journal: the application took a number for something that it opens."""
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class JournalEvent(_Event):
     """The conversation's core is about to be told something, or asks for something that is about to be done.
 
@@ -345,7 +345,7 @@ class JournalEvent(_Event):
     type: Literal["journal"] = "journal"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class ToolsetReadyEvent(_Event):
     """A toolset that the conversation began without is ready: its tools are offered from the next response on."""
 
@@ -353,7 +353,7 @@ class ToolsetReadyEvent(_Event):
     type: Literal["toolset_ready"] = "toolset_ready"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class RecordingHushedEvent(_Event):
     """Whose sound must not be recorded from now on: something sensitive is asked for, or said."""
 
@@ -362,7 +362,7 @@ class RecordingHushedEvent(_Event):
     type: Literal["recording_hushed"] = "recording_hushed"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class ErrorEvent(_Event):
     """Something failed and the session went on."""
 
@@ -399,7 +399,7 @@ class UnheardOutcome:
     """What the tool returned."""
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class CloseEvent(_Event):
     """The session ended. The last event."""
 
@@ -410,7 +410,7 @@ class CloseEvent(_Event):
     type: Literal["close"] = "close"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class UnbackedClaimEvent(_Event):
     """A sentence of the model claims that something was done, and no tool has done it. It is said all the same."""
 
@@ -422,7 +422,7 @@ class UnbackedClaimEvent(_Event):
     type: Literal["unbacked_claim"] = "unbacked_claim"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class ModelRequestEvent(_Event):
     """A model is about to be asked, for those who look into a call. Realtime models, which keep the talk, are not told.
 
@@ -437,7 +437,7 @@ class ModelRequestEvent(_Event):
     type: Literal["model_request"] = "model_request"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class ModelAnsweredEvent(_Event):
     """A model was asked, and its response has ended. Realtime models are not told, nor whom a `FallbackLLM` asks."""
 
@@ -446,7 +446,7 @@ class ModelAnsweredEvent(_Event):
     type: Literal["model_answered"] = "model_answered"
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class TraceEvent:
     """Of a call as a tree of stretches: one began, or ended, or something came to pass in it (`docs/telemetry.md`).
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from antiphon.chat import ChatContext, ChatRole
 from antiphon.model import Model
 from antiphon.options import NOT_GIVEN, NotGivenOr, ToolChoice, is_given
+from antiphon.record import frozen
 from antiphon.scope import Scoped
 from antiphon.streams import Closable
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from antiphon.tools.function import Tool
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class FunctionToolCall:
     """A complete tool call as the model wrote it."""
 
@@ -46,7 +47,7 @@ class ChoiceDelta:
     """What the model thinks. Never spoken, and not part of what it said; for whoever looks at how it came to it."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class CompletionUsage:
     """Tokens that a request cost."""
 
@@ -69,7 +70,7 @@ class ChatChunk:
     usage: CompletionUsage | None = None
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class ChatRequest:
     """One request, complete. What providers get."""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from typing_extensions import TypeIs
@@ -19,6 +18,7 @@ from antiphon.language.lines import ConsentLines
 from antiphon.language.lines import Fillers as Fillers
 from antiphon.language.phrases import Phrases
 from antiphon.language.replies import Asked, Reply
+from antiphon.record import frozen
 
 T = TypeVar("T")
 
@@ -49,7 +49,7 @@ ToolChoice: TypeAlias = Literal["auto", "required", "none"] | Mapping[str, Any]
 (`{"type": "function", "function": {"name": "book"}}`)."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class ModelSettings:
     """What a node is told about the request it serves."""
 
@@ -77,7 +77,7 @@ Repeat: TypeAlias = Literal["per_turn", "once", "ask"]
 later turn and after a spoken yes."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class ToolPolicy:
     """How the session treats one call of a tool. Plain data, rendered by the tool layer for each call."""
 
@@ -127,7 +127,7 @@ TurnDetection: TypeAlias = Literal["vad", "stt", "manual", "realtime_llm"]
 EndpointingMode: TypeAlias = Literal["fixed", "dynamic"]
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class Endpointing:
     """How long silence must last before the caller's turn is over. Seconds."""
 
@@ -141,7 +141,7 @@ class Endpointing:
     """"dynamic": the wait after complete words follows the pauses that this caller makes, between the two delays."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class Interruption:
     """When the caller's voice interrupts the agent. Seconds."""
 
@@ -155,7 +155,7 @@ class Interruption:
     """Silence after speech without words that counts as a false alarm: the agent resumes."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class PreemptiveGeneration:
     """Asking the model before the caller's turn is over, when it is likely to be. Seconds.
 
@@ -169,7 +169,7 @@ class PreemptiveGeneration:
     """Responses made ahead for one turn, in all."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class UserTurnLimit:
     """How much a caller may say before the agent takes the word. None: as much as they like."""
 
@@ -178,7 +178,7 @@ class UserTurnLimit:
     """Seconds since the turn began, pauses included."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class TurnHandling:
     """Everything about taking turns."""
 
@@ -189,7 +189,7 @@ class TurnHandling:
     user_turn_limit: UserTurnLimit = UserTurnLimit()
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class SilenceBudget:
     """How long the line may be silent while the agent owes something. Seconds."""
 
@@ -207,7 +207,7 @@ ConsentJudge: TypeAlias = Callable[[str, Asked], Awaitable[Reply | None]]
 """Given the caller's words and what they were asked: what the words mean, or None if that is not certain."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class ConsentOptions:
     """How the caller is asked before a call that must not be made by mistake. Seconds."""
 
@@ -221,7 +221,7 @@ class ConsentOptions:
     phrases: ConsentPhrases = ENGLISH.consent
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class LanguageOptions:
     """What the conversation core knows of a language, and what the session says in it."""
 
@@ -237,7 +237,7 @@ class LanguageOptions:
     """None: the one that the session had."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class MustHearLine:
     """What the caller must have heard, and the proof that they did."""
 
@@ -248,7 +248,7 @@ class MustHearLine:
     """When it was heard whole, by the loudspeaker's clock, in seconds since the Unix epoch; None: not yet."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class ContextBudget:
     """How much of the talk the requests of a session carry.
 
@@ -266,7 +266,7 @@ class ContextBudget:
     given here, or not (False)."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class SessionOptions:
     """What the conversation core needs to know of a session. Seconds."""
 

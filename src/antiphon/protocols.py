@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from antiphon.errors import UsageError
 from antiphon.language import Language
+from antiphon.record import frozen
 from antiphon.scope import Scoped
 from antiphon.store import Store
 from antiphon.transport import AudioInput, AudioOutput
@@ -19,7 +19,7 @@ from antiphon.transport import AudioInput, AudioOutput
 T = TypeVar("T")
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class Elicited:
     """What came of a question to the caller."""
 
@@ -58,7 +58,7 @@ class AudioRoom(Protocol):
     def audio_output(self) -> AudioOutput | None: ...
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class DtmfReceived:
     """The caller pressed a key of their telephone."""
 

@@ -26,17 +26,17 @@ import enum
 import json
 import math
 import os
-import secrets
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Self, TypeAlias, TypeVar, cast
 
 from antiphon.discovery import load_for
 from antiphon.errors import StoreConflict, StoreError, StoreUnavailable, UsageError
+from antiphon.record import frozen
 from antiphon.secret import FingerprintKey, key_of_fingerprints
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ class PendingOnLoop(Future[None]):
 START_LIMIT = 2.0
 """Seconds that `acknowledged` waits."""
 
-WORKER = f"{os.getpid()}-{secrets.token_hex(4)}"
+WORKER = f"{os.getpid()}-{os.urandom(4).hex()}"
 """This process, among those that write to a store."""
 LEASE = 2.0
 """Seconds for which a lease is held, by the store's clock, unless it is renewed."""
@@ -112,7 +112,7 @@ _SETTLED = 3
 """A row goes up only; a further attempt begins at STARTED again, from anything below this."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class Row:
     """One start of a tool that does not only read, and what came of it. Times are seconds since the Unix epoch.
 
@@ -254,7 +254,7 @@ def _conflict(stored: Row, new: Row, why: str) -> StoreConflict:
     )
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class CallMeta:
     """What is known of a call, for whoever takes it over or looks for it. The worker keeps it up to date."""
 
@@ -272,7 +272,7 @@ class CallMeta:
     """Why it ended."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class CallInfo:
     """A call, as lists show it."""
 
@@ -287,7 +287,7 @@ class CallInfo:
     """When something was written of it last, to the second."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class StoredCall:
     """All that is kept of a call but its streams, whose lengths are here."""
 

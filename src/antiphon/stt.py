@@ -10,10 +10,11 @@ from __future__ import annotations
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from antiphon.audio import AudioFrame
 from antiphon.model import Model
+from antiphon.record import frozen
 from antiphon.streams import Closable
 from antiphon.vad import VADEvent
 
@@ -31,7 +32,7 @@ class SpeechEventType(enum.StrEnum):
     """The engine's own detector heard speech end."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class SpeechData:
     """One reading of what was said."""
 
@@ -41,7 +42,7 @@ class SpeechData:
     """0 to 1; 0 where the engine does not say."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class SpeechEvent:
     """Something an STT engine heard."""
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterable, AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from antiphon.audio import AudioFrame
 from antiphon.model import Model
+from antiphon.record import frozen
 from antiphon.streams import closing as closing
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class WordTiming:
     """Where a word sounds. Seconds from the first sample of the text it belongs to."""
 
@@ -25,7 +26,7 @@ class WordTiming:
     end: float
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class SynthesizedAudio:
     """A piece of speech.
 

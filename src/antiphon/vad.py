@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from antiphon.audio import AudioFrame
+from antiphon.record import frozen
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class SpeechStarted:
     """Somebody began to speak. `at`: seconds of audio pushed so far when the speech itself began."""
 
     at: float
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class SpeechEnded:
     """Somebody stopped speaking. `at`: seconds of audio pushed so far at the last voiced sample."""
 

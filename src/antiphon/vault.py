@@ -13,8 +13,9 @@ import json
 import re
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
+
+from antiphon.record import frozen
 
 PLACEHOLDER = re.compile(r"\[[a-z][a-z0-9_]{0,60}_\d{1,6}\]")
 """What stands for something that is kept."""
@@ -43,7 +44,7 @@ class Run(Protocol):
 FindRuns: TypeAlias = Callable[[str], Sequence[Run]]
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class _Kept:
     value: str
     digits: str

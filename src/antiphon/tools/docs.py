@@ -8,13 +8,14 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
+from antiphon.record import frozen
 from antiphon.tools.signature import innermost
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class Documentation:
     """What a docstring says."""
 

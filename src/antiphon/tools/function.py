@@ -12,13 +12,14 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast, overload
 
 from typing_extensions import TypeIs, TypeVar, Unpack
 
 from antiphon.errors import ToolDefinitionError, UsageError
 from antiphon.options import NOT_GIVEN, DuplicateMode, DuplicateScope, NotGivenOr, is_given
+from antiphon.record import frozen
 from antiphon.tools.definition import CONFIRM_DUPLICATE, Code, Definition, PreparedCall, checked_name
 from antiphon.tools.hooks import CallHook
 from antiphon.tools.options import ToolFlag, ToolOptions, ToolSettings, options_of
@@ -60,7 +61,7 @@ __all__ = [
 R = TypeVar("R", default=Any)
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class FunctionToolInfo:
     """What is said about a function tool."""
 
@@ -71,7 +72,7 @@ class FunctionToolInfo:
     duplicate_scope: DuplicateScope = "name"
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class RawFunctionToolInfo:
     """What is said about a tool with a schema of its own."""
 

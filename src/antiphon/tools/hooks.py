@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from antiphon.options import Effect
+from antiphon.record import frozen
 from antiphon.timer import within
 from antiphon.tools.tool import ToolError
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class ToolCall:
     """A call that is about to be made."""
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from antiphon.errors import pass_on
+from antiphon.record import frozen
 from antiphon.timer import within
 
 logger = logging.getLogger("antiphon")
@@ -19,14 +19,14 @@ ANSWER_LIMIT = 10.0
 """Seconds that a backend has for an answer."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class Happened:
     """The call was done, once. It counts as if the tool had returned `output`."""
 
     output: Any = ""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class DidNotHappen:
     """The call was not done, and what was sent for it will not be any more: it may be made again, with the same key."""
 

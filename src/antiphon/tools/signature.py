@@ -16,10 +16,10 @@ import types
 import typing
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from antiphon.errors import ToolDefinitionError, pass_on
+from antiphon.record import frozen
 
 REQUIRED: Final = inspect.Parameter.empty
 """The default of a parameter that has none."""
@@ -41,7 +41,7 @@ class CallContext:
     """The toolset that alone hands it to its tools; empty: every session does."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class Parameter:
     """A parameter that the model fills in."""
 
@@ -54,7 +54,7 @@ class Parameter:
     """True if it cannot be passed by keyword."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class ContextParameter:
     """A parameter that receives the call's context."""
 
@@ -64,7 +64,7 @@ class ContextParameter:
     """True if the call may go without a context."""
 
 
-@dataclass(slots=True, frozen=True)
+@frozen
 class Signature:
     """The parameters of a callable, by who fills them in."""
 

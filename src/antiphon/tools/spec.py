@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from antiphon.record import frozen
 
-@dataclass(slots=True, frozen=True)
+
+@frozen
 class ToolSpec:
     """What a model is told about a tool. Shared and cached: do not change `parameters`."""
 
