@@ -102,7 +102,7 @@ SHELLS: dict[str, frozenset[str]] = {
     "calls": frozenset({"transports", "providers"}),
     "records": frozenset({"calls", "replay", "telemetry", "transports"}),  # of telemetry: prices, names of models
     "server": frozenset({"calls", "records", "transports"}),
-    "console": frozenset({"calls", "server", "transports"}),
+    "console": frozenset({"calls", "records", "server", "transports"}),  # the studio shows records
     "cli": frozenset(
         {
             "calls",

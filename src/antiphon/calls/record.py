@@ -7,6 +7,7 @@ is data: JSON for `--json`, and what the page of `report.py` is made of. All tim
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -293,6 +294,24 @@ class CallRecord:
             must_hear=[_proof(line) for line in getattr(self._session, "must_hear", ())],
         )
 
+    def so_far(self) -> CallReport:
+        """The same while the call goes on: nothing is ended by it, and tools may still run."""
+        history: list[dict[str, Any]] = []
+        if self._session is not None:
+            with contextlib.suppress(SessionClosed):
+                history = self._session.history.to_dict(exclude_timestamp=False)["items"]
+        return CallReport(
+            turns=list(self.turns),
+            tool_calls=self.tool_calls,
+            userdata=None,
+            latency={"voice_to_voice_ms": percentiles(())},
+            history=history,
+            duration=self.now(),
+            errors=list(self.errors),
+            replies=list(self.replies),
+            claims=list(self.claims),
+        )
+
     # -- what was said
 
     def _user_state(self, event: UserStateChangedEvent) -> None:
@@ -507,16 +526,22 @@ def rounded(fields: dict[str, Any]) -> dict[str, Any]:
 def percentiles(values: Sequence[float]) -> dict[str, Any]:
     """`{"p50", "p95", "values"}`, rounded to a tenth; linear between neighbours, None without values."""
     ordered = sorted(values)
+    p50, p95 = percentile(ordered, 0.5), percentile(ordered, 0.95)
+    return {
+        "p50": None if p50 is None else round(p50, 1),
+        "p95": None if p95 is None else round(p95, 1),
+        "values": [round(v, 1) for v in values],
+    }
 
-    def at(share: float) -> float | None:
-        if not ordered:
-            return None
-        place = share * (len(ordered) - 1)
-        low = int(place)
-        high = min(low + 1, len(ordered) - 1)
-        return round(ordered[low] + (ordered[high] - ordered[low]) * (place - low), 1)
 
-    return {"p50": at(0.5), "p95": at(0.95), "values": [round(v, 1) for v in values]}
+def percentile(ordered: Sequence[float], share: float) -> float | None:
+    """The value below which this share of sorted values lies, linear between neighbours; None without values."""
+    if not ordered:
+        return None
+    place = share * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
 def plain(value: Any, depth: int = 20) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,6 +28,11 @@ from antiphon.transports.track import BUCKET
 from antiphon.visible import to_json, visible_data
 
 _MOST_PEAKS = 8_000
+
+STORY = ("data", "figures", "timeline", "transcript", "waits", "steps", "story")
+"""The modules that tell a call, each behind those that it imports. The studio loads them as they are."""
+
+_MARK = re.compile(r"/\*(PALETTE|STORY\.CSS|STORY\.JS|CALL)\*/")
 
 
 @dataclass(slots=True, frozen=True)
@@ -78,7 +84,7 @@ def write_report(
     path: Path, call: CallReport, *, title: str, models: str, sound: Sound | None = None, when: datetime | None = None
 ) -> None:
     """Write the page. Raises `OSError` if it cannot be written."""
-    data = _data(call, title, models, when or datetime.now())
+    data = report_data(call, title, models, (when or datetime.now()).timestamp())
     if sound is not None:
         data |= sound_data(sound)
         if sound.recording is not None:
@@ -91,7 +97,20 @@ def write_page(path: Path, data: dict[str, Any]) -> None:
     template = (files("antiphon.calls") / "report.html").read_text(encoding="utf-8")
     # "</script>" inside a string would end the data; JSON allows the slash to be escaped.
     payload = to_json(visible_data(data)).replace("</", "<\\/").replace("<!--", "<\\u0021--")
-    private.write(path, template.replace("/*PALETTE*/", _palette()).replace("/*CALL*/", payload))
+    parts = {"PALETTE": _palette(), "STORY.CSS": _of_story("story.css"), "STORY.JS": _story(), "CALL": payload}
+    # In one go: what was said may look like a mark.
+    private.write(path, _MARK.sub(lambda mark: parts[mark[1]], template))
+
+
+@cache
+def _story() -> str:
+    """The code that tells a call, as one text: what modules import of one another is in it."""
+    code = "\n".join(_of_story(f"{name}.js") for name in STORY)
+    return re.sub(r"^export ", "", re.sub(r"^import .*;\n", "", code, flags=re.MULTILINE), flags=re.MULTILINE)
+
+
+def _of_story(name: str) -> str:
+    return (files("antiphon.calls") / "static" / "story" / name).read_text(encoding="utf-8")
 
 
 @cache
@@ -102,12 +121,14 @@ def _palette() -> str:
     return palette.replace('url("inter.woff2")', f'url("data:font/woff2;base64,{font}")')
 
 
-def _data(call: CallReport, title: str, models: str, when: datetime) -> dict[str, Any]:
+def report_data(call: CallReport, title: str, models: str, began: float) -> dict[str, Any]:
+    """What the story of a call is told from, without its sound. `began`: seconds since the epoch."""
     return {
         "title": title,
-        "when": said_when(when),
+        "when": said_when(datetime.fromtimestamp(began)),
         "models": models,
         "duration": max(call.duration, 0.001),
+        "voice": any(one.first_byte is not None for reply in call.replies for one in reply.responses),
         "turns": [dataclasses.asdict(turn) for turn in call.turns],
         "tools": [dataclasses.asdict(one) for one in call.tool_calls],
         "latency": call.latency["voice_to_voice_ms"],

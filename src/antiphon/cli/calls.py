@@ -46,7 +46,7 @@ async def calls(options: argparse.Namespace) -> None:
     place = records.place_for(options)
     wants_store = options.action in ("resolve",) or options.reconcile is not None or options.unknown
     async with contextlib.AsyncExitStack() as stack:
-        address = _address(options.store, is_needed=place is None or wants_store)
+        address = address_of(options.store, is_needed=place is None or wants_store)
         store = None if address is None else await stack.enter_async_context(open_store(address))
         both = _Both(store, place)
         match options.action:
@@ -78,7 +78,7 @@ class _Both:
 
     @property
     def needed(self) -> Store:
-        assert self.store is not None  # `_address` has seen to it
+        assert self.store is not None  # `address_of` has seen to it
         return self.store
 
     async def load(self, call: str) -> StoredCall | None:
@@ -110,7 +110,7 @@ class _Both:
         return len(gone)
 
 
-def _address(given: str | None, *, is_needed: bool) -> str | None:
+def address_of(given: str | None, *, is_needed: bool) -> str | None:
     """The store to look into. None: there is none, and nothing is needed of it. Raises `UsageError`."""
     if given is None:
         path = PLACE

@@ -105,6 +105,7 @@ async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
         "demo": _demo,
         "calls": _calls,
         "report": _report,
+        "studio": _studio,
         "chaos": _chaos,
         "lint": _lint,
         "eval": _eval,
@@ -125,7 +126,7 @@ async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
             if stopping.by == signal.SIGINT and sys.stderr.isatty():
                 print(file=sys.stderr)  # behind the "^C" that the terminal shows
             # A server is there to be stopped; a call that was stopped is not over.
-            return 0 if options.command in ("dev", "start") else stopping.exit_code
+            return 0 if options.command in ("dev", "start", "studio") else stopping.exit_code
     return 0
 
 
@@ -322,6 +323,12 @@ async def _report(options: argparse.Namespace, _: AgentServer | None) -> None:
     from antiphon.cli.records import report
 
     await report(options)
+
+
+async def _studio(options: argparse.Namespace, _: AgentServer | None) -> None:
+    from antiphon.cli.studio import studio
+
+    await studio(options)
 
 
 async def _chaos(options: argparse.Namespace, server: AgentServer | None) -> None:

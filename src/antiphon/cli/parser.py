@@ -23,6 +23,7 @@ from antiphon.cli.arguments import (
     add_report,
     add_simulate,
     add_store,
+    add_studio,
     add_telemetry,
     barge_in,
     number,
@@ -89,6 +90,9 @@ def command_line(program: str, *, with_file: bool) -> argparse.ArgumentParser:
         add_eval(commands.add_parser("eval", help="how often an agent does what cases expect"))
         add_simulate(commands.add_parser("simulate", help="callers by script or played by a model, many at once"))
         add_calls(commands.add_parser("calls", help="what became of calls, and of what their tools did"))
+        add_studio(
+            commands.add_parser("studio", help="calls in a browser: those that go on, and those that have ended")
+        )
         add_report(commands.add_parser("report", help="write the page of a call that has ended, in one file"))
         add_beginning(commands)
     return parser

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
-from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
 from antiphon.calls.ends import first_end
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
     from starlette.websockets import WebSocket
 
+    from antiphon.console.studio.app import Studio
     from antiphon.console.telephone import Telephone
 
 LOOK = ("palette.css", "inter.woff2")
@@ -73,8 +74,8 @@ _SECRET = {"Cache-Control": "no-store"}
 """Of what was said in a call, no browser and nobody on the way keeps a copy."""
 
 
-def page_app(calls: Calls, telephone: Telephone | None = None) -> Starlette:
-    """The application around `calls`, and `telephone` if there is one."""
+def page_app(calls: Calls, telephone: Telephone | None = None, studio: Studio | None = None) -> Starlette:
+    """The application around `calls`, and `telephone` and `studio` if there are such."""
     gate = _Gate(calls.access, calls.limits.max_pages)
 
     async def call(socket: WebSocket) -> None:
@@ -111,7 +112,6 @@ def page_app(calls: Calls, telephone: Telephone | None = None) -> Starlette:
             return _gone()
         return FileResponse(filed.recording, media_type="audio/wav", headers=_SECRET)
 
-    static = Path(str(files("antiphon.console") / "static"))
     app = Starlette(
         routes=[
             WebSocketRoute("/call", call),
@@ -121,13 +121,22 @@ def page_app(calls: Calls, telephone: Telephone | None = None) -> Starlette:
             Route("/about", about),
             Route("/calls/{call_id}/report", report),
             Route("/calls/{call_id}/recording.wav", recording),
-            *(Route(f"/{name}", partial(_look, name)) for name in LOOK),
             *(() if telephone is None else telephone.routes()),
-            Mount("/", StaticFiles(directory=static, html=True)),
+            *(() if studio is None else studio.routes()),
+            *page_files(),
         ]
     )
-    app.add_middleware(_Headers)
+    app.add_middleware(PageHeaders)
     return app
+
+
+def page_files() -> list[BaseRoute]:
+    """The files of pages. They are no secret."""
+    static = Path(str(files("antiphon.console") / "static"))
+    return [
+        *(Route(f"/{name}", partial(_look, name)) for name in LOOK),
+        Mount("/", StaticFiles(directory=static, html=True)),
+    ]
 
 
 async def _look(name: str, request: Request) -> Response:
@@ -202,7 +211,7 @@ async def _until_gone(socket: WebSocket) -> None:
         raise Refused(CloseCode.MALFORMED, "expected nothing on this socket, got a message. Calls are on /call.")
 
 
-class _Headers:
+class PageHeaders:
     """Puts the usual headers on every response."""
 
     def __init__(self, app: ASGIApp) -> None:

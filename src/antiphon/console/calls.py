@@ -11,12 +11,12 @@ import contextlib
 import logging
 import secrets
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, assert_never
 
 from antiphon.application.resuming import history_of
-from antiphon.calls.record import CallRecord
+from antiphon.calls.record import CallRecord, CallReport
 from antiphon.calls.report import Sound, delays
 from antiphon.calls.start import describe_models, raise_error, start_session
 from antiphon.chat import ChatContext
@@ -32,6 +32,7 @@ from antiphon.console.protocol import CloseCode, Message, Refused, Start
 from antiphon.console.reload import AgentFile
 from antiphon.errors import AntiphonError, SessionClosed, StoreError
 from antiphon.protocols import ModelResolver, call_store
+from antiphon.records.requests import RequestLog
 from antiphon.server.admission import Admission, NotAdmitted, Reason
 from antiphon.server.entrypoint import AgentServer
 from antiphon.server.job import Job, JobContext, job_of
@@ -126,6 +127,11 @@ class Calls:
     def running(self) -> int:
         """How many calls there are."""
         return len(self._running)
+
+    @property
+    def held(self) -> Sequence[PageCall]:
+        """The calls that there are."""
+        return list(self._running.values())
 
     async def answer(self, socket: WebSocket) -> None:
         """Hold the call that a socket is, to its end. The socket is open, and its page may call."""
@@ -261,6 +267,7 @@ class PageCall:
         earlier: Earlier,
     ) -> None:
         self._resumed = earlier if isinstance(earlier, str) else None
+        self.began = time.time()
         self.id = self._resumed or secrets.token_hex(16)
         self.line = line
         self._calls = calls
@@ -282,6 +289,7 @@ class PageCall:
         self._session: AgentSession[Any] | None = None
         self._models = ""
         self._insight: Insight | None = None
+        self._requests: RequestLog | None = None
         self._told_to_end: asyncio.Future[str] = self._loop.create_future()
         self._typed_early: list[str] = []
         """Turns that were typed before the session ran."""
@@ -307,6 +315,19 @@ class PageCall:
         return StereoRecorder(caller_rate=rate, agent_rate=rate, max_duration=min(longest, MAX_RECORDING / 4 / rate))
 
     # -- what others may ask of it
+
+    @property
+    def models(self) -> str:
+        """What it runs with, in words; empty before its session runs."""
+        return self._models
+
+    def so_far(self) -> CallReport | None:
+        """What happened in it until now. None: nothing yet."""
+        return None if self._session is None else self._record.so_far()
+
+    def requests(self) -> list[dict[str, Any]]:
+        """What its models were asked, as in a record, where its page is a developer's."""
+        return [] if self._requests is None else self._requests.lines()
 
     def end(self, reason: str) -> None:
         """End it. Returns at once; later calls do nothing."""
@@ -413,6 +434,7 @@ class PageCall:
         self._session = session
         if self._calls.for_developer:
             self._insight = Insight(session, self._calls.file.path)
+            self._requests = RequestLog(session, self._now)
         if self._start.push_to_talk and self._media.kind != "text":
             session.set_turn_detection("manual")
         # The first event of all: nothing is sent before the page knows that the call has begun.

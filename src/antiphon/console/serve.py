@@ -28,6 +28,8 @@ from antiphon.console.reload import AgentFile
 from antiphon.console.tls import Certificate, lan_address, own_certificate
 from antiphon.console.wires import MAX_HEAD, MAX_MESSAGE, HttpConnection, SocketConnection
 from antiphon.errors import UsageError
+from antiphon.protocols import call_store
+from antiphon.records.current import call_records
 from antiphon.server.admission import Admission
 from antiphon.server.process import longest_write_grace, on_sudden_end
 from antiphon.visible import SparingLog, VisibleRecords
@@ -35,6 +37,7 @@ from antiphon.visible import SparingLog, VisibleRecords
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
+    from antiphon.console.studio.app import Studio
     from antiphon.console.telephone import Telephone
     from antiphon.server.telephone import Settings
 
@@ -69,15 +72,15 @@ class Place:
         return (lan_address() or "127.0.0.1") if self.is_everywhere else self.host
 
 
-class _Server(uvicorn.Server):
-    """Lets people in by a `Door`, and ends the calls before it stops: their pages learn of it, and reports are written.
+class DoorServer(uvicorn.Server):
+    """Lets people in by a `Door`. It leaves signals to its owner, who has things to put away after it.
 
-    It leaves signals to its owner, who has things to put away after it.
+    `most`: connections that there should be place for.
     """
 
-    def __init__(self, config: uvicorn.Config, calls: Calls, listening: socket.socket) -> None:
+    def __init__(self, config: uvicorn.Config, listening: socket.socket, most: int = 0) -> None:
         super().__init__(config)
-        self._calls = calls
+        self._most = most
         self._listening = listening
         self._shut = False
         self._door: Door | None = None
@@ -108,11 +111,23 @@ class _Server(uvicorn.Server):
             return HttpConnection(self.config, state, {})
 
         self.servers: list[asyncio.base_events.Server] = []
-        most = most_connections(2 * self._calls.limits.max_calls)
+        most = most_connections(self._most)
         self._door = Door(self._listening, connection, state.connections, tls=self.config.ssl, most=most)
         self._door.shut(self._shut)
         self._letting_in = asyncio.create_task(self._door.run(), name="page server: door")
         self.started = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await self.let_nobody_in()
+        await super().shutdown(sockets)
+
+
+class _Server(DoorServer):
+    """The server of calls: these end before it stops. Their pages learn of it, and reports are written."""
+
+    def __init__(self, config: uvicorn.Config, calls: Calls, listening: socket.socket) -> None:
+        super().__init__(config, listening, 2 * calls.limits.max_calls)
+        self._calls = calls
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await self.let_nobody_in()
@@ -149,7 +164,7 @@ async def page_server(
     listening = listening or listen(place)
     with contextlib.ExitStack() as stack:
         stack.enter_context(listening)
-        stack.enter_context(_sparing_log())
+        stack.enter_context(sparing_log())
         kept = folder or (_temporary_folder(stack) if keep else None)
         calls = Calls(
             file,
@@ -163,7 +178,8 @@ async def page_server(
         )
         certificate = place.certificate or (own_certificate((place.name, "localhost")) if place.tls else None)
         phone = None if telephone is None else _telephone(calls, telephone)
-        server = _Server(connection_config(page_app(calls, phone), certificate), calls, listening)
+        studio = _studio(calls) if for_developer else None
+        server = _Server(connection_config(page_app(calls, phone, studio), certificate), calls, listening)
         watching = asyncio.create_task(_watch(file) if reload else asyncio.sleep(0), name="agent file")
         serving = asyncio.create_task(server.serve([]), name="page server")
         try:
@@ -174,6 +190,21 @@ async def page_server(
             await asyncio.gather(watching, serving, return_exceptions=True)
             if phone is not None:
                 await phone.api.aclose()
+            if studio is not None:
+                await studio.aclose()
+
+
+def _studio(calls: Calls) -> Studio:
+    """The studio over what is recorded here, and the calls that go on."""
+    from antiphon.console.studio.app import Studio
+    from antiphon.console.studio.live import Live
+    from antiphon.console.studio.shelf import Shelf
+
+    said = call_records.get()
+    server = calls.file.server
+    records = server.records if server is not None else None if said is None else said.records
+    shelf = None if records is None else Shelf(records.place)
+    return Studio(shelf, Live(lambda: calls.held, call_store.get()), calls.access)
 
 
 def _telephone(calls: Calls, settings: Settings) -> Telephone:
@@ -222,7 +253,7 @@ def connection_config(app: ASGIApp, certificate: Certificate | None = None) -> u
 
 
 @contextlib.contextmanager
-def _sparing_log() -> Generator[None, None, None]:
+def sparing_log() -> Generator[None, None, None]:
     """Keep uvicorn from a line of log for each piece of nonsense that somebody sends, and from lines that act."""
     filters, log = (SparingLog(), VisibleRecords()), logging.getLogger("uvicorn.error")
     for one in filters:

@@ -98,6 +98,11 @@ def findings_in(head: Mapping[str, Any], figures: Mapping[str, Any]) -> list[Fin
     return sorted(found, key=lambda one: (one.at, one.finding))
 
 
+def has_wrong_arguments(call: Mapping[str, Any]) -> bool:
+    """Whether a call of a tool did not run because its arguments were none."""
+    return call["status"] in ("error", "refused") and _BAD_ARGUMENTS.match(str(call["output"])) is not None
+
+
 def more_rounds(at: float, rounds: int, usual: int) -> Finding:
     """A reply took more rounds of calls than this agent's usual."""
     return _finding("more-rounds", at, f"{rounds} rounds of calls, where {_rounds(usual)} usual")
@@ -132,7 +137,7 @@ def _refused(calls: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
             continue
         if output.startswith(_UNKNOWN_TOOL):
             yield _finding("unknown-tool", call["started"], f"{call['name']} was called, and there is no such tool")
-        elif _BAD_ARGUMENTS.match(output):
+        elif has_wrong_arguments(call):
             why = output.partition(": ")[2].partition(". ")[0] or output
             yield _finding("wrong-arguments", call["started"], f"{_shown(call)}: {why[:200]}")
 

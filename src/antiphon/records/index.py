@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from antiphon import private
-from antiphon.records.findings import Finding, findings_in, usual_rounds
+from antiphon.records.findings import Finding, findings_in, has_wrong_arguments, usual_rounds
 from antiphon.records.format import Record, RecordError
 from antiphon.records.places import Place
 
 T = TypeVar("T")
 
-VERSION = 1
+VERSION = 2
 """Of the tables, and of what is looked for in records. An index of another one is made anew."""
 
 BUSY = 5.0
@@ -36,9 +36,9 @@ CREATE TABLE records (
   tokens INTEGER, cost REAL, said TEXT, failed TEXT
 ) WITHOUT ROWID;
 CREATE INDEX records_by_id ON records (id);
-CREATE TABLE calls (name TEXT, tool TEXT, status TEXT);
+CREATE TABLE calls (name TEXT, tool TEXT, status TEXT, at REAL, seconds REAL, failed INTEGER, wrong INTEGER);
 CREATE INDEX calls_by_name ON calls (name);
-CREATE TABLE replies (name TEXT, agent TEXT, at REAL, rounds INTEGER);
+CREATE TABLE replies (name TEXT, agent TEXT, at REAL, rounds INTEGER, delay REAL);
 CREATE INDEX replies_by_name ON replies (name);
 CREATE TABLE findings (name TEXT, finding TEXT, kind TEXT, at REAL, text TEXT, remedy TEXT);
 CREATE INDEX findings_by_name ON findings (name);
@@ -150,7 +150,7 @@ def _make_tables(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-Entered = tuple[dict[str, Any], list[tuple[str, str]], list[tuple[str, float, int]], list[Finding]]
+Entered = tuple[dict[str, Any], list[tuple[Any, ...]], list[tuple[Any, ...]], list[Finding]]
 """What the index has of a record: its row, its calls, its replies with calls, what was found in it."""
 
 
@@ -183,13 +183,26 @@ def _row(record: Record) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _calls(head: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(call["name"], call["status"]) for call in head["tool_calls"]]
+def _calls(head: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    return [
+        (
+            call["name"],
+            call["status"],
+            call["started"],
+            None if call.get("ended") is None else max(0.0, call["ended"] - call["started"]),
+            bool(call.get("is_error")),
+            has_wrong_arguments(call),
+        )
+        for call in head["tool_calls"]
+    ]
 
 
-def _replies(head: Mapping[str, Any], figures: Mapping[str, Any]) -> list[tuple[str, float, int]]:
+def _replies(head: Mapping[str, Any], figures: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     agent = " > ".join(head.get("agents", ()))
-    return [(agent, reply["asked"], reply["rounds"]) for reply in figures.get("replies", ()) if reply.get("rounds")]
+    return [
+        (agent, reply["asked"], reply.get("rounds") or 0, reply.get("response_delay"))
+        for reply in figures.get("replies", ())
+    ]
 
 
 def _enter(connection: sqlite3.Connection, name: str, entered: Entered) -> None:
@@ -197,8 +210,8 @@ def _enter(connection: sqlite3.Connection, name: str, entered: Entered) -> None:
     _delete(connection, name)
     columns = ", ".join(row)
     connection.execute(f"INSERT INTO records ({columns}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
-    connection.executemany("INSERT INTO calls VALUES (?, ?, ?)", [(name, *one) for one in calls])
-    connection.executemany("INSERT INTO replies VALUES (?, ?, ?, ?)", [(name, *one) for one in replies])
+    connection.executemany("INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?)", [(name, *one) for one in calls])
+    connection.executemany("INSERT INTO replies VALUES (?, ?, ?, ?, ?)", [(name, *one) for one in replies])
     connection.executemany(
         "INSERT INTO findings VALUES (?, ?, ?, ?, ?, ?)",
         [(name, one.finding, one.kind, one.at, one.text, one.remedy) for one in findings],

@@ -15,6 +15,7 @@ from typing import Any
 from antiphon.calls.report import said_when, write_page
 from antiphon.records.findings import Finding, findings_in
 from antiphon.records.format import AUDIO, Record
+from antiphon.records.steps import handoffs_in, ledger_rows, steps_of
 
 MOST_SOUND = 64_000_000
 """Bytes of a recording that a page has in it. A longer one stays in the record."""
@@ -30,6 +31,7 @@ def page_data(record: Record, findings: Sequence[Finding] | None = None) -> dict
         "when": said_when(datetime.fromtimestamp(record.began)),
         "models": head.get("models", ""),
         "duration": max(head.get("duration", 0.0), 0.001),
+        "voice": bool(head.get("voice")),
         "turns": head["turns"],
         "tools": head["tool_calls"],
         "latency": figures.get("latency", {}).get("voice_to_voice_ms", {"p50": None, "p95": None, "values": []}),
@@ -38,6 +40,14 @@ def page_data(record: Record, findings: Sequence[Finding] | None = None) -> dict
         "userdata": head.get("userdata"),
         "errors": head["errors"],
         "claims": head.get("claims", []),
+        "must_hear": head.get("must_hear", []),
+        "unheard": head.get("unheard", []),
+        "missing": head.get("missing", []),
+        "usage": figures.get("usage", {}),
+        "cost": figures.get("cost"),
+        "ledger": ledger_rows(record.ledger),
+        "handoffs": handoffs_in(record.history, record.began),
+        "steps": steps_of(record),
         "findings": [asdict(one) for one in findings],
         "audio": None,
         "peaks": None,

@@ -75,13 +75,8 @@ _FIELDS = (
 
 def search(index: Index, wanted: Search) -> list[Found]:
     """Those records, the latest first. The index must be in step (`Index.sync`). Raises `OSError`."""
-    conditions, values = _conditions(wanted)
     unusual = _unusual(index) if wanted.finding is not None or wanted.id else {}
-    if wanted.finding is not None:
-        clause, more = _with_finding(wanted.finding, unusual)
-        conditions.append(clause)
-        values += more
-    where = " AND ".join(conditions) or "1"
+    where, values = _where(wanted, unusual)
     statement = f"SELECT {', '.join(_FIELDS)} FROM records WHERE {where} ORDER BY name DESC LIMIT ?"
     found = [Found(**row) for row in index.ask(statement, [*values, wanted.most])]
     if not found:
@@ -92,6 +87,26 @@ def search(index: Index, wanted: Search) -> list[Found]:
     for one in found:
         one.findings.extend(sorted([*noted.get(one.name, ()), *unusual.get(one.name, ())], key=lambda f: f.at))
     return found
+
+
+def count(index: Index, wanted: Search) -> int:
+    """How many records are wanted, however many a search would list."""
+    where, values = selected(index, wanted)
+    return int(index.ask(f"SELECT count(*) AS many FROM records WHERE {where}", values)[0]["many"])
+
+
+def selected(index: Index, wanted: Search) -> tuple[str, list[Any]]:
+    """Those records (`most` does not count) as a condition of SQL on the table `records`, and its values."""
+    return _where(wanted, _unusual(index) if wanted.finding is not None else {})
+
+
+def _where(wanted: Search, unusual: Mapping[str, list[Finding]]) -> tuple[str, list[Any]]:
+    conditions, values = _conditions(wanted)
+    if wanted.finding is not None:
+        clause, more = _with_finding(wanted.finding, unusual)
+        conditions.append(clause)
+        values += more
+    return " AND ".join(conditions) or "1", values
 
 
 def _conditions(wanted: Search) -> tuple[list[str], list[Any]]:

@@ -1,0 +1,1 @@
+"""The studio: calls in a browser, those that go on and those that have ended."""
