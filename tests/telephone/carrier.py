@@ -8,8 +8,10 @@ import contextlib
 import hashlib
 import hmac
 import itertools
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import format_datetime
 from typing import Any
 from urllib.parse import parse_qsl
 from xml.etree import ElementTree
@@ -26,14 +28,18 @@ MAX_FETCHES = 20
 class Person:
     """Who is behind a number that is called: what happens when it rings.
 
-    `answers`: "person", "voicemail", "busy", "no answer", or "failed". `after`: seconds that it rings. `presses`: the
-    key that is pressed when asked for one, "" for none; `thinks`: seconds before that.
+    `answers`: "person", "voicemail", "busy", "declined", "no answer", or "failed". `after`: seconds that it rings.
+    `presses`: the key that is pressed when asked for one, "" for none; `thinks`: seconds before that. `plays`: what
+    sounds from there when a stream has opened, one piece behind the other; `leaves`: seconds behind that until it hangs
+    up; None: never.
     """
 
     answers: str = "person"
     after: float = 2.0
     presses: str = "1"
     thinks: float = 3.0
+    plays: Sequence[AudioFrame] = ()
+    leaves: float | None = None
 
 
 @dataclass(slots=True)
@@ -57,10 +63,14 @@ class FakeCall:
     asked: list[str] = field(default_factory=list)
     """The addresses that were asked for it."""
     redirected: int = 0
+    date_created: str = field(default_factory=lambda: format_datetime(datetime.now(UTC)))
     _socket: StreamSocket | None = field(default=None, repr=False)
     _task: asyncio.Task[None] | None = field(default=None, repr=False)
     _stream_over: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
     _status_url: str = ""
+    _status_events: tuple[str, ...] = ("completed",)
+    sip: str = ""
+    """The answer by which its telephone declined."""
 
     @property
     def is_over(self) -> bool:
@@ -85,7 +95,8 @@ class FakeCall:
 class FakeCarrier:
     """Twilio, as a server knows it. `people` says who is behind numbers that are called: by default a person.
 
-    `token` signs; `refuse(method, place)` may give a status with which the REST interface refuses a request.
+    `token` signs; `refuse(method, place)` may give a status with which the REST interface refuses a request; `lose` one
+    that is answered by when the request was obeyed, -1 for no answer at all.
     """
 
     def __init__(
@@ -99,6 +110,7 @@ class FakeCarrier:
         delay: Callable[[], float] = lambda: 0.0,
         loss: Callable[[], bool] = lambda: False,
         refuse: Callable[[str, str], int] = lambda method, place: 0,
+        lose: Callable[[str, str], int] = lambda method, place: 0,
     ) -> None:
         self.calls: dict[str, FakeCall] = {}
         self.number = number
@@ -106,7 +118,7 @@ class FakeCarrier:
         self.requests: list[tuple[str, str, dict[str, str]]] = []
         """What the REST interface was asked for: method, place, parameters."""
         self._door, self._token, self._account = door, token, account
-        self._delay, self._loss, self._refuse = delay, loss, refuse
+        self._delay, self._loss, self._refuse, self._lose = delay, loss, refuse, lose
         self._sids = itertools.count(1)
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -132,7 +144,7 @@ class FakeCarrier:
         call = self.calls[sid] = FakeCall(sid, to, from_, direction, self)
         return call
 
-    def _start(self, work: Awaitable[None]) -> asyncio.Task[None]:
+    def _start(self, work: Awaitable[object]) -> asyncio.Task[None]:
         async def run() -> None:
             await work
 
@@ -154,11 +166,12 @@ class FakeCarrier:
         if name:  # it ends with the first who leaves
             for other in [one for one in self.calls.values() if one.conference == name]:
                 await self.over(other, "completed")
-        if call._status_url:
-            self._start(self._tell(call))
+        self._tell(call, "completed")
 
-    async def _tell(self, call: FakeCall) -> None:
-        await self._post(call, call._status_url, {})
+    def _tell(self, call: FakeCall, event: str) -> None:
+        if call._status_url and event in call._status_events:
+            more = {"SipResponseCode": call.sip} if call.sip else {}
+            self._start(self._post(call, call._status_url, more))
 
     async def _leave_stream(self, call: FakeCall, *, stop: bool) -> None:
         far, socket = call.far, call._socket
@@ -255,11 +268,20 @@ class FakeCarrier:
         far.begin()
         for text in early:
             far.receive(text)
+        person = self.people.get(call.to, Person()) if call.direction == "outbound-api" else Person()
+        for piece in person.plays:
+            far.speak(piece)
+        if person.leaves is not None:
+            self._start(self._leave(call, sum(piece.duration for piece in person.plays) + person.leaves))
         if answered is not None:
             answered.set()
         await over.wait()
         await self._leave_stream(call, stop=False)
         return not call.is_over
+
+    async def _leave(self, call: FakeCall, after: float) -> None:
+        await asyncio.sleep(after)
+        await self.over(call, "completed")
 
     async def _post(self, call: FakeCall, url: str, more: Mapping[str, str]) -> tuple[int, str]:
         call.asked.append(url)
@@ -276,11 +298,19 @@ class FakeCarrier:
 
     async def _call_out(self, call: FakeCall, form: Mapping[str, str]) -> None:
         person = self.people.get(call.to, Person())
+        call.status = "initiated"
+        self._tell(call, "initiated")
+        await asyncio.sleep(0.1)
+        call.status = "ringing"
+        self._tell(call, "ringing")
         await asyncio.sleep(min(person.after, float(form.get("Timeout", "60"))))
-        if person.answers in ("busy", "no answer", "failed") or person.after > float(form.get("Timeout", "60")):
-            await self.over(call, {"busy": "busy", "failed": "failed"}.get(person.answers, "no-answer"))
+        if person.answers not in ("person", "voicemail") or person.after > float(form.get("Timeout", "60")):
+            call.sip = {"declined": "603", "busy": "486"}.get(person.answers, "")
+            over = {"busy": "busy", "declined": "busy", "failed": "failed"}
+            await self.over(call, over.get(person.answers, "no-answer"))
             return
         call.status = "in-progress"
+        self._tell(call, "answered")
         if form.get("MachineDetection"):
             call.answered_by = "machine_start" if person.answers == "voicemail" else "human"
         if "Url" in form:
@@ -300,13 +330,23 @@ class FakeCarrier:
         await asyncio.sleep(0.05)
         if status := self._refuse(method, place):
             return status, {"message": "refused by the test"}
+        answer = await self._obeyed(method, place, given)
+        lost = self._lose(method, place)
+        return (lost, {}) if lost else answer
+
+    async def _obeyed(self, method: str, place: str, given: Mapping[str, str]) -> tuple[int, dict[str, Any]]:
         parts = place.removesuffix(".json").split("/")
         match method, parts:
             case "POST", ["Calls"]:
                 call = self._new(to=given["To"], from_=given["From"], direction="outbound-api")
                 call._status_url = given.get("StatusCallback", "")
+                call._status_events = tuple(given.get("StatusCallbackEvent", "completed").split())
                 call._task = self._start(self._call_out(call, given))
                 return 201, {"sid": call.sid, "status": "queued"}
+            case "GET", ["Calls"]:
+                found = [one for one in self.calls.values() if (one.to, one.from_) == (given["To"], given["From"])]
+                named = ("sid", "to", "status", "direction", "date_created")
+                return 200, {"calls": [{name: getattr(one, name) for name in named} for one in reversed(found)]}
             case "GET", ["Calls", sid] if sid in self.calls:
                 call = self.calls[sid]
                 return 200, {"sid": sid, "status": call.status, "answered_by": call.answered_by or None}

@@ -44,6 +44,8 @@ class Desk:
     telephone: Telephone
     calls: Calls
     door: AsgiDoor
+    server: AgentServer
+    app: Any
     sessions: list[AgentSession[Any]] = field(default_factory=list)
     jobs: list[Any] = field(default_factory=list)
 
@@ -86,20 +88,25 @@ async def desk(
         archive=Archive(folder),
         limits=limits,
     )
-    settings = Settings(DIALECTS["twilio"], secret=TOKEN, account="AC1", api_key=TOKEN, public_url=HOST)
+    settings = Settings(
+        DIALECTS["twilio"], secret=TOKEN, account="AC1", api_key=TOKEN, public_url=HOST, number="+15550100"
+    )
     fake: FakeCarrier
 
     async def answer(request: httpx2.Request) -> httpx2.Response:
         place = request.url.path.partition("/Accounts/AC1/")[2]
         given = form_of(request.content) if request.method == "POST" else dict(request.url.params)
         status, said = await fake.answer(request.method, place, given)
+        if status < 0:
+            raise httpx2.ReadTimeout("the answer was lost", request=request)
         return httpx2.Response(status, json=said)
 
     async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer)) as client:
         telephone = Telephone(calls, settings, CarrierApi(settings, client))
-        door = AsgiDoor(page_app(calls, telephone))
+        app = page_app(calls, telephone)
+        door = AsgiDoor(app)
         fake = FakeCarrier(door, token=TOKEN, people=people, **carrier)
-        found = Desk(fake, telephone, calls, door)
+        found = Desk(fake, telephone, calls, door, server, app)
 
         async def find() -> Store | None:
             return store
@@ -108,6 +115,7 @@ async def desk(
         try:
             yield found
         finally:
+            await telephone.dialing.aclose()
             await fake.aclose()
             await door.drain()
             call_store.reset(token)

@@ -96,11 +96,13 @@ def add_beginning(commands: argparse._SubParsersAction[Any]) -> None:
         command.add_argument("--debug", action="store_true", help="show tracebacks and logs")
 
 
-def _add_telephone(parser: argparse.ArgumentParser) -> None:
+def _add_telephone(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    carriers = "twilio or telnyx" if default is None else "twilio, the default, or telnyx"
     parser.add_argument(
         "--telephone",
         metavar="CARRIER",
-        help="answer calls by telephone, too: twilio or telnyx",
+        default=default,
+        help=f"the carrier of calls by telephone: {carriers}",
     )
     parser.add_argument(
         "--public-url", default="", metavar="URL", help="where the carrier finds this server: https://example.com"
@@ -110,6 +112,26 @@ def _add_telephone(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="believe whoever says that it is the carrier: for trials",
     )
+
+
+def add_dial(parser: argparse.ArgumentParser) -> None:
+    """The options of `antiphon dial`."""
+    parser.add_argument("number", metavar="NUMBER", help="whom to call: +15550123456")
+    _add_telephone(parser, "twilio")
+    parser.add_argument(
+        "--from", dest="from_number", default="", metavar="NUMBER", help="a number of yours; else TWILIO_PHONE_NUMBER"
+    )
+    parser.add_argument("--agent-name", default="", metavar="NAME", help="which entrypoint, if there are several")
+    parser.add_argument("--metadata", default="", metavar="TEXT", help="what the job is told, 400 characters at most")
+    parser.add_argument(
+        "--ring-timeout", type=seconds, default=30.0, metavar="SECONDS", help="it rings so long (default: %(default)g)"
+    )
+    parser.add_argument("--key", default="", metavar="TEXT", help="dialled once for one key, however often it is asked")
+    parser.add_argument("--host", default="127.0.0.1", help="address to serve the carrier at")
+    parser.add_argument("--port", type=port, default=8080, help="port to serve the carrier at (default: %(default)s)")
+    parser.add_argument("--calls", type=Path, metavar="FOLDER", help="keep recording and report here")
+    parser.add_argument("--max-duration", type=seconds_of_day, default=3600.0, metavar="SECONDS", help="of the call")
+    parser.add_argument("--json", action="store_true", help="print what came of it as JSON, all else elsewhere")
 
 
 def add_production(parser: argparse.ArgumentParser) -> None:

@@ -22,11 +22,11 @@ PLACE = Path(".antiphon") / "calls.db"
 RECORDS = Path(".antiphon") / "records"
 """Where their records are, when they have ended."""
 
-COMMANDS = frozenset({"console", "dev", "call", "say", "start", "connect", "demo"})
+COMMANDS = frozenset({"console", "dev", "call", "say", "start", "dial", "connect", "demo"})
 """Those that hold calls."""
 
 
-UNASKED = COMMANDS - {"start", "connect"}
+UNASKED = COMMANDS - {"start", "dial", "connect"}
 """Those of them that record calls without being asked: what developers run on their own machine."""
 
 

@@ -100,6 +100,7 @@ async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
         "call": _call,
         "say": _say,
         "start": _start,
+        "dial": _dial,
         "connect": _connect,
         "download-files": _download_files,
         "demo": _demo,
@@ -298,6 +299,13 @@ async def _start(options: argparse.Namespace, server: AgentServer | None) -> Non
 
     load = partial(_load, livekit=getattr(options, "livekit", False))
     await run_start(options, server, named=_named(options), load=load)
+
+
+async def _dial(options: argparse.Namespace, server: AgentServer | None) -> None:
+    from antiphon.cli.dial import run_dial
+
+    options.file = getattr(options, "file", None)
+    await run_dial(options, server or _load(options.file, livekit=options.livekit), dict(_named(options)))
 
 
 async def _connect(options: argparse.Namespace, server: AgentServer | None) -> None:

@@ -17,6 +17,7 @@ from antiphon.cli.arguments import (
     add_beginning,
     add_calls,
     add_chaos,
+    add_dial,
     add_eval,
     add_lint,
     add_production,
@@ -58,17 +59,18 @@ def command_line(program: str, *, with_file: bool) -> argparse.ArgumentParser:
     call = commands.add_parser("call", help="call an agent with recorded or typed turns")
     turn = commands.add_parser("say", help="say one thing in a call that outlives the command: JSON")
     start = commands.add_parser("start", help="take calls, from pages and from a LiveKit server, in production")
+    dial = commands.add_parser("dial", help="call a telephone number, and have the agent talk to whoever answers")
     connect = commands.add_parser("connect", help="join one LiveKit room, and stay until the call is over")
     files = commands.add_parser("download-files", help="fetch and prepare the models ahead of the first call")
     _add_sound(console)
     chaos = commands.add_parser("chaos", help="try an agent's tools in calls where everything goes wrong")
-    for command in (console, dev, call, start, connect, files, chaos):
+    for command in (console, dev, call, start, dial, connect, files, chaos):
         if with_file:
             add_agent_file(command)
         add_chaos(command) if command is chaos else _add_models(command)
-    for command in (console, dev, call, turn, start, connect):
+    for command in (console, dev, call, turn, start, dial, connect):
         add_store(command)
-    for command in (console, dev, call, start, connect):
+    for command in (console, dev, call, start, dial, connect):
         add_telemetry(command)
     for command in (console, call):
         command.add_argument(
@@ -78,6 +80,7 @@ def command_line(program: str, *, with_file: bool) -> argparse.ArgumentParser:
     _add_turn(turn, with_file=with_file)
     _add_place(dev)
     add_production(start)
+    add_dial(dial)
     connect.add_argument("--room", required=True, metavar="NAME", help="the room; it is made where there is none")
     _add_turns(call)
     if with_file:

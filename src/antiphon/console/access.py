@@ -148,8 +148,11 @@ class Access:
             raise UsageError("--token: expected text, got bytes that are not UTF-8. Use letters and digits.") from None
         return cls(token)
 
-    def check(self, connection: HTTPConnection, now: float) -> None:
-        """Raise `Refused` if whoever asks may not. `now` is in seconds, of any clock that goes on."""
+    def check(self, connection: HTTPConnection, now: float, *, token: str | None = None) -> None:
+        """Raise `Refused` if whoever asks may not. `now` is in seconds, of any clock that goes on.
+
+        `token`: what was given for one; None: what the address says.
+        """
         host = connection.headers.get("host", "")
         origin = connection.headers.get("origin")
         if origin is not None and (host == "" or _place_of(origin) != host.lower()):
@@ -165,7 +168,8 @@ class Access:
                     f"without a token only this machine may call, not {host!r:.80}. Start with --token.",
                 )
             return
-        self._check_token(connection.query_params.get("token", ""), self.token, client_of(connection), now)
+        given = connection.query_params.get("token", "") if token is None else token
+        self._check_token(given, self.token, client_of(connection), now)
 
     def _check_token(self, token: str, right: str, client: str, now: float) -> None:
         wrong = self._wrong.of(client)

@@ -189,7 +189,7 @@ async def page_server(
             watching.cancel()
             await asyncio.gather(watching, serving, return_exceptions=True)
             if phone is not None:
-                await phone.api.aclose()
+                await phone.aclose()
             if studio is not None:
                 await studio.aclose()
 

@@ -7,6 +7,7 @@
 | `status` | when something has become of a call |
 | `accept/CONFERENCE` | when somebody takes a call that is passed on to them |
 | `stream/TICKET` | for the sound of a call: a WebSocket |
+| `calls`, `calls/ID` | by whoever has the server's token: to make a call, and how it stands (`dial_requests`) |
 
 Above: the web application. Below: `phone_call`, which holds one call; the same places and the same archive as pages'.
 """
@@ -17,23 +18,24 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.responses import Response
 from starlette.routing import Route, WebSocketRoute
 
 from antiphon.chat import ChatContext
 from antiphon.console.calls import LEASE_LOOK, LEASE_PATIENCE, Calls
+from antiphon.console.dial_requests import dial_routes
 from antiphon.console.line import Line
 from antiphon.console.phone_call import PhoneCall, PhoneIncoming
 from antiphon.console.protocol import CloseCode, Refused
 from antiphon.console.wires import BODIES, MAX_BODY
-from antiphon.errors import StoreError
+from antiphon.errors import StoreError, UsageError
 from antiphon.protocols import call_store
 from antiphon.server.admission import NotAdmitted
 from antiphon.server.job import Job
-from antiphon.server.telephone import CarrierApi, Settings, Transfers, markup
+from antiphon.server.telephone import CarrierApi, DialedCall, Dialing, DialRequest, Settings, Transfers, markup
 from antiphon.server.telephone.api import OVER
 from antiphon.transports.telephone import Started
 from antiphon.visible import one_line
@@ -49,6 +51,8 @@ MAX_FIELDS = 100
 """Parameters of a request."""
 MAX_AGAIN = 5
 """How often the stream of one call may break."""
+DIAL = "telephone.dial"
+"""The attribute of a caller that says by which request they were called."""
 SORRY = "Sorry, we have been cut off. Please call again."
 """What a caller hears whose call cannot go on."""
 
@@ -65,11 +69,14 @@ class Telephone:
         self.settings = settings
         self.api = api
         self.transfers = Transfers(api)
+        self._root = f"{BODIES}{settings.dialect.name}"
+        self.dialing = Dialing(api, settings, calls.admission, address=self._own_address)
+        self._bind()
+        calls.file.on_change(self._bind)
         self._running: dict[str, PhoneCall] = {}
         """By the carrier's ids."""
         self._over: dict[str, None] = {}
         """Calls that came to their end here, the last ones: none of them goes on."""
-        self._root = f"{BODIES}{settings.dialect.name}"
 
     def routes(self) -> list[BaseRoute]:
         """Where the carrier asks."""
@@ -79,7 +86,27 @@ class Telephone:
             Route(f"{self._root}/status", self.status, methods=["GET", "POST"]),
             Route(f"{self._root}/accept/{{conference}}", self.accept, methods=["GET", "POST"]),
             WebSocketRoute(f"{self._root}/stream/{{ticket}}", self.stream),
+            *dial_routes(self._root, self.calls, self.settings, self.dialing),
         ]
+
+    async def aclose(self) -> None:
+        """Nothing rings any more, and the carrier is let go."""
+        await self.dialing.aclose()
+        await self.api.aclose()
+
+    def _bind(self) -> None:
+        """`AgentServer.dial` of the file as it is now leads here."""
+        if self.calls.file.server is not None:
+            self.calls.file.server.dial_by(self._dial)
+
+    async def _dial(self, to: str, from_: str, **wish: Any) -> DialedCall:
+        self._own_address()
+        return await self.dialing.dial(DialRequest.checked(to, from_ or self.settings.number, **wish))
+
+    def _own_address(self) -> str:
+        if not self.settings.public_url:
+            raise UsageError("dial: the carrier must know where this server is. Start with --public-url https://...")
+        return f"{self.settings.public_url}{self._root}/"
 
     # -- what is asked
 
@@ -89,8 +116,14 @@ class Telephone:
             given = await self._parameters(request)
         except _Unsigned as refusal:
             return _refusal(refusal)
-        if not self.calls.admission.is_open or self.calls.file.server is None:
-            return _xml(markup.refuse())
+        dial = request.query_params.get("dial", "")
+        if dial:
+            if self.dialing.is_second(dial, given.get("CallSid", "")):
+                return _xml(markup.hang_up())
+            self.dialing.told(dial, given.get("CallSid", ""))
+        may_talk = self.calls.admission.is_open or self.dialing.has_place(dial)
+        if not may_talk or self.calls.file.server is None:
+            return _xml(markup.hang_up() if dial else markup.refuse())
         return self._connected(request, given, again=0)
 
     async def again(self, request: Request) -> Response:
@@ -116,6 +149,7 @@ class Telephone:
             return _refusal(refusal)
         call = given.get("CallSid", "")
         self.transfers.nudge(call)
+        self.dialing.told(request.query_params.get("dial", ""), call, given.get("SipResponseCode", ""))
         running = self._running.get(call)
         if running is not None and given.get("CallStatus") in OVER:
             running.hung_up()
@@ -169,7 +203,7 @@ class Telephone:
         if server is None:
             raise Refused(CloseCode.AGENT_FILE, self.calls.file.problem)
         job, earlier = await self._job(started)
-        async with self.calls.admission.place():
+        async with self.dialing.claim(job.attributes.get(DIAL, "")):
             call = PhoneCall(self, server, line, incoming, started, job=job, earlier=earlier)
             self._running[started.call] = call
             try:
@@ -200,11 +234,14 @@ class Telephone:
             "sip.callStatus": "active",
             "telephone.direction": parameters.get("direction", "inbound"),
         }
+        if parameters.get("dial"):
+            attributes[DIAL] = parameters["dial"]
         job = Job(
             call_id=call_id,
             resumes=resumes,
             by_turns=True,
             metadata=parameters.get("metadata", ""),
+            agent_name=parameters.get("agent", ""),
             attributes=attributes,
         )
         return job, None if filed is None else filed.chat_ctx
@@ -276,15 +313,23 @@ class Telephone:
             "called": caller if outbound else called,
             "direction": "outbound" if outbound else "inbound",
             "metadata": request.query_params.get("metadata", "")[:500],
+            "agent": request.query_params.get("agent", "")[:100],
+            "dial": request.query_params.get("dial", "")[:100],
         }
         return _xml(
             markup.connect(
                 self.settings.dialect,
                 f"ws{base[4:]}{self._root}/stream/{self.settings.ticket(call)}",
                 parameters={name: value for name, value in parameters.items() if value},
-                action=f"{base}{self._root}/again?n={again}",
+                action=f"{base}{self._root}/again?{urlencode({'n': again, **self._carried(request)})}",
             )
         )
+
+    @staticmethod
+    def _carried(request: Request) -> dict[str, str]:
+        """What of a call from here goes along when its stream breaks."""
+        asked = request.query_params
+        return {name: asked[name][:500] for name in ("dial", "agent", "metadata") if asked.get(name)}
 
     def path_maker(self, base: str) -> Paths:
         """Makes the addresses of a call."""

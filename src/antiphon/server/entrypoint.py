@@ -12,7 +12,7 @@ import inspect
 import logging
 import os
 import typing
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -32,6 +32,7 @@ from antiphon.session import AgentSession
 
 if TYPE_CHECKING:
     from antiphon.records.keeping import Records
+    from antiphon.server.telephone.dialed import DialedCall
 
 logger = logging.getLogger("antiphon")
 
@@ -162,6 +163,7 @@ class AgentServer:
         self._entrypoints: dict[str, Entrypoint] = {}
         self._is_set_up = False
         self._watch: Callable[[JobContext], AbstractContextManager[None]] = lambda context: nullcontext()
+        self._dial: Callable[..., Awaitable[DialedCall]] | None = None
 
     @overload
     def rtc_session(
@@ -261,6 +263,48 @@ class AgentServer:
 
             self._records = Records(self._records)
         return self._records
+
+    async def dial(
+        self,
+        to: str,
+        *,
+        agent_name: str = "",
+        metadata: str | Mapping[str, Any] = "",
+        from_: str = "",
+        ring_timeout: float = 30.0,
+        key: str = "",
+    ) -> DialedCall:
+        """Call a telephone number from the running server (`antiphon start --telephone`).
+
+        The entrypoint runs when the call is answered: its job has `metadata`, and `room.caller` the number. Returns
+        before it rings: `await call.answered()`, `await call.over()`, or listen by `call.on_state`.
+
+        Args:
+            to: The number, "+15550123456".
+            agent_name: Which entrypoint; "": the one without a name, else the first.
+            metadata: What the job is told, 400 characters at most; a mapping becomes JSON.
+            from_: A number of yours; "": TWILIO_PHONE_NUMBER (of Telnyx: TELNYX_PHONE_NUMBER).
+            ring_timeout: Seconds that it may ring.
+            key: Of this request: asked for twice with one key, it is dialled once, by all processes of one store.
+
+        Raises `UsageError` for what makes no sense, where there is no telephone, and where there is no place for the
+        call (`DialBusy`); then nothing rings.
+        """
+        self.check_agent(agent_name)
+        if self._dial is None:
+            raise UsageError("dial: no telephone is connected with this server. Run it by antiphon start --telephone.")
+        wish = {"agent_name": agent_name, "metadata": metadata, "ring_timeout": ring_timeout, "key": key}
+        return await self._dial(to, from_, **wish)
+
+    def check_agent(self, agent_name: str) -> None:
+        """Raise `UsageError` if no entrypoint goes by this name."""
+        if self._find(Job(agent_name=agent_name)) is None:
+            names = ", ".join(repr(one.agent_name) for one in self.entrypoints if one.agent_name) or "none has a name"
+            raise UsageError(f"dial: expected agent_name to be one of the entrypoints ({names}), got {agent_name!r}.")
+
+    def dial_by(self, dial: Callable[..., Awaitable[DialedCall]]) -> None:
+        """For the shell that has a telephone: `dial` leads there."""
+        self._dial = dial
 
     def watch_jobs(self, watch: Callable[[JobContext], AbstractContextManager[None]]) -> None:
         """Enter `watch(context)` for each job, from before its entrypoint is called until its callbacks have run."""

@@ -7,8 +7,10 @@ Twilio's and Telnyx's TeXML interface take the same parameters at the same place
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -29,9 +31,15 @@ OVER = frozenset({"completed", "busy", "no-answer", "failed", "canceled"})
 class CarrierError(AntiphonError):
     """The carrier did not do what it was asked for. `status` is HTTP's, 0 where there was no answer."""
 
-    def __init__(self, what: str, status: int = 0) -> None:
+    def __init__(self, what: str, status: int = 0, *, was_sent: bool = True) -> None:
         super().__init__(what)
         self.status = status
+        self._was_sent = was_sent
+
+    @property
+    def may_have_happened(self) -> bool:
+        """The request went out, and no answer says that it was refused."""
+        return self._was_sent and (self.status in (0, 408) or self.status >= 500)
 
 
 @dataclass(slots=True, frozen=True)
@@ -81,12 +89,18 @@ class CarrierApi:
         status_url: str = "",
         ring: float = 30.0,
         find_machines: bool = False,
+        tell_progress: bool = False,
     ) -> str:
-        """Call `to`, and do what `markup` says when somebody answers, or what `url` answers. Returns the call's id."""
+        """Call `to`, and do what `markup` says when somebody answers, or what `url` answers. Returns the call's id.
+
+        `tell_progress`: `status_url` is asked at each step, and not at the end alone.
+        """
         given = {"To": to, "From": from_, "Timeout": str(round(ring))}
         given.update({"Url": url} if url else {self._settings.dialect.markup: markup})
         if status_url:
             given["StatusCallback"] = status_url
+        if tell_progress:
+            given["StatusCallbackEvent"] = "initiated ringing answered completed"
         if find_machines:
             given["MachineDetection"] = "Enable"
         answer = await self._ask("POST", "Calls", given)
@@ -99,6 +113,25 @@ class CarrierApi:
         """How it stands with a call."""
         answer = await self._ask("GET", f"Calls/{quote(call, safe='')}")
         return Leg(call, str(answer.get("status") or ""), str(answer.get("answered_by") or ""))
+
+    async def made(self, to: str, from_: str, *, since: float) -> list[str]:
+        """The calls from here between these numbers that were made since (seconds since the epoch), the last first.
+
+        One whose time the carrier does not say counts.
+        """
+        answer = await self._ask("GET", "Calls", query={"To": to, "From": from_, "PageSize": "50"})
+        listed = answer.get("calls")
+        if not isinstance(listed, list):
+            raise CarrierError("the carrier was asked for its calls, and answered without a list of them")
+        return [
+            str(one["sid"])
+            for one in listed
+            if isinstance(one, dict)
+            and one.get("sid")
+            and one.get("to", to) == to
+            and not str(one.get("direction") or "outbound").startswith("inbound")
+            and _made_at(one) >= since
+        ]
 
     async def redirect(self, call: str, markup: str) -> None:
         """Have a call do something else from now on. Its stream ends."""
@@ -143,7 +176,9 @@ class CarrierApi:
             response = await client.request(method, url, data=given, params=query, headers=headers, auth=auth)
             answer = response.json() if response.content else {}
         except (_http_error(), ValueError) as error:
-            raise CarrierError(f"the carrier was asked for {place}: {type(error).__name__}: {error}") from error
+            was_sent = not isinstance(error, _never_sent())
+            told = f"the carrier was asked for {place}: {type(error).__name__}: {error}"
+            raise CarrierError(told, was_sent=was_sent) from error
         said = answer if isinstance(answer, dict) else {}
         if response.status_code >= 400:
             why = str(said.get("message") or "")[:300]
@@ -160,6 +195,20 @@ class CarrierApi:
                 raise missing_package("a carrier's API", "httpx2", "telephone") from None
             self._client = httpx2.AsyncClient(timeout=TIMEOUT)
         return self._client
+
+
+def _made_at(call: Mapping[str, Any]) -> float:
+    """Seconds since the epoch; infinite where nobody says."""
+    try:
+        return parsedate_to_datetime(str(call.get("date_created") or call.get("start_time") or "")).timestamp()
+    except ValueError:
+        return math.inf
+
+
+def _never_sent() -> tuple[type[Exception], ...]:
+    import httpx2
+
+    return (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 
 
 def _http_error() -> type[Exception]:

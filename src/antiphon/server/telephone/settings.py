@@ -34,6 +34,8 @@ class Settings:
     """Where the carrier finds this server, "https://example.com"; "": under the name that it asked for, by https."""
     api_url: str = ""
     """Of its REST interface; "": the carrier's own."""
+    number: str = ""
+    """The number that calls from here come from, unless they say otherwise."""
     clock: Callable[[], float] = field(default=time.time, repr=False, compare=False)
 
     @classmethod
@@ -60,11 +62,16 @@ class Settings:
             api_key=environment.get(dialect.key, "").strip(),
             public_url=public_url,
             api_url=environment.get(f"{name.upper()}_API_URL", "").strip().rstrip("/"),
+            number=environment.get(f"{name.upper()}_PHONE_NUMBER", "").strip(),
         )
 
     def call_id(self, call: str) -> str:
         """What the carrier's call is known by here, in every process. It tells nothing of the carrier's own id."""
         return self._digest("call", call)[:32]
+
+    def dial_id(self, key: str) -> str:
+        """What a call from here is known by, in every process, that was asked for with this key."""
+        return self._digest("dial", key)[:32]
 
     def ticket(self, call: str) -> str:
         """Opens a stream for this call."""
