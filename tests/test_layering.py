@@ -91,6 +91,7 @@ LAYERS: dict[int, frozenset[str]] = {
             "lint",
             "evaluation",
             "scenarios",
+            "rerun",
             "telemetry",
             "background_audio",
         }
@@ -117,6 +118,7 @@ SHELLS: dict[str, frozenset[str]] = {
             "evaluation",
             "telemetry",
             "scenarios",
+            "rerun",
         }
     ),  # `doctor`
     "testing": frozenset({"replay", "stores"}),  # a call that went wrong is kept as a journal; stores that fail
@@ -125,6 +127,7 @@ SHELLS: dict[str, frozenset[str]] = {
     "scenarios": frozenset(
         {"calls", "records", "server", "transports", "testing", "evaluation", "providers", "background_audio"}
     ),
+    "rerun": frozenset({"calls", "records", "server", "testing", "evaluation", "scenarios"}),
     "lint": frozenset({"calls", "server"}),  # it loads agent files, and knows which lines are the user's
     "sim": frozenset({"server", "testing"}),  # rooms, whose keys callers press
     "plugins": frozenset({"providers"}),

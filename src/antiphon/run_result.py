@@ -506,8 +506,22 @@ def mock_tools(
     return _MockedTools(agent_type, mocks, session)
 
 
+_stand_ins: WeakKeyDictionary[Any, Mapping[str, Callable[..., Any]]] = WeakKeyDictionary()
+"""By session: what stands in for tools of all of its agents."""
+
+
+def stand_in_for_tools(session: Any, functions: Mapping[str, Callable[..., Any]]) -> None:
+    """Have all agents of a session, which has not started, call these in the place of the tools that are in it by name.
+
+    As with `mock_tools`, names, schemas and policies stay. A mapping may make its functions as it is asked.
+    """
+    _stand_ins[session] = functions
+
+
 def mocked_tools(agent_type: type[Any], session: Any) -> Mapping[str, Callable[..., Any]]:
     """The functions that stand in for the tools of an agent class in a session now, by tool name."""
+    if _stand_ins and (functions := _stand_ins.get(session)) is not None:
+        return functions
     if agent_type not in _ever_mocked:
         return {}
     return {**_mocks.get(agent_type, {}), **_mocks_of_sessions.get(session, {}).get(agent_type, {})}

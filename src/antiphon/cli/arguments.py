@@ -444,3 +444,48 @@ def add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-sound", action="store_true", help="leave the recording out")
     parser.add_argument("--records", metavar="PLACE", help="where records are; by default .antiphon/records")
     parser.add_argument("--debug", action="store_true", help="show tracebacks and logs")
+
+
+def add_replay(parser: argparse.ArgumentParser) -> None:
+    """The options of `antiphon replay`."""
+    parser.add_argument("id", metavar="ID", help="of a call that has ended, or its beginning; or the path of a record")
+    parser.add_argument(
+        "agent_file", type=Path, nargs="?", metavar="AGENT", help="the agent file; the call's own, if left out"
+    )
+    parser.add_argument("--agent", type=Path, metavar="FILE", help="another version of it, to be called instead")
+    parser.add_argument("--records", metavar="PLACE", help="where records are; by default .antiphon/records")
+    parser.add_argument("--livekit", action="store_true", help="the file is written for LiveKit Agents")
+    models = parser.add_mutually_exclusive_group()
+    models.add_argument(
+        "--llm", metavar="NAME", help='what answers requests that are not recorded: "local", vendor/model'
+    )
+    models.add_argument("--no-llm", action="store_true", help="end at the first request that is not recorded")
+    parser.add_argument(
+        "--strict-models",
+        action="store_true",
+        help="fail where the file's model cannot be used, instead of a local one",
+    )
+    parser.add_argument("--run-tools", action="store_true", help="run all tools for real, instead of their recordings")
+    parser.add_argument(
+        "--run-tool", action="append", default=[], metavar="NAME", help='run this one for real; "get_*"; again for more'
+    )
+    parser.add_argument("--to-test", type=Path, metavar="FILE", help="write a test of the call, for pytest")
+    parser.add_argument(
+        "--expect",
+        action="append",
+        default=[],
+        metavar="WHAT",
+        help="of a test: 'tool book', 'once book', 'says REGEX'",
+    )
+    parser.add_argument("--expect-not", action="append", default=[], metavar="WHAT", help="what must not be")
+    parser.add_argument(
+        "--finding",
+        type=int,
+        action="append",
+        default=[],
+        metavar="N",
+        help="of a test: problem N of the call is mended",
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite the test")
+    parser.add_argument("--json", action="store_true", help="print what came of it as JSON, all else elsewhere")
+    parser.add_argument("--debug", action="store_true", help="show tracebacks and logs")

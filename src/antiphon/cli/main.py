@@ -107,6 +107,7 @@ async def _run(options: argparse.Namespace, server: AgentServer | None) -> int:
         "calls": _calls,
         "report": _report,
         "studio": _studio,
+        "replay": _replay,
         "chaos": _chaos,
         "lint": _lint,
         "eval": _eval,
@@ -337,6 +338,13 @@ async def _studio(options: argparse.Namespace, _: AgentServer | None) -> None:
     from antiphon.cli.studio import studio
 
     await studio(options)
+
+
+async def _replay(options: argparse.Namespace, _: AgentServer | None) -> None:
+    from antiphon.cli.replay import replay
+
+    if not await replay(options, named=_llm_named(options)):
+        raise CommandFailed(1)
 
 
 async def _chaos(options: argparse.Namespace, server: AgentServer | None) -> None:

@@ -21,6 +21,7 @@ from antiphon.cli.arguments import (
     add_eval,
     add_lint,
     add_production,
+    add_replay,
     add_report,
     add_simulate,
     add_store,
@@ -97,6 +98,7 @@ def command_line(program: str, *, with_file: bool) -> argparse.ArgumentParser:
             commands.add_parser("studio", help="calls in a browser: those that go on, and those that have ended")
         )
         add_report(commands.add_parser("report", help="write the page of a call that has ended, in one file"))
+        add_replay(commands.add_parser("replay", help="make a recorded call again with an agent file: where it parts"))
         add_beginning(commands)
     return parser
 

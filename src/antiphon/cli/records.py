@@ -213,7 +213,7 @@ async def report(options: argparse.Namespace) -> None:
     from antiphon.records.page import write_report
 
     given = Path(options.id)
-    record, findings = await told(lambda: _brought(given)), None
+    record, findings = await told(lambda: brought(given)), None
     if record is None:
         place = place_for(options)
         if place is None:
@@ -232,7 +232,7 @@ async def report(options: argparse.Namespace) -> None:
     print(f"Open       {path}{' (with its sound)' if heard else ''}")
 
 
-def _brought(path: Path) -> Record | None:
+def brought(path: Path) -> Record | None:
     """The record that lies at a path, wherever it was made. None: nothing is there."""
     if not path.exists():
         return None
