@@ -27,9 +27,9 @@ from antiphon.records.findings import Finding
 from antiphon.records.format import RECORD, Record
 from antiphon.records.places import Folder, Place
 from antiphon.rerun.as_test import as_test, plain
-from antiphon.rerun.expecting import Expectation, expectation_of, problems_in
+from antiphon.rerun.expecting import Expectation, expectation_of
 from antiphon.rerun.reading import recorded_call
-from antiphon.rerun.running import Compared, Rerun, Settings, compare, rerun
+from antiphon.rerun.running import Compared, Rerun, Settings, compare, problems_of, rerun
 from antiphon.rerun.steps import Divergence
 from antiphon.server.agent_file import load_agent_file
 from antiphon.server.entrypoint import AgentServer
@@ -157,7 +157,7 @@ def _show(screen: Screen, record: Record, agent: Path, compared: Compared, optio
         console.print(Text(f"Answered   {times} not recorded: answered by {visible(now.other_model)}", "dim"))
     if now.ran:
         console.print(Text(f"Ran        {', '.join(map(visible, now.ran))}: they change the call itself", "dim"))
-    problems = problems_in(record.head, record.metrics)
+    problems = problems_of(record)
     if problems:
         console.print()
         for number, one in enumerate(problems, 1):
@@ -234,7 +234,7 @@ def _expectations(options: argparse.Namespace, record: Record) -> list[Expectati
     """What the test asserts: what is said, else what is wrong with the record. Raises `UsageError`."""
     said = [expectation_of(text) for text in options.expect]
     said += [expectation_of(text, is_not=True) for text in options.expect_not]
-    problems = problems_in(record.head, record.metrics)
+    problems = problems_of(record)
     for number in options.finding:
         if not 1 <= number <= len(problems):
             raise UsageError(f"--finding {number}: expected 1 to {len(problems)}. {_listed(problems)}")

@@ -229,7 +229,7 @@ def _gives(gives: Gives) -> str:
 
 def _spoke(spoke: Spoke) -> str:
     parts = [_text(spoke.text), f"after={_number(spoke.after)}"]
-    parts += [f"{name}=True" for name in ("waited", "is_reply") if getattr(spoke, name)]
+    parts += [f"{name}=True" for name in ("waited", "is_reply", "is_update") if getattr(spoke, name)]
     parts += [] if spoke.interruptible else ["interruptible=False"]
     parts += [] if spoke.instructions is None else [f"instructions={_text(spoke.instructions)}"]
     return f"Spoke({', '.join(parts)})"

@@ -81,16 +81,19 @@ class Answers:
 
 @dataclass(slots=True, frozen=True)
 class Spoke:
-    """A tool had the session say something, `after` seconds after it began."""
+    """A tool had the session say something, or told how far it is, `after` seconds after it began."""
 
     text: str
     after: float
     waited: bool = False
     """It waited until that was said."""
     interruptible: bool = True
+    """The caller may speak over it; of an update: the model is to tell it."""
     instructions: str | None = None
     """Not a text but a reply was asked for, with these."""
     is_reply: bool = False
+    is_update: bool = False
+    """It was no speech, but how far the tool is, for the model (`ctx.update`)."""
 
 
 @dataclass(slots=True, frozen=True)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from antiphon.errors import UsageError
 from antiphon.evaluation.matching import is_as_expected
 from antiphon.records.findings import Finding, findings_in
+from antiphon.rerun.call import CallerDoes
 
 ANSWERED_WITHIN = 3.0
 """Seconds within which somebody who asks is answered, or something is done for them. Else their turn was lost."""
@@ -33,7 +34,10 @@ LONGEST_WAIT = 4.0
 
 
 def problems_in(head: Mapping[str, Any], figures: Mapping[str, Any]) -> list[Finding]:
-    """What is wrong with a call, by time: the record's findings, and what else a test could be made of."""
+    """What is wrong with a call, by time: the record's findings, and what else a test could be made of.
+
+    `head` is that of a record; "said" in it has what the caller said, with when, as far as that is known.
+    """
     found = [*findings_in(head, figures), *_more(head)]
     return sorted(found, key=lambda one: (one.at, one.finding))
 
@@ -53,6 +57,7 @@ def _more(head: Mapping[str, Any]) -> Iterator[Finding]:
     for claim in head.get("claims", ()):
         yield _problem("unbacked-claim", claim["at"], f"{claim['sentence']!r} was said, and no tool had done it")
     yield from _lost(head, calls)
+    yield from _not_heard(head)
     yield from _silent(head, calls)
 
 
@@ -74,6 +79,23 @@ def _lost(head: Mapping[str, Any], calls: Sequence[Mapping[str, Any]]) -> Iterat
         waited = (min([*(at for at in after if at > turn["ended"]), next_turn]) if after else next_turn) - turn["ended"]
         if not follows and not during and waited >= ANSWERED_WITHIN:
             yield _problem("lost-turn", turn["ended"], f"nothing followed {turn['text'][:100]!r} for {waited:.1f} s")
+
+
+def _not_heard(head: Mapping[str, Any]) -> Iterator[Finding]:
+    """What the caller said, and no turn of the call has."""
+    heard = " ".join(_words(turn["text"]) for turn in head["turns"] if turn["role"] == "user")
+    for at, text in head.get("said", ()):
+        if _words(text) and _words(text) not in heard:
+            yield _problem("lost-turn", at, f"{text[:100]!r} was said, and became no turn")
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def said_by(caller: Iterable[CallerDoes]) -> list[tuple[float, str]]:
+    """What a caller said while the agent was silent, with when: what is hummed into its speech is no turn."""
+    return [(one.at, one.text) for one in caller if one.text and one.into is None]
 
 
 def _silent(head: Mapping[str, Any], calls: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:

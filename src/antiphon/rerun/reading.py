@@ -22,6 +22,9 @@ _NO_REQUESTS = (
     " same, without the agent: antiphon.replay; `antiphon calls show {id}` tells its story."
 )
 _BY_CALLER = ("job_shutdown", "participant_disconnected")
+_CALLERS = ("UserTurnSubmitted", "UserSpeechStarted", "UserSpeechEnded", "Transcribed")
+_BEHIND = 1e-3
+"""Seconds by which what a tool gave at the instant of the caller's words comes behind these."""
 _INTERNAL_ERROR = "An internal error occurred"
 
 
@@ -43,7 +46,8 @@ def recorded_call(record: Record) -> RecordedCall:
                 " calls that one process held from their beginning can be run again."
             )
         caller, ended, offset = journal.caller(), journal.ended, 0.0
-        tools, own, predictions = journal.tools(), journal.own_tools(), journal.predictions()
+        own = [name for name in journal.own_tools() if not _writes(record.head, name)]
+        tools, predictions = journal.tools(), journal.predictions()
     pace, first = _voice_of(record)
     return RecordedCall(
         caller=caller,
@@ -56,6 +60,10 @@ def recorded_call(record: Record) -> RecordedCall:
         first_sound=first,
         own_tools=own,
     )
+
+
+def _writes(head: Mapping[str, Any], name: str) -> bool:
+    return head.get("tools", {}).get(name, {}).get("effect") in ("writes", "irreversible")
 
 
 def _answer(request: Request, offset: float) -> Answers:
@@ -140,6 +148,14 @@ class _Run:
             after, is_reply = at - self.began, fact["kind"] == "reply"
             interruptible = fact.get("interruptible", True)
             self.spoke.append(Spoke(text, after, False, interruptible, fact.get("instructions"), is_reply))
+
+    def sees_another_agent(self) -> None:
+        """The agent's tools, instructions or history were changed, perhaps by this."""
+        self.is_own = self.is_own or self.returned is None
+
+    def reports(self, at: float, fact: Mapping[str, Any]) -> None:
+        """It tells how far it is."""
+        self.spoke.append(Spoke(fact["message"], at - self.began, interruptible=not fact.get("silent"), is_update=True))
 
     def waits(self) -> None:
         """It waits until that is said."""
@@ -258,11 +274,17 @@ class _Journal:
 
     def _runs(self) -> dict[int, _Run]:
         runs: dict[int, _Run] = {}
+        heard: dict[int, float] = {}  # by run: when the caller was last heard while it ran
         for at, is_fact, one in self._order:
+            if is_fact and one["is"] in _CALLERS:
+                heard = dict.fromkeys(runs, at)
             if not is_fact and one["is"] == "RunTool":
                 runs[one["run"]] = _Run(one["call"]["name"], one["call"]["arguments"], at)
             elif is_fact and (run := runs.get(one.get("run", -1))) is not None:
-                self._tell(run, at, one)
+                self._tell(run, at if at > heard.get(one["run"], -1.0) else at + _BEHIND, one)
+            elif is_fact and one["is"] == "ContextChanged":
+                for run in runs.values():
+                    run.sees_another_agent()
             elif is_fact and one["is"] == "CloseRequested" and one.get("reason") not in _BY_CALLER:
                 for run in runs.values():
                     run.sees_the_end()
@@ -275,6 +297,8 @@ class _Journal:
             run.returns(at, fact)  # else it was cut off by the end of the call
         elif fact["is"] in ("AgentTaskStarted", "HandOffRequested"):
             run.changes_the_call()
+        elif fact["is"] == "ToolUpdated":
+            run.reports(at, fact)
         elif fact["is"] == "RunSuspended":
             run.waits()
 

@@ -26,7 +26,7 @@ from antiphon.records.findings import Finding
 from antiphon.records.format import Record
 from antiphon.records.requests import RequestLog, requests_in
 from antiphon.rerun.call import RecordedCall
-from antiphon.rerun.expecting import Expectation, problems_in
+from antiphon.rerun.expecting import Expectation, problems_in, said_by
 from antiphon.rerun.line import Line, Player
 from antiphon.rerun.model import Models
 from antiphon.rerun.reading import recorded_call
@@ -140,6 +140,11 @@ def compare(record: Record, agent: Path | AgentServer, settings: Settings | None
     was = steps_of(record.head, record.requests, by_agent=call.by_agent)
     now = rerun(agent, call, settings)
     return Compared(was, now, divergence(was, now.steps))
+
+
+def problems_of(record: Record) -> list[Finding]:
+    """What is wrong with the call of a record. Raises `AntiphonError` for one that cannot be made again."""
+    return problems_in({**record.head, "said": said_by(recorded_call(record).caller)}, record.metrics)
 
 
 def rerun(agent: Path | AgentServer, call: RecordedCall, settings: Settings | None = None) -> Rerun:
@@ -267,6 +272,7 @@ class _Again:
             "voice": self._call.voice,
             "tools": self._offered,
             "reason": self._reason,
+            "said": said_by(self._call.caller),
         }
         figures = {"replies": [reply_data(reply) for reply in report.replies]}
         requests = [] if self._requests is None else requests_in(self._requests.lines(), "replay")

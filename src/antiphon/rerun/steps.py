@@ -20,6 +20,12 @@ Kind: TypeAlias = Literal["request", "answer", "call", "result", "said", "heard"
 _ORDER: Mapping[str, int] = {"heard": 0, "request": 1, "answer": 2, "call": 3, "result": 4, "said": 5, "end": 6}
 """Which comes first, of what happens at one instant: what follows from what."""
 
+_AT_ONCE = 0.5
+"""Seconds within which what follows from what says which came first: a request is made before a turn is over."""
+
+_LATER = 1.0
+"""Seconds by which a request that goes on where another one stood is a later one, and that one was not made."""
+
 _LONGEST = 600
 """Characters of what is shown of a side."""
 
@@ -72,7 +78,7 @@ def _steps(head: Mapping[str, Any], requests: Sequence[Request], *, by_agent: bo
         if request.outcome == "discarded":
             continue
         parts, tools = list(normal(request.parts)), [dict(tool) for tool in request.tools]
-        data = {"agent": request.agent, "parts": parts, "tools": tools, "settings": dict(request.settings)}
+        data = {"parts": parts, "tools": tools, "settings": dict(request.settings)}
         yield Step("request", request.at, json.dumps(data, sort_keys=True, ensure_ascii=False), data)
         if request.outcome == "done":
             calls = [f"{call['name']}({_arguments(call['arguments'])})" for call in request.calls]
@@ -82,12 +88,12 @@ def _steps(head: Mapping[str, Any], requests: Sequence[Request], *, by_agent: bo
     for call in head["tool_calls"]:
         made = f"{call['name']}({_arguments(call['arguments'])})"
         yield Step("call", call["started"], made, call)
-        if call.get("ended") is not None or call["output"]:
+        if call["status"] not in ("dropped", "cancelled") and (call.get("ended") is not None or call["output"]):
             text = f"{call['name']}, {call['status']}: {call['output']}"
             yield Step("result", call.get("ended") or call["started"], text, call)
     for turn in head["turns"]:
         if turn["role"] == "user":
-            yield Step("heard", turn["ended"], turn["text"])
+            yield Step("heard", turn["started"], turn["text"])
         elif turn["text"]:
             cut = " (cut)" if turn["interrupted"] or turn.get("overtaken") else ""
             yield Step("said", turn["started"], turn["text"] + cut)
@@ -108,7 +114,10 @@ def _arguments(arguments: Any) -> str:
 def divergence(recorded: Sequence[Step], now: Sequence[Step]) -> Divergence | None:
     """The first step at which they part; None: they are the same. Times do not count."""
     found = [one for kind in _ORDER if (one := _of_kind(kind, recorded, now)) is not None]  # type: ignore[arg-type]
-    return min(found, key=lambda one: (round(one.at, 2), _ORDER[one.kind]), default=None)
+    if not found:
+        return None
+    first = min(one.at for one in found)
+    return min((one for one in found if one.at - first <= _AT_ONCE), key=lambda one: _ORDER[one.kind])
 
 
 def _of_kind(kind: Kind, recorded: Sequence[Step], now: Sequence[Step]) -> Divergence | None:
@@ -123,6 +132,12 @@ def _of_kind(kind: Kind, recorded: Sequence[Step], now: Sequence[Step]) -> Diver
         what, left, right = _told(kind, before, after)
         return Divergence(kind, number + 1, at, what, left, right)
     return None
+
+
+def _is_left_out(before: Step, after: Step) -> bool:
+    """A request was not made: the next one was, later, with more of the talk."""
+    known = before.data["parts"]
+    return after.at - before.at > _LATER and after.data["parts"][: len(known)] == known
 
 
 _NAMES: Mapping[str, str] = {
@@ -144,6 +159,9 @@ def _told(kind: Kind, before: Step | None, after: Step | None) -> tuple[str, str
         gone = "no more" if after is None else "one more"
         shown = _shown(one)
         return f"{gone} {_NAMES[kind]}", None if before is None else shown, None if after is None else shown
+    if kind == "request" and _is_left_out(before, after):
+        later = f"nothing; the next comes at {after.at:.2f} s, {_shown(after)}"
+        return f"no {_NAMES[kind]} here", _shown(before), later
     if kind == "request":
         what, left, right = _request(before.data, after.data)
         return f"another request: {what}", left, right
@@ -170,8 +188,6 @@ _ABSENT = object()
 
 def _request(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[str, str | None, str | None]:
     """Which part of it is another one, and both sides."""
-    if one["agent"] != other["agent"]:
-        return "of another agent", one["agent"], other["agent"]
     kinds = {part["kind"]: part for part in one["parts"]}
     told = next((part for part in other["parts"] if part["kind"] == "instructions"), {"text": ""})
     if (was := kinds.get("instructions", {"text": ""})) != told:

@@ -105,6 +105,11 @@ async def _again(given: Gives, ctx: RunContext[Any]) -> Any:
 
 async def _say_again(spoke: Spoke, ctx: RunContext[Any]) -> None:
     session: Any = ctx.session
+    update = getattr(ctx, "update", None)
+    if spoke.is_update:
+        if update is not None:
+            await update(spoke.text, silent=not spoke.interruptible, _template="{message}")
+        return
     if spoke.is_reply:
         more = {} if spoke.instructions is None else {"instructions": spoke.instructions}
         handle = session.generate_reply(allow_interruptions=spoke.interruptible, **more)
