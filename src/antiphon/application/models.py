@@ -110,7 +110,7 @@ class Models:
     def serving(self, kind: ModelKind, own: Any = NOT_GIVEN) -> Any:
         """What serves an agent: the session's model, or `own` if it has one, unless the shell chooses another one."""
         if own is NOT_GIVEN:
-            model = self._on_trial(kind) or self._chosen.get(kind)
+            model = (self._on_trial(kind) if self._trials else None) or self._chosen.get(kind)
         else:
             model = own if self._resolve is None else self._resolve({kind: own})[kind]
         return unvoiced() if model is None and kind == "tts" else model

@@ -172,13 +172,14 @@ class Question:
 class Consent:
     """What the caller is asked about, if anything."""
 
-    __slots__ = ("_is_agreed", "_options", "_out", "question")
+    __slots__ = ("_options", "_out", "is_agreed", "question")
 
     def __init__(self, out: Outbox, options: ConsentOptions) -> None:
         self._out = out
         self._options = options
         self.question: Question | None = None
-        self._is_agreed = False
+        self.is_agreed = False
+        """The caller has just agreed to a call: it is made before anything else is taken that they said."""
 
     def speaks(self, options: ConsentOptions) -> None:
         """The caller is asked, and understood, in another language from here on."""
@@ -242,19 +243,14 @@ class Consent:
         question.read_by(line, text)
         self._out.send(ConsentAsked(question.speech.id, question.call.call, text, question.readings))
 
-    @property
-    def is_agreed(self) -> bool:
-        """The caller has just agreed to a call: it is made before anything else is taken that they said."""
-        return self._is_agreed
-
     def acted(self) -> bool:
         """What they agreed to is made, or found to wait. True if there was something."""
-        was_agreed, self._is_agreed = self._is_agreed, False
+        was_agreed, self.is_agreed = self.is_agreed, False
         return was_agreed
 
     def agreed(self, question: Question, heard: str, by: DecidedBy) -> None:
         """The caller said yes to exactly this. It counts once, and for a while."""
-        self._is_agreed = True
+        self.is_agreed = True
         question.call.agreed_to(self._out.now)
         self._decided(question, "yes", heard, by)
 

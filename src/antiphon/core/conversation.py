@@ -184,7 +184,7 @@ class Conversation:
         floor = self._floor
         if self._closing.is_over:
             return None
-        first = self._out.deadline
+        first, turn, turns = self._out.deadline, floor.turn, floor.debts.turns
         timers = [self._closing.deadline, self._presence.away_at]
         if floor.shields.until:
             timers.append(floor.shields.deadline)
@@ -192,12 +192,12 @@ class Conversation:
             timers.append(floor.line.doubt.deadline)
         if floor.dead_voice.since is not None:
             timers.append(floor.dead_voice.deadline(self._out.now))
-        if not floor.turn.is_blank:
-            timers.append(floor.turn.deadline)
-        if floor.is_turn_waiting:
+        if not turn.is_blank:
+            timers.append(turn.deadline)
+        if turn.ready or turns.waiting:
             timers.append(floor.listening.deadline(self._out.now))
-        if floor.debts.turns.owed:
-            timers.append(floor.debts.turns.answer_due)
+        if turns.owed:
+            timers.append(turns.answer_due)
         if floor.consent.question is not None:
             timers.append(floor.consent.deadline)
         if self._silence is not None:

@@ -40,7 +40,7 @@ class Duty(enum.Enum):
 class MustHear:
     """What must be heard in one call."""
 
-    __slots__ = ("_at", "_breaks", "_broke", "_cuts", "_segment", "duty", "lines", "speech")
+    __slots__ = ("_at", "_breaks", "_broke", "_cuts", "_segment", "duty", "is_open", "lines", "speech")
 
     def __init__(self, lines: Sequence[MustHearLine]) -> None:
         self.lines = tuple(lines)
@@ -51,21 +51,20 @@ class MustHear:
         """What of it was given to the line last."""
         self._broke = False
         """The voice broke in it: nobody knows what was heard."""
-        self.duty = Duty.HEARD
         self._at = self._cuts = self._breaks = 0
         self._next()
 
     def _next(self) -> None:
         """The first line that was not heard is at hand."""
         unheard = [at for at, line in enumerate(self.lines) if line.heard_at is None]
-        self.duty = Duty.DUE if unheard else Duty.HEARD
+        self._enter(Duty.DUE if unheard else Duty.HEARD)
         self._at = unheard[0] if unheard else 0
         self._cuts = self._breaks = 0
 
-    @property
-    def is_open(self) -> bool:
-        """Something is still to be heard, and can be said."""
-        return self.duty is Duty.DUE or self.duty is Duty.SAYING
+    def _enter(self, duty: Duty) -> None:
+        self.duty = duty
+        self.is_open = duty is Duty.DUE or duty is Duty.SAYING
+        """Something is still to be heard, and can be said. Asked for with every fact, it is looked up once."""
 
     @property
     def line(self) -> MustHearLine:
@@ -93,7 +92,7 @@ class MustHear:
     def said_by(self, speech: Speech) -> None:
         """This speech says the line at hand."""
         self.speech, self._segment, self._broke = speech, None, False
-        self.duty = Duty.SAYING
+        self._enter(Duty.SAYING)
         self._line_is(begun=self.line.begun + 1)
 
     def sounds(self) -> None:
@@ -122,14 +121,14 @@ class MustHear:
             settled = self._line_is(heard_at=at)
             self._next()
             return settled
-        self.duty = Duty.DUE
+        self._enter(Duty.DUE)
         if speech.interrupted:
             self._cuts += 1
             return None
         self._breaks += 1
         if self._breaks < MOST_BREAKS:
             return None
-        self.duty = Duty.UNSAYABLE
+        self._enter(Duty.UNSAYABLE)
         return self.line
 
     def _line_is(self, *, begun: int | None = None, heard_at: float | None = None) -> MustHearLine:

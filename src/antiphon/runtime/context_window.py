@@ -101,7 +101,8 @@ class ContextWindow:
             self._summary = None
         room = model.estimated_room - sum(map(item_tokens, command.open))
         carried.asked(command.speech, context, command.owed)
-        carried.take_back(context, command.open, room, partial(self._effect, command.agent))
+        if not carried.is_whole:
+            carried.take_back(context, command.open, room, partial(self._effect, command.agent))
         if carried.tokens(context) > room:
             self._cut(command, carried, room, model.budget.keep_turns, "budget")
         if not carried.is_whole:

@@ -102,7 +102,7 @@ BREAKS = (
     Break("notice: something else is said before it", "must_hear.py",
           "return self.is_open and speech is not self.speech", "return False"),
     Break("notice: it is not said again", "must_hear.py",
-          "        self.duty = Duty.DUE\n        if speech", "        if speech"),
+          "        self._enter(Duty.DUE)\n        if speech", "        if speech"),
     Break("line: a stall is never noticed", "line.py",
           "self._options.stall_timeout if left is None else left", "None"),
     Break("barge-in: a false alarm does not resume", "line.py",

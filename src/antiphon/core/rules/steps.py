@@ -208,7 +208,7 @@ def _deliver(floor: Floor, run: Run, fact: ToolReturned) -> None:
 
 def advance(floor: Floor) -> bool:
     """Speeches run their tools, and go from round to round: a round is written before a turn is answered."""
-    moved = floor.consent.acted()
+    moved = floor.consent.is_agreed and floor.consent.acted()
     for speech in list(floor.speeches.unfinished.values()):
         if speech.stage in _AT_WORK and _advance(floor, speech):
             moved = True
