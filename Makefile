@@ -91,6 +91,12 @@ $(READY): $(USABLE)
 	if command -v npm >/dev/null; then npm install --silent --no-fund --no-audit --prefix .venv typescript@6.0.3 || true; fi
 	touch $@
 
+REPLAYS ?= 200
+
+.PHONY: prove-replay
+prove-replay: $(READY)  ## 200 recorded calls made again with the agents that held them: equal, step by step
+	$(BIN)/python -m tests.rerun --calls $(REPLAYS) --seed $(SEED)
+
 KILLS ?= 300
 
 .PHONY: prove-resume

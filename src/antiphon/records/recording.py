@@ -62,7 +62,7 @@ class Draft:
     history: list[dict[str, Any]]
     ledger: Sequence[str] | None
     requests: list[dict[str, Any]]
-    """Lines of what models were asked; empty: none was."""
+    """Lines of what models were asked: the first is the head."""
     sound: Sound | None
     missing: list[str] = field(default_factory=list)
     """What is not in it that should be, and why."""
@@ -306,8 +306,7 @@ def write_files(draft: Draft, folder: Path, *, audio: bool) -> None:
     private.write(folder / HISTORY, to_json({"items": draft.history}))
     if draft.ledger is not None:
         private.write(folder / LEDGER, "".join(f"{row}\n" for row in draft.ledger))
-    if draft.requests:
-        private.write(folder / REQUESTS, "".join(f"{to_json(line)}\n" for line in draft.requests))
+    private.write(folder / REQUESTS, "".join(f"{to_json(line)}\n" for line in draft.requests))
     if draft.sound is not None:
         private.write(folder / SOUND, to_json(sound_data(draft.sound)))
         if audio:

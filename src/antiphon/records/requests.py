@@ -141,8 +141,8 @@ class RequestLog:
         session.on("trace", self._traced)
 
     def lines(self) -> list[dict[str, Any]]:
-        """The lines of the file, as data. Empty: no model was asked."""
-        return [{"requests": FORMAT}, *self._lines] if self._lines else []
+        """The lines of the file, as data. The first alone: no model was asked."""
+        return [{"requests": FORMAT}, *self._lines]
 
     def _traced(self, event: TraceEvent) -> None:
         if event.what == "end" and event.data.get("outcome") == "discarded":

@@ -145,6 +145,8 @@ def _fields(call: RecordedCall) -> list[str]:
     lines.append(f"    ended={_number(call.ended)},")
     if call.by_agent:
         lines.append("    by_agent=True,")
+    if call.in_the_middle:
+        lines.append("    in_the_middle=True,")
     if call.predictions:
         lines.append(f"    predictions={_value({k: (_r(a), _r(b)) for k, (a, b) in call.predictions.items()})},")
     if call.voice and (abs(call.pace - 0.06) > 1e-9 or abs(call.first_sound - 0.05) > 1e-9):

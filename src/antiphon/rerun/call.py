@@ -124,6 +124,8 @@ class RecordedCall:
     """When it ended."""
     by_agent: bool = False
     """The agent ended it."""
+    in_the_middle: bool = False
+    """It ended while the agent spoke, or worked."""
     predictions: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """What a turn detector said, by the caller's words: seconds that it took, probability."""
     pace: float = 0.06

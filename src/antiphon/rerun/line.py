@@ -189,6 +189,7 @@ class Player:
         is_another_way: Callable[[], bool],
         is_speaking: Callable[[], bool],
         facts: Callable[[], int],
+        waits_at_the_end: bool = False,
     ) -> None:
         self._call = call
         self._line = line
@@ -196,6 +197,8 @@ class Player:
         self._is_another_way = is_another_way
         self._is_speaking = is_speaking
         self._loop = asyncio.get_running_loop()
+        self._waits_at_the_end = waits_at_the_end
+        """What takes another time than it did is heard to its end."""
         self._facts = facts
         """How much the conversation was told so far."""
 
@@ -269,7 +272,8 @@ class Player:
         while self._session.is_running and self._loop.time() < due - _EPSILON and not self._is_another_way():
             left = due - self._loop.time()
             await asyncio.sleep(min(left, 0.5))
-        if not self._session.is_running or not (self._is_another_way() or self._call.by_agent):
+        waits = self._waits_at_the_end or self._is_another_way() or self._call.by_agent
+        if not (self._session.is_running and waits):
             return
         limit = self._loop.time() + _PATIENCE
         await asyncio.sleep(0.7)

@@ -28,78 +28,93 @@ _PATIENCE = 0.05
 """Seconds longer than it was wanted that an answer goes on which was stopped in the recorded call."""
 _NETWORK = 120.0
 """Real seconds that a model behind a network has."""
-_THINKS = 0.5
-"""Seconds of the call's time that it takes."""
 
 
 class OtherRequest(AntiphonError):
     """A request that the recorded call did not have, and no model to answer it."""
 
 
-class Recorded(LLM):
-    """Answers from a recorded call while requests are the same, and by another model from the first that is not."""
+class Memory:
+    """The answers of a recorded call, for all of its models."""
 
-    def __init__(self, answers: Sequence[Answers], own: LLM | None, instead: LLM | None) -> None:
+    def __init__(self, answers: Sequence[Answers]) -> None:
         self._answers = list(answers)
         self._used: set[int] = set()
-        self.other = instead
-        """What answers requests that the recorded call did not have."""
         self.is_another_way = False
         """A request came that the recorded call did not have."""
         self.asked_instead = 0
-        """Requests that the other model answered."""
+        """Requests that another model was asked."""
+        self.other: LLM | None = None
+        """The last of these models."""
+
+    def find(self, request: ChatRequest) -> Answers | None:
+        """The recorded answer to this very request, the next one if there are several.
+
+        None: there is none, and from here on the call goes another way.
+        """
+        same = [] if self.is_another_way else self._same(digest_now(request))
+        if not same:
+            self.is_another_way = True
+            return None
+        number = next((one for one in same if one not in self._used), same[0])
+        self._used.add(number)
+        return self._answers[number]
+
+    def _same(self, asked: str) -> list[int]:
+        return [number for number, one in enumerate(self._answers) if one.asked == asked]
+
+    def asks(self, other: LLM) -> None:
+        """Another model is asked."""
+        self.other = other
+        self.asked_instead += 1
+
+
+class Recorded(LLM):
+    """Answers from a recorded call while requests are the same, and by another model from the first that is not.
+
+    `own`: the model that it stands for. `instead`: what answers other requests; None: nobody does.
+    """
+
+    def __init__(self, memory: Memory, own: LLM | None, instead: LLM | None) -> None:
+        self._memory = memory
+        self._instead = instead
         self.model = (own.model if own is not None else "") or "recorded"
         if own is not None:
             self.parallel_tool_calls = own.parallel_tool_calls
             self.reads_all = own.reads_all
             self.first_chunk_timeout = own.first_chunk_timeout
 
-    @property
-    def unused(self) -> int:
-        """Answers of the recording that nobody asked for."""
-        return len(self._answers) - len(self._used)
-
     async def generate(self, request: ChatRequest) -> AsyncGenerator[ChatChunk, None]:
-        answer = None if self.is_another_way else self._find(request)
+        answer = self._memory.find(request)
         if answer is not None:
-            async for chunk in self._again(answer):
+            async for chunk in _again(answer):
                 yield chunk
             return
-        self.is_another_way = True
-        if self.other is None:
+        other = self._instead
+        if other is None:
             raise OtherRequest("this request is not the recorded one, and no model was named to answer it: --llm NAME")
-        self.asked_instead += 1
-        if _is_near(self.other):
-            async for chunk in self.other.generate(request):
+        self._memory.asks(other)
+        if _is_near(other):
+            async for chunk in other.generate(request):
                 yield chunk
             return
-        for chunk in _chunks(_elsewhere(_asked(self.other, request))):
+        for chunk in _chunks(_elsewhere(_asked(other, request))):
             yield chunk
             await asyncio.sleep(0.02)
 
-    def _find(self, request: ChatRequest) -> Answers | None:
-        """The recorded answer to this very request, the next one if there are several."""
-        asked = digest_now(request)
-        same = [number for number, one in enumerate(self._answers) if one.asked == asked]
-        left = [number for number in same if number not in self._used]
-        if not same:
-            return None
-        number = (left or same)[0]
-        self._used.add(number)
-        return self._answers[number]
 
-    async def _again(self, answer: Answers) -> AsyncGenerator[ChatChunk, None]:
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        for after, delta in _deltas(answer):
-            if (left := began + after - loop.time()) > 0:
-                await asyncio.sleep(left)
-            yield ChatChunk(id="recorded", delta=delta)
-        late = _PATIENCE if answer.outcome in ("stopped", "discarded") else 0.0
-        if (left := began + answer.ended + late - loop.time()) > 0:
+async def _again(answer: Answers) -> AsyncGenerator[ChatChunk, None]:
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    for after, delta in _deltas(answer):
+        if (left := began + after - loop.time()) > 0:
             await asyncio.sleep(left)
-        if answer.outcome == "failed":
-            raise failure_of(answer)
+        yield ChatChunk(id="recorded", delta=delta)
+    late = _PATIENCE if answer.outcome in ("stopped", "discarded") else 0.0
+    if (left := began + answer.ended + late - loop.time()) > 0:
+        await asyncio.sleep(left)
+    if answer.outcome == "failed":
+        raise failure_of(answer)
 
 
 def digest_now(request: ChatRequest) -> str:
@@ -206,9 +221,10 @@ class Models:
         self._call = call
         self._line = line
         self._choice = choice
-        self._asks_others = asks_others
+        self.asks_others = asks_others
+        """Requests that are not recorded are answered by another model."""
         self._tts = FakeTTS(sample_rate=RATE, seconds_per_character=call.pace, ttfb=call.first_sound)
-        self.llm: Recorded | None = None
+        self.memory = Memory(call.answers)
 
     def __call__(self, given: Mapping[ModelKind, Any]) -> Mapping[ModelKind, Any]:
         """What to run with. Raises `UsageError` for a model that hears and speaks by itself."""
@@ -227,8 +243,8 @@ class Models:
             raise UsageError(
                 f"{given.label} hears and speaks by itself: what it was asked is in no record, and cannot be replayed."
             )
-        if self.llm is None:
-            other = self._choice({"llm": given})["llm"]
-            own = other if isinstance(other, LLM) else None
-            self.llm = Recorded(self._call.answers, own, own if self._asks_others else None)
-        return self.llm
+        if isinstance(given, Recorded):
+            return given
+        other = self._choice({"llm": given})["llm"]
+        own = other if isinstance(other, LLM) else None
+        return Recorded(self.memory, own, own if self.asks_others else None)

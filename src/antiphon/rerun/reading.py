@@ -12,14 +12,21 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from antiphon.errors import UsageError
-from antiphon.records.format import JOURNAL, Record
+from antiphon.records.format import JOURNAL, REQUESTS, Record
 from antiphon.records.requests import Request
 from antiphon.rerun.call import Answers, CallerDoes, Gives, RecordedCall, Says, Spoke, Types, digest_of, key_of
 
 _NO_REQUESTS = (
     "record {name} has no requests of models (requests.jsonl), so nobody knows what they answered: it was made by an"
-    " earlier version of Antiphon, or its model hears and speaks by itself. Its conversation can be replayed all the"
-    " same, without the agent: antiphon.replay; `antiphon calls show {id}` tells its story."
+    " earlier version of Antiphon. Its conversation can be replayed all the same, without the agent: antiphon.replay;"
+    " `antiphon calls show {id}` tells its story."
+)
+_REALTIME = {"TurnTaken", "ResponseBegan"}
+"""Facts that only models which hear and speak bring."""
+_BY_REALTIME = (
+    "record {name}: its model hears and speaks by itself, so what it was asked is in no record, and the agent cannot be"
+    " called again. Its conversation can be replayed without the agent: antiphon.replay; `antiphon calls show {id}`"
+    " tells its story."
 )
 _BY_CALLER = ("job_shutdown", "participant_disconnected")
 _CALLERS = ("UserTurnSubmitted", "UserSpeechStarted", "UserSpeechEnded", "Transcribed")
@@ -30,10 +37,11 @@ _INTERNAL_ERROR = "An internal error occurred"
 
 def recorded_call(record: Record) -> RecordedCall:
     """The call of a record. Raises `UsageError` where it cannot be made again, and says why."""
-    requests = record.requests
-    if not requests:
+    requests, journal = record.requests, _Journal.of(record)
+    if record.files.read(REQUESTS) is None:
         raise UsageError(_NO_REQUESTS.format(name=record.name, id=record.id))
-    journal = _Journal.of(record)
+    if journal is not None and journal.kinds & _REALTIME:
+        raise UsageError(_BY_REALTIME.format(name=record.name, id=record.id))
     if journal is None:
         caller, ended, offset = _from_turns(record.head), float(record.head.get("duration", 0.0)), 0.0
         tools = [_gave(call) for call in record.head["tool_calls"]]
@@ -54,6 +62,7 @@ def recorded_call(record: Record) -> RecordedCall:
         answers=[_answer(request, offset) for request in requests],
         tools=tools,
         ended=ended,
+        in_the_middle=journal is not None and journal.ended_in_the_middle,
         by_agent=record.head.get("reason") not in _BY_CALLER,
         predictions=predictions,
         pace=pace,
@@ -185,6 +194,8 @@ class _Journal:
         self.kinds = {fact["is"] for _, fact in self._facts}
         closes = [at for at, fact in self._facts if fact["is"] in ("CloseRequested", "EndRequested")]
         self.ended = closes[-1] if closes else (self._order[-1][0] if self._order else 0.0)
+        changes = [one for at, one in self._commands if one["is"] == "AgentStateChanged" and at < self.ended]
+        self.ended_in_the_middle = bool(changes) and changes[-1]["state"] in ("thinking", "speaking")
 
     @classmethod
     def of(cls, record: Record) -> _Journal | None:

@@ -179,6 +179,7 @@ class _Again:
         self._sound = CallLine() if call.voice else None
         choice = ModelChoice(named=settings.models, strict=settings.strict_models, voice=False)
         self._models = Models(call, self._line, choice, asks_others=settings.asks_others)
+        self._runs_tools = bool(settings.run_tools)
         own = () if "*" in settings.run_tools else call.own_tools
         self._tools = Tools(call.tools, runs=(*settings.run_tools, *own))
         self._began: float | None = None
@@ -250,19 +251,19 @@ class _Again:
             is_another_way=self._goes_another_way,
             is_speaking=lambda: self._is_speaking,
             facts=lambda: self._facts,
+            waits_at_the_end=self._runs_tools and not self._call.in_the_middle,
         )
         await player.play()
         if self._sound is not None:
             self._sound.ends()
 
     def _goes_another_way(self) -> bool:
-        llm = self._models.llm
-        return bool(self._tools.not_recorded) or (llm is not None and llm.is_another_way)
+        return bool(self._tools.not_recorded) or self._models.memory.is_another_way
 
     def _over(self) -> Rerun:
         report = self._record.report(self._ended)
         data = report.to_json()
-        llm = self._models.llm
+        memory = self._models.memory
         head = {
             "duration": round(self._ended, 3),
             "turns": data["turns"],
@@ -277,16 +278,15 @@ class _Again:
         figures = {"replies": [reply_data(reply) for reply in report.replies]}
         requests = [] if self._requests is None else requests_in(self._requests.lines(), "replay")
         steps = steps_of(head, requests, by_agent=self._reason not in _BY_CALLER)
-        other = llm.other if llm is not None and llm.asked_instead else None
-        stopped = ""
-        if llm is not None and llm.is_another_way and llm.other is None:
+        other, stopped = memory.other, ""
+        if memory.is_another_way and not self._models.asks_others:
             stopped = "a request is not the recorded one, and no model was named to answer it. Name one: --llm NAME."
         return Rerun(
             head,
             figures,
             steps,
             "" if other is None else describe_model(other),
-            0 if llm is None else llm.asked_instead,
+            memory.asked_instead,
             tuple(self._tools.not_recorded),
             stopped,
             tuple(self._call.own_tools),
