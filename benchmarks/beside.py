@@ -37,16 +37,16 @@ UNITS = {
 }
 INSTRUCTIONS = re.compile(r"Collected : (\d+)")
 COUNTED = {
-    "text": 100,
-    "reads": 100,
-    "unsaid": 100,
-    "writes": 100,
+    "text": 35,
+    "reads": 35,
+    "unsaid": 35,
+    "writes": 35,
     "fact": 5,
     "core-turn": 50,
     "voice": 4,
     "crowd": 100,
 }
-"""How many of it are enough where instructions are counted. The others are not."""
+"""How many of it are enough where instructions are counted: turns before the budget of the context is reached."""
 
 
 class Tree:

@@ -6,6 +6,8 @@ Above: the announcer, which hears of questions. Below: the room of the call, if 
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
+from functools import partial
 
 from antiphon.application.surroundings import Surroundings
 from antiphon.protocols import DtmfReceived, KeypadRoom
@@ -18,22 +20,21 @@ class ConsentKeys:
 
     def __init__(self, here: Surroundings) -> None:
         self._here = here
-        self._room: KeypadRoom | None = None
-        me = weakref.proxy(self)
-        self._on_key = lambda key: me.pressed(key)
+        self._listens: tuple[KeypadRoom, Callable[[DtmfReceived], None]] | None = None
+        """To whose keys, and who is told of them."""
 
     def asked(self) -> None:
         """Something is read back."""
         room = self._here.session.room
-        if self._room is None and isinstance(room, KeypadRoom):
-            self._room = room
-            room.on("dtmf", self._on_key)
+        if self._listens is None and isinstance(room, KeypadRoom):
+            self._listens = room, partial(ConsentKeys.pressed, weakref.proxy(self))
+            room.on("dtmf", self._listens[1])
 
     def decided(self) -> None:
         """It is decided."""
-        room, self._room = self._room, None
-        if room is not None:
-            room.off("dtmf", self._on_key)
+        listens, self._listens = self._listens, None
+        if listens is not None:
+            listens[0].off("dtmf", listens[1])
 
     def pressed(self, key: DtmfReceived) -> None:
         """A key was pressed."""

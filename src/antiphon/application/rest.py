@@ -21,7 +21,7 @@ class Rest:
         self._here = here
         self._run: RunResult | None = None
         self._waiters: list[asyncio.Future[None]] = []
-        self._told: set[str] = set()
+        self._told: list[str] = []
         """Ids of calls that a run was told of before they entered the history."""
 
     async def wait(self) -> None:
@@ -68,7 +68,7 @@ class Rest:
     def calls(self, call: FunctionCall, agents: Mapping[str, Any]) -> None:
         """A tool waits for an agent that is lent the floor: its call enters the history when it has returned."""
         if self._run is not None and call.call_id not in self._told:
-            self._told.add(call.call_id)
+            self._told.append(call.call_id)
             self._run.record(call, agents)
 
     def hands_over(self, old: str, new: str, agents: Mapping[str, Any]) -> None:

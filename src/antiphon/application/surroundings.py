@@ -6,9 +6,10 @@ parts: so a call that is over is free at once.
 
 from __future__ import annotations
 
+import asyncio
 import weakref
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
 from typing_extensions import TypeVarTuple, Unpack
 
@@ -18,6 +19,7 @@ from antiphon.runtime.driver import Driver
 from antiphon.session_api import Session, current_session
 from antiphon.vault import hide
 
+T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 
@@ -54,6 +56,10 @@ class Surroundings:
         finally:
             current_session.reset(token)
         return self.driver
+
+    def spawn(self, work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
+        """Run `work` as a task of the session."""
+        return self.running.port.spawn(work, name)
 
     def tell(self, name: str, event: Callable[[Unpack[Ts]], object], *of: *Ts) -> None:
         """Tell those who listen to events of this name, if anybody does. `event` makes it `of` these."""

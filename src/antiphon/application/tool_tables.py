@@ -9,6 +9,7 @@ import asyncio
 import logging
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from antiphon.agent import Agent
@@ -94,13 +95,7 @@ class ToolTables:
         self._tables: dict[str, _Table] = {}
         self._complaints: list[tuple[str, str]] = []
         """What was said already about tools that are too many or that clash: agent id, and what about."""
-        me = weakref.proxy(self)
-        self.toolsets = OpenToolsets(
-            here.failed,
-            lambda owner, toolset: me.joined(owner, toolset),
-            lambda work, name: here.running.port.spawn(work, name),
-            lambda: here.session,
-        )
+        self.toolsets = OpenToolsets(here, partial(ToolTables.joined, weakref.proxy(self)))
 
     @property
     def shared(self) -> list[ToolLike]:

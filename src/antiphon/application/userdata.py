@@ -28,7 +28,7 @@ class FieldsCodec:
     """Of one session: keeps the fields that JSON can hold. One that cannot be kept is named once."""
 
     def __init__(self) -> None:
-        self._left_out: set[str] = set()
+        self._left_out: list[str] = []
 
     def dump(self, userdata: Any) -> Any:
         """Its fields; None: it is nothing that has fields."""
@@ -41,7 +41,7 @@ class FieldsCodec:
                 data[name] = to_json(value)
             except Exception as error:
                 if name not in self._left_out:
-                    self._left_out.add(name)
+                    self._left_out.append(name)
                     logger.debug("userdata: %r is not kept: %s", name, error)
         return data
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from antiphon.core.commands import Undoes
 from antiphon.core.facts import Call
@@ -79,7 +79,7 @@ class Row:
     """Nobody knew what it did, and who was asked knows."""
     was_unknown: bool = False
     """Nobody knew what it did, and somebody does by now."""
-    notes: list[Note] = field(default_factory=list)
+    notes: tuple[Note, ...] = ()
     """Where the history shows what came of it."""
 
     def is_seen_by(self, agent: str) -> bool:
@@ -124,7 +124,7 @@ class Row:
 
     def shown_in(self, note: Note) -> None:
         """The history tells here what came of it."""
-        self.notes.append(note)
+        self.notes += (note,)
 
     def stands_for(self, turn: int) -> None:
         """Calls of this turn mean this start."""

@@ -191,8 +191,6 @@ class Recognition:
         """Another recogniser is to listen as soon as this one owes nothing."""
         self._source: STT | None = None
         """The recogniser that listens, if it is not an agent's own `stt_node`."""
-        self._quiet: deque[AudioFrame] = deque(maxlen=QUIET_FRAMES)
-        """Sound in which nobody was noticed: a voice may have begun in it."""
         self._voice_ended: float | None = None
         """When the caller's voice ended of which nothing final has come."""
         self._ended = False
@@ -201,6 +199,11 @@ class Recognition:
     def _unheard(self) -> deque[tuple[AudioFrame, Sequence[VADEvent]]]:
         """The caller's sound while nobody listens, or nothing comes of it, and the voice in it: for the next one."""
         return deque(maxlen=QUEUED_FRAMES)
+
+    @cached_property
+    def _quiet(self) -> deque[AudioFrame]:
+        """Sound in which nobody was noticed: a voice may have begun in it. A session in text has none."""
+        return deque(maxlen=QUIET_FRAMES)
 
     # -- beginning, hand-off, end
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from antiphon.errors import ProviderError, ProviderTimeout, as_exception, pass_on
 from antiphon.protocols import closing_session
@@ -19,7 +19,20 @@ from antiphon.tools.toolset import Toolset
 
 logger = logging.getLogger("antiphon")
 
-Spawn = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
+
+class Around(Protocol):
+    """The session that they are of."""
+
+    @property
+    def session(self) -> object:
+        """The session itself."""
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """Run what sets one up, as a task of the session."""
+
+    def failed(self, error: BaseException, source: Any) -> None:
+        """One could not be set up, or is late."""
+
 
 PATIENCE: Final = 5.0
 """Seconds that an owner waits for its toolsets before it begins without them."""
@@ -53,21 +66,12 @@ class _Opening:
 class OpenToolsets:
     """Every toolset that was set up and is not closed yet.
 
-    `failed` hears of each that could not be set up, or is late; `joined` of each that became ready after its owner had
-    begun, with the owner. `spawn` runs what sets them up, as a task of `session()`.
+    `joined` hears of each that became ready after its owner had begun, with the owner.
     """
 
-    def __init__(
-        self,
-        failed: Callable[[BaseException, Any], None],
-        joined: Callable[[str, Toolset], None],
-        spawn: Spawn,
-        session: Callable[[], object],
-    ) -> None:
-        self._session = session
-        self._failed = failed
+    def __init__(self, here: Around, joined: Callable[[str, Toolset], None]) -> None:
+        self._here = here
         self._joined = joined
-        self._spawn = spawn
         self._owners: dict[str, dict[Toolset, _Opening]] = {}
         self._closings: dict[asyncio.Task[None], list[_Opening]] = {}
         self._gates: list[asyncio.Future[None]] = []
@@ -148,7 +152,7 @@ class OpenToolsets:
         for opening in added:
             owned[opening.toolset] = opening
             name = f"toolset {opening.toolset.id!r} of {owner or 'the session'}"
-            opening.task = self._spawn(self._set_up(owner, opening), name)
+            opening.task = self._here.spawn(self._set_up(owner, opening), name)
             # The session may end before the task has begun: then none of its own code runs.
             opening.task.add_done_callback(opening.was_tried)
         return added
@@ -163,7 +167,7 @@ class OpenToolsets:
                     provider=opening.toolset.id,
                 )
                 logger.warning("%s", late)
-                self._failed(late, opening.toolset)
+                self._here.failed(late, opening.toolset)
         if not gate.done():
             gate.set_result(None)
 
@@ -185,7 +189,7 @@ class OpenToolsets:
             if is_first or is_last:
                 consequence = "the agent runs without it" if is_last else "it is tried again"
                 logger.error("toolset %r could not be set up; %s", opening.toolset.id, consequence, exc_info=error)
-                self._failed(error, opening.toolset)
+                self._here.failed(error, opening.toolset)
             if is_last or delay is None:
                 return
             await asyncio.sleep(delay)
@@ -199,7 +203,7 @@ class OpenToolsets:
             task.add_done_callback(self._closings.pop)
 
     async def _close_each(self, openings: list[_Opening]) -> None:
-        closing_session.set(self._session())
+        closing_session.set(self._here.session)
         await asyncio.gather(*(self._close_one(opening) for opening in openings))
 
     async def _close_one(self, opening: _Opening) -> None:
@@ -212,7 +216,7 @@ class OpenToolsets:
         except BaseException as error:
             pass_on(error)
             logger.exception("toolset %r could not be closed", opening.toolset.id)
-            self._failed(error, opening.toolset)
+            self._here.failed(error, opening.toolset)
 
 
 async def _attempt(toolset: Toolset) -> Exception | None:
