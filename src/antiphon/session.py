@@ -105,8 +105,8 @@ class AgentSession(Views[Userdata], Closable):
     agent_output_transcribed, conversation_item_added, speech_created, function_tools_executed,
     max_tool_steps_reached, tool_execution_updated, tool_dropped, tool_adopted, tool_ended, tool_outcome, tool_result,
     agent_false_interruption, user_turn_exceeded, consent_asked, consent_decided, must_hear, turn_metrics,
-    context_trimmed, unbacked_claim, recording_hushed, trace, error, close. Their objects are in
-    `antiphon.events`.
+    context_trimmed, unbacked_claim, recording_hushed, call_answered, message_left, trace, error, close. Their objects
+    are in `antiphon.events`.
     """
 
     _room: Any = None

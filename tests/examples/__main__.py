@@ -23,6 +23,7 @@ TITLES = {
     "survey": "A survey: tasks",
     "emotion": "Emotion: structured output",
     "bank": "A bank: MCP, and a confirmed transfer",
+    "reminder": "A reminder: calls to people",
     "own_provider": "A provider of one's own",
     "page_in_app": "The page inside a web application",
 }

@@ -77,5 +77,6 @@ CAME_OF_IT: dict[tuple[str, str], tuple[list[str], str]] = {
     ("bank", "What is my balance?"): (["get_balance done", "transfer done"], "20 euros were transferred to Bob."),
     ("bank", "Transfer 20 euros to Bob"): (["transfer refused"], "left everything as it is"),
     ("own_provider", "Roll a die with 20 sides"): (["roll done"], "You said: Hello there"),
+    ("reminder", "Yes, that is me"): (["cancel_appointment done"], "The appointment is cancelled."),
     ("page_in_app", "Are you open on Sunday?"): (["get_opening_hours done"], "The shop is closed on Sunday."),
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.language import ENGLISH, GERMAN
-from antiphon.language.answering import TALKS_ON, Who, who_answered
+from antiphon.language.answering import TALKS_ON, Who, is_person_after_all, is_voicemail_after_all, who_answered
 
 WORDS = 6
 """What is said in two seconds, at 180 words a minute."""
@@ -93,3 +93,35 @@ def test_the_sign_is_told() -> None:
 )
 def test_german_signs(text: str, who: Who) -> None:
     assert who_answered(text, GERMAN.answers).who is who
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_no_machine_is_taken_for_a_person_again_by_the_rest_of_its_words(half: str) -> None:
+    taken = []
+    for kind, text in openings(half):
+        known = [who_answered(heard, ENGLISH.answers).who.is_machine for heard in prefixes(text)]
+        if kind.is_machine and True in known:
+            behind = prefixes(text)[known.index(True) :]
+            taken += [heard for heard in behind if is_person_after_all(heard, ENGLISH.answers)]
+    assert taken == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["please leave a message just kidding who's this", "hello hello", "hey it's me", "hi I'm here", "are you there?"],
+)
+def test_whoever_was_taken_for_a_machine_may_turn_out_to_be_a_person(said: str) -> None:
+    assert is_person_after_all(said, ENGLISH.answers)
+
+
+def test_a_person_turns_out_to_be_one_in_german() -> None:
+    assert is_person_after_all("hinterlassen Sie eine Nachricht, nein, war nur Spaß", GERMAN.answers)
+    assert is_person_after_all("Ich bin doch da, wer ist da?", GERMAN.answers)
+    assert not is_person_after_all("Hallo, hier ist die Mailbox von", GERMAN.answers)
+
+
+def test_a_notice_may_go_on_to_a_voicemail() -> None:
+    notice = "The subscriber you have called is not available"
+    sign = who_answered(notice, ENGLISH.answers).sign
+    assert not is_voicemail_after_all(notice, sign, ENGLISH.answers)
+    assert is_voicemail_after_all(f"{notice}. Please leave a message after the tone", sign, ENGLISH.answers)

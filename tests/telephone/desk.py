@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,10 @@ def _as_given(wanted: Mapping[ModelKind, Any]) -> Mapping[ModelKind, Any]:
     return {kind: model if is_given(model) and model is not ... else None for kind, model in wanted.items()}
 
 
+def _faked(fakes: Mapping[str, Callable[[], Any]], wanted: Mapping[ModelKind, Any]) -> Mapping[ModelKind, Any]:
+    return {kind: fakes[kind]() if kind in fakes else None for kind in wanted}
+
+
 @dataclass
 class Desk:
     """What a test has."""
@@ -64,26 +69,35 @@ async def desk(
     limits: Limits | None = None,
     folder: Path | None = None,
     options: Mapping[str, Any] | None = None,
+    prepare: Callable[[AgentSession[Any]], object] = lambda session: None,
+    server: AgentServer | None = None,
     **carrier: Any,
 ) -> AsyncIterator[Desk]:
-    """A server whose agent hears `hears`, one for each time that the caller speaks."""
-    server = AgentServer()
+    """A server whose agent hears `hears`, one for each time that the caller speaks.
+
+    `prepare` has each session before it starts. `server`: one of an agent file, in the place of all that.
+    """
     stt = FakeSTT(hears)
+    fakes: dict[str, Callable[[], Any]] = {"llm": llm, "stt": lambda: stt, "vad": FakeVAD, "tts": FakeTTS}
+    resolve = _as_given if server is None else partial(_faked, fakes)
+    own = AgentServer()
+    server = server or own
     found: Desk
 
-    @server.rtc_session
+    @own.rtc_session
     async def entrypoint(session: AgentSession[Any]) -> None:
         from antiphon.protocols import get_job_context
 
         found.sessions.append(session)
         found.jobs.append(get_job_context())
+        prepare(session)
         await session.start(
             agent=agent(), room=session.room, llm=llm(), stt=stt, vad=FakeVAD(), tts=FakeTTS(), **(options or {})
         )
 
     calls = Calls(
         AgentFile(Path("agent.py"), server=server),
-        models=Models(_as_given, _as_given),
+        models=Models(resolve, resolve),
         access=Access("secret"),
         archive=Archive(folder),
         limits=limits,

@@ -42,6 +42,7 @@ from antiphon.events import (
 from antiphon.metrics import CallMetrics, TurnMetrics
 from antiphon.options import MustHearLine
 from antiphon.session import AgentSession
+from antiphon.toolkit.answered import CallAnsweredEvent, MessageLeftEvent
 from antiphon.tools.function import FunctionTool, RawFunctionTool
 from antiphon.tools.guarantees import Guarantee
 from antiphon.vault import hide_in
@@ -164,6 +165,10 @@ class CallReport:
     claims: list[Claim] = field(default_factory=list)
     must_hear: list[dict[str, Any]] = field(default_factory=list)
     """The proof of what the caller had to hear: `text`, `heard_at` (ISO 8601; None: never), `begun` (how often)."""
+    answered: list[dict[str, Any]] = field(default_factory=list)
+    """Who answered a call to people, and each change of mind (`AnswerWatch`): `at`, `who`, `sign`."""
+    message_left: dict[str, Any] | None = None
+    """What became of a message for a voicemail: `text`, `whole`, `after_tone`, `at`. None: none was to be left."""
 
     @property
     def metrics(self) -> CallMetrics:
@@ -184,6 +189,8 @@ class CallReport:
             "errors": self.errors,
             "claims": [rounded(dataclasses.asdict(claim)) for claim in self.claims],
             "must_hear": self.must_hear,
+            "answered": self.answered,
+            "message_left": self.message_left,
         }
 
 
@@ -216,6 +223,8 @@ class CallRecord:
         self.errors: list[str] = []
         self.failed_tools: list[str] = []
         self.claims: list[Claim] = []
+        self.answered: list[dict[str, Any]] = []
+        self.message_left: dict[str, Any] | None = None
         self.progress: dict[str, str] = {}
         """By call id: what a tool that goes on in the background reported last, in its own words."""
         self.now = now
@@ -244,6 +253,8 @@ class CallRecord:
         session.on("conversation_item_added", self._item_added)
         session.on("said_aside", self._said_aside)
         session.on("unbacked_claim", self._claimed)
+        session.on("call_answered", self._call_answered)
+        session.on("message_left", self._message_left)
         session.on("tool_execution_updated", self._tool_updated)
         session.on("tool_adopted", lambda event: self._begun(event.function_call, "adopted"))
         session.on("tool_dropped", self._tool_dropped)
@@ -292,6 +303,8 @@ class CallRecord:
             failed_tools=self.failed_tools,
             claims=self.claims,
             must_hear=[_proof(line) for line in getattr(self._session, "must_hear", ())],
+            answered=self.answered,
+            message_left=self.message_left,
         )
 
     def so_far(self) -> CallReport:
@@ -365,6 +378,13 @@ class CallRecord:
         claim = Claim(self.now(), event.sentence, event.done)
         self.claims.append(claim)
         self._events.emit("claim", claim)
+
+    def _call_answered(self, event: CallAnsweredEvent) -> None:
+        self.answered.append({"at": round(self.now(), 3), "who": event.who, "sign": event.sign})
+
+    def _message_left(self, event: MessageLeftEvent) -> None:
+        left = {"text": event.text, "whole": event.whole, "after_tone": event.after_tone}
+        self.message_left = {**left, "at": round(self.now(), 3)}
 
     def _reply_over(self, event: TurnMetricsEvent) -> None:
         self.replies.append(event.metrics)

@@ -137,6 +137,8 @@ def report_data(call: CallReport, title: str, models: str, began: float) -> dict
         "userdata": call.userdata,
         "errors": call.errors,
         "must_hear": call.must_hear,
+        "answered": call.answered,
+        "message_left": call.message_left,
         "claims": [dataclasses.asdict(claim) for claim in call.claims],
         "audio": None,
         "peaks": None,

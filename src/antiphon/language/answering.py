@@ -50,6 +50,8 @@ class AnswerPhrases:
     """How people ask: a greeting with it is a person's."""
     voids: str = r"(?!)"
     """What sounds like a sign and is said by people: it is left out."""
+    returns: str = r"(?!)"
+    """What people say who were taken for a machine: they joked, or took the call late."""
 
 
 @record
@@ -78,6 +80,20 @@ def who_answered(text: str, phrases: AnswerPhrases, *, talking: float = 0.0) -> 
     if talking >= TALKS_ON and greeted is not None and re.search(phrases.asks, kept) is None:
         return Answered(Who.VOICEMAIL, greeted.group().strip())
     return Answered(Who.PERSON)
+
+
+def is_voicemail_after_all(text: str, sign: str, phrases: AnswerPhrases) -> bool:
+    """Whether a menu, or a notice of the network, goes on to a voicemail: by the words behind its `sign`."""
+    _, _, behind = _plain(text).rpartition(sign)
+    return _one_of(phrases.voicemail).search(behind) is not None
+
+
+def is_person_after_all(text: str, phrases: AnswerPhrases) -> bool:
+    """Whether whoever was taken for a machine turns out to be a person: by the words behind the last sign of one."""
+    heard = _plain(text)
+    signs = (*phrases.unavailable, *phrases.screening, *phrases.menu, *phrases.voicemail)
+    ends = [found.end() for found in _one_of(signs).finditer(heard)]
+    return re.search(phrases.returns, heard[ends[-1] if ends else 0 :]) is not None
 
 
 @functools.lru_cache(maxsize=32)

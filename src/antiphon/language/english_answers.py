@@ -70,4 +70,10 @@ ENGLISH_ANSWERS = AnswerPhrases(
         r"|\b(?:the|your|a) (?:message|voicemail) (?:i|you) left\b|\bgot your (?:message|voicemail)\b"
         r"|\bi already left\b|\bi pressed\b"
     ),
+    returns=(
+        r"\b(?:kidding|joking|messing with you|pulling your leg)\b"
+        r"|\b(?:it's me|i'm here|i am here|i'm back|i picked up|got to the phone)\b"
+        r"|\bwho(?:'s| is) (?:this|that|there)\b|\bare you (?:still )?there\b|\bis anybody there\b"
+        r"|\bhello hello\b|\bhow (?:can|may) i help\b|\bspeaking$|\bhello$"
+    ),
 )

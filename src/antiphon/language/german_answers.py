@@ -30,4 +30,8 @@ GERMAN_ANSWERS = AnswerPhrases(
     greets=r"\b(?:vielen dank|danke) für (?:ihren|deinen) anruf\b",
     asks=r"\bwas kann ich\b|\bwie kann ich\b|\bmein name ist\b|\bam apparat\b|\bwer\b",
     voids=r"\bwollen sie (?:ihm|ihr )?eine nachricht\b|\bkann ich (?:etwas|was) ausrichten\b",
+    returns=(
+        r"\b(?:spaß|spass|scherz|witz|quatsch)\b|\bich bin (?:doch |schon |jetzt |noch )?(?:da|dran|hier)\b"
+        r"|\bwer (?:ist da|spricht|ist dran|sind sie)\b|\bsind sie (?:noch )?da\b|\bhallo hallo\b|\bhallo$"
+    ),
 )

@@ -41,6 +41,8 @@ def page_data(record: Record, findings: Sequence[Finding] | None = None) -> dict
         "errors": head["errors"],
         "claims": head.get("claims", []),
         "must_hear": head.get("must_hear", []),
+        "answered": head.get("answered", []),
+        "message_left": head.get("message_left"),
         "unheard": head.get("unheard", []),
         "missing": head.get("missing", []),
         "usage": figures.get("usage", {}),

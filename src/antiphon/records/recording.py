@@ -256,6 +256,8 @@ class Recording:
             "errors": call["errors"],
             "failed_tools": report.failed_tools,
             "claims": call["claims"],
+            "answered": call["answered"],
+            "message_left": call["message_left"],
             "unheard": [rounded(dataclasses.asdict(one)) for one in event.unheard],
             "userdata": call["userdata"],
         }

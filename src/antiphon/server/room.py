@@ -20,9 +20,11 @@ from antiphon.errors import UsageError
 from antiphon.events import EventEmitter
 from antiphon.protocols import DtmfReceived
 from antiphon.transport import AudioInput, AudioOutput, AudioProcessor
+from antiphon.transports.overheard import OverheardInput
 from antiphon.transports.switched import SwitchedInput
 
 if TYPE_CHECKING:
+    from antiphon.audio import AudioFrame
     from antiphon.transports.mixer import MixedOutput
     from antiphon.transports.recorder import Cut, Span, StereoRecorder
 
@@ -69,7 +71,7 @@ class Line(Protocol):
 
 
 class LineSound:
-    """What is kept of the sound of one line."""
+    """The sound of one line: who listens in, and what is kept of it."""
 
     def __init__(self, room: Room) -> None:
         self._room = weakref.ref(room)  # it is the room's: nothing waits for the garbage collector
@@ -85,6 +87,12 @@ class LineSound:
         room = self._room()
         if room is not None:
             self.cuts, self.recorder = room._wrap_in(recorder), recorder
+
+    def listen_in(self, callback: Callable[[AudioFrame], object]) -> None:
+        """Call `callback(frame)` with the caller's sound. Before a session hears there; in a text call never."""
+        room = self._room()
+        if room is not None:
+            room._overhear(callback)
 
     def kept_by(self, recorder: StereoRecorder, cuts: Sequence[Cut], spoken: Sequence[Span]) -> None:
         """The line keeps its sound itself. `cuts` and `spoken` grow while the call goes on."""
@@ -154,6 +162,13 @@ class Room:
         recorded = RecordedOutput(self._audio_output.below, recorder)
         self._audio_output.put_below(recorded)
         return recorded.cuts
+
+    def _overhear(self, callback: Callable[[AudioFrame], object]) -> None:
+        if self._audio_input is None:
+            return
+        if not isinstance(self._audio_input, OverheardInput):
+            self._audio_input = OverheardInput(self._audio_input)
+        self._audio_input.listen_in(callback)
 
     @property
     def audio_input(self) -> AudioInput | None:

@@ -42,6 +42,8 @@
  * @property {{at: number, sentence: string, done: string}[]} claims
  * @property {Finding[]} [findings]
  * @property {{text: string, heard_at: string | null, begun: number}[]} [must_hear]
+ * @property {{at: number, who: string, sign: string}[]} [answered]
+ * @property {{at: number, text: string, whole: boolean, after_tone: boolean} | null} [message_left]
  * @property {string | null} audio  where the recording is
  * @property {string} [silent]  why there is none
  * @property {Peaks | null} peaks

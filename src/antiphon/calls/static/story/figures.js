@@ -70,8 +70,21 @@ export function stored(page, call) {
   const must = call.must_hear ?? [];
   const missing = call.missing ?? [];
   const untold = call.unheard ?? [];
-  if (call.userdata === null && ![call.errors, must, missing, untold].some((all) => all.length)) return;
+  const answered = call.answered ?? [];
+  if (call.userdata === null && ![call.errors, must, missing, untold, answered].some((all) => all.length)) return;
   const card = add(page, "section", { class: "card stored" });
+  if (answered.length) {
+    add(card, "h2", {}, "Who answered");
+    const list = add(card, "ul");
+    for (const { at, who, sign } of answered) {
+      add(list, "li", {}, `${at.toFixed(1)} s: ${who}${sign ? ", by “" + sign + "”" : ""}`);
+    }
+    const left = call.message_left;
+    if (left) {
+      const how = left.whole ? "left a message, heard whole" : left.text ? `the message was cut: “${left.text}”` : "left no message";
+      add(list, "li", left.whole ? {} : { class: "cut" }, `${left.at.toFixed(1)} s: ${how}${left.after_tone ? ", behind the tone" : ""}`);
+    }
+  }
   if (must.length) {
     add(card, "h2", {}, "What the caller had to hear");
     const list = add(card, "ul");
