@@ -162,5 +162,5 @@ def test_a_browser_draws_the_page_and_runs_nothing_that_was_said(tmp_path: Path)
     assert "Where the time went" in dom
     assert dom.count('class="stage"') == 5
     assert "dead air in all" not in dom  # all of it was the wait for answers, which says it already
-    assert "voice to voice, median" in dom
+    assert "answer, median" in dom
     assert "What the tools stored" in dom  # the last part: nothing failed before it

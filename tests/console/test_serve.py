@@ -41,6 +41,16 @@ def test_the_address_is_plain_on_this_machine_and_carries_a_token_elsewhere(tmp_
     run(check)
 
 
+def test_what_is_sent_goes_at_once_and_waits_for_no_acknowledgement(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with serving(write(tmp_path, ECHO)) as server, Page(server.url, audio=False):
+            (connection,) = server.server.server_state.connections
+            connected = connection.transport.get_extra_info("socket")
+            assert connected.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+    run(check)
+
+
 def test_a_port_that_is_taken_is_told_with_what_helps(tmp_path: Path) -> None:
     async def check() -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:

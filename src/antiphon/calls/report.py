@@ -156,7 +156,11 @@ def reply_data(reply: TurnMetrics) -> dict[str, Any]:
     """The figures of a reply, with where its time went, as data."""
     reached = (reply.first_answer, reply.first_audio, reply.interrupted_at, reply.ended)
     until = next(moment for moment in reached if moment is not None)
-    return reply.to_json() | {"path": [dataclasses.asdict(stage) for stage in reply.path(until)]}
+    path = [
+        {"kind": one.kind, "name": one.name, "started": round(one.started, 4), "ended": round(one.ended, 4)}
+        for one in reply.path(until)
+    ]
+    return reply.to_json() | {"path": path}
 
 
 def sound_data(sound: Sound) -> dict[str, Any]:

@@ -92,9 +92,9 @@ def page_app(calls: Calls, telephone: Telephone | None = None, studio: Studio | 
         if refusal is not None:
             return refusal
         told = await calls.about()
-        return (
-            Response(status_code=204) if told is None else JSONResponse(visible_data(told, MAX_TEXT), headers=_SECRET)
-        )
+        if told is None:
+            return Response(status_code=204)
+        return JSONResponse(visible_data({**told, "studio": studio is not None}, MAX_TEXT), headers=_SECRET)
 
     async def report(request: Request) -> Response:
         filed = _filed(calls, request)

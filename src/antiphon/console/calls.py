@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, assert_never
 
 from antiphon.application.resuming import history_of
-from antiphon.calls.record import CallRecord, CallReport
+from antiphon.calls.record import CallRecord, CallReport, ToolCallRecord, Turn
 from antiphon.calls.report import Sound, delays
 from antiphon.calls.start import describe_models, raise_error, start_session
 from antiphon.chat import ChatContext
@@ -276,6 +276,7 @@ class PageCall:
         self._start = start
         self._earlier = earlier
         self._loop = asyncio.get_running_loop()
+        self._clock_began = self._loop.time()
         self._media = media_for(start, line, calls.limits, calls.ice_hosts)
         self._recorder = self._make_recorder()
         self._room = Room(
@@ -304,9 +305,7 @@ class PageCall:
         return Job(call_id=self.id) if self._resumed is None else job_of(self._resumed)
 
     def _loop_clock(self) -> Callable[[], float]:
-        time = self._loop.time
-        began = time()
-        return lambda: time() - began
+        return lambda: self._loop.time() - self._clock_began
 
     def _make_recorder(self) -> StereoRecorder | None:
         if self._media.output is None or not self._calls.archive.keeps:
@@ -320,6 +319,10 @@ class PageCall:
     def models(self) -> str:
         """What it runs with, in words; empty before its session runs."""
         return self._models
+
+    def said_and_done(self) -> tuple[Sequence[Turn], Sequence[ToolCallRecord]]:
+        """The turns and the calls of tools until now."""
+        return self._record.turns, self._record.tool_calls
 
     def so_far(self) -> CallReport | None:
         """What happened in it until now. None: nothing yet."""
@@ -432,6 +435,7 @@ class PageCall:
     def _attach(self, session: AgentSession[Any]) -> None:
         """The session of this call is about to start."""
         self._session = session
+        self._clock_began = self._loop.time()  # as the session's own figures have it
         if self._calls.for_developer:
             self._insight = Insight(session, self._calls.file.path)
             self._requests = RequestLog(session, self._now)

@@ -258,6 +258,7 @@ class Recording:
             "claims": call["claims"],
             "answered": call["answered"],
             "message_left": call["message_left"],
+            "must_hear": call["must_hear"],
             "unheard": [rounded(dataclasses.asdict(one)) for one in event.unheard],
             "userdata": call["userdata"],
         }

@@ -236,6 +236,9 @@ class Request:
     calls: Sequence[Mapping[str, Any]]
     pieces: Sequence[Sequence[Any]] = field(default_factory=tuple)
     error: str = ""
+    prompt_tokens: int | None = None
+    """As the model told them; None: it did not."""
+    completion_tokens: int | None = None
 
 
 class RequestsError(AntiphonError):
@@ -287,4 +290,6 @@ def _request(line: Mapping[str, Any], parts: Mapping[int, Part]) -> Request:
         calls=line["calls"],
         pieces=line["pieces"],
         error=line.get("error", ""),
+        prompt_tokens=line.get("prompt_tokens"),
+        completion_tokens=line.get("completion_tokens"),
     )

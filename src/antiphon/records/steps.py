@@ -39,6 +39,8 @@ def steps_of_requests(requests: Sequence[Request]) -> list[dict[str, Any]]:
                 "first_token": None if first is None else round(request.at + first, 6),
                 "done": request.ended,
                 "outcome": request.outcome,
+                "prompt_tokens": request.prompt_tokens,
+                "completion_tokens": request.completion_tokens,
                 "calls": len(request.calls),
                 "characters": len(request.text),
                 "recorded": True,
@@ -122,6 +124,8 @@ def steps_in(
                 else "stopped"
                 if response.get("done") is None
                 else "done",
+                "prompt_tokens": response.get("prompt_tokens") or None,
+                "completion_tokens": response.get("completion_tokens") or None,
                 "calls": response.get("calls") or 0,
                 "characters": response.get("characters") or 0,
                 "recorded": False,

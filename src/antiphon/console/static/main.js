@@ -6,14 +6,14 @@ import { broken } from "./faults.js";
 import { leave, takeLeft } from "./left.js";
 import { announce } from "./view/announcer.js";
 import { Controls } from "./view/controls.js";
-import { put, some } from "./view/dom.js";
+import { one, put, some } from "./view/dom.js";
 import { inspector } from "./view/inspector.js";
 import { showLog } from "./view/log.js";
 import { notices } from "./view/notices.js";
 import { Stage } from "./view/stage.js";
 import { showSummary } from "./view/summary.js";
 import { welcome } from "./view/welcome.js";
-import { about, watch } from "./wire.js";
+import { about, watch, withToken } from "./wire.js";
 
 const call = new Call();
 const conversation = new Conversation(() => call.seconds);
@@ -29,6 +29,11 @@ async function introduce() {
   const told = await about();
   if (!told) return;
   inside.offer(told);
+  if (told.studio) {
+    const all = one("studio", HTMLAnchorElement);
+    all.href = withToken("/studio/");
+    all.hidden = false;
+  }
   if (call.phase.name === "idle") welcome(told, (phrase) => controls.say(phrase));
 }
 void introduce();

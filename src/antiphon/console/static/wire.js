@@ -37,7 +37,7 @@
  * @typedef {{name: string, description: string, effect: string, guarantee: string | null, is_read_back: boolean,
  *   is_approved: boolean}} OfferedTool
  * @typedef {{agent: string, language: string, models: Record<string, string>, tools: OfferedTool[],
- *   phrases: string[]}} About  what the page tells of the agent before a call
+ *   phrases: string[], studio?: boolean}} About  what the page tells of the agent before a call
  * @typedef {{type: "inspection", agent: string, instructions: string, tools: OfferedTool[],
  *   history: Record<string, any>[],
  *   request: {agent: string, items: Record<string, any>[], tools: string[]} | null}} Inspection

@@ -115,7 +115,8 @@ class Studio:
         return _json({} if self.shelf is None else await self.shelf.words())
 
     async def _call(self, request: Request) -> Response:
-        return _json(await self._records.story(request.query_params.get("name", "")))
+        told = await self._records.story(request.query_params.get("name", ""))
+        return await asyncio.to_thread(_json, told)
 
     async def _step(self, request: Request) -> Response:
         """The input of a step, of a call that has ended or goes on."""
@@ -135,7 +136,7 @@ class Studio:
         call = request.query_params.get("id", "")
         told = await self.live.story(call)
         if told is not None:
-            return _json(told)
+            return await asyncio.to_thread(_json, told)  # calls by voice may be held by this loop
         # It has ended: its record says how, as soon as it is written.
         name = None if self.shelf is None else await self.shelf.name_of(call)
         return _json({"ended": True, "name": name})
@@ -162,8 +163,13 @@ class Studio:
         return Response(content[first : last + 1], 206, media_type="audio/wav", headers=headers)
 
 
+_FIGURES = frozenset({"replies", "peaks", "callerSpans", "agentSpans"})
+"""What of a story is numbers, thousands of them, and names of stages."""
+
+
 def _json(data: dict[str, Any]) -> Response:
-    return Response(to_json(visible_data(data)), media_type="application/json", headers=SECRET)
+    told = {name: value if name in _FIGURES else visible_data(value) for name, value in data.items()}
+    return Response(to_json(told, separators=(",", ":")), media_type="application/json", headers=SECRET)
 
 
 def _told(text: str, status: int) -> Response:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
-from antiphon.calls.record import CallReport
+from antiphon.calls.record import CallReport, ToolCallRecord, Turn
 from antiphon.calls.report import report_data
 from antiphon.errors import StoreError
 from antiphon.records.requests import Request, requests_in
@@ -37,7 +37,12 @@ class HeldCall(Protocol):
     def began(self) -> float: ...
     @property
     def models(self) -> str: ...
-    def so_far(self) -> CallReport | None: ...
+    def said_and_done(self) -> tuple[Sequence[Turn], Sequence[ToolCallRecord]]:
+        """The turns and the calls of tools until now."""
+
+    def so_far(self) -> CallReport | None:
+        """All that happened until now. None: nothing yet."""
+
     def requests(self) -> list[dict[str, Any]]:
         """Lines of what models were asked, as in a record."""
 
@@ -106,8 +111,7 @@ class Live:
 
 
 def _held_line(call: HeldCall) -> dict[str, Any]:
-    report = call.so_far()
-    turns = [] if report is None else report.turns
+    turns, tools = call.said_and_done()
     return {
         "id": call.id,
         "began": call.began,
@@ -115,7 +119,7 @@ def _held_line(call: HeldCall) -> dict[str, Any]:
         "agents": next((turn.agent for turn in reversed(turns) if turn.agent), ""),
         "caller": "",
         "turns": sum(turn.role == "user" for turn in turns),
-        "tools": 0 if report is None else len(report.tool_calls),
+        "tools": len(tools),
         "last": turns[-1].text if turns else "",
     }
 

@@ -155,6 +155,7 @@ class Shelf:
         has_sound = audio_of(record) is not None
         return {
             **data,
+            "replies": [{name: reply.get(name) for name in _OF_A_REPLY} for reply in data["replies"]],
             "id": record.id,
             "name": record.name,
             "began": record.began,
@@ -163,6 +164,13 @@ class Shelf:
             "sounds": has_sound,
             "silent": "" if has_sound else "This record has no sound: it is kept with --record-audio.",
         }
+
+
+_OF_A_REPLY = (
+    "turn", "origin", "waiting_since", "first_audio", "first_answer", "ended", "decided", "interrupted_at",
+    "response_delay", "dead_air", "sound", "silences", "stages", "path",
+)  # fmt: skip
+"""What a story is told from. A call of two hours has a thousand replies."""
 
 
 def _line(one: Any) -> dict[str, Any]:

@@ -8,11 +8,10 @@
  *   status: string, started: number, ended: number | null, consent: Consent | null, guarantee: string | null}} Tool
  * @typedef {{kind: string, name: string, started: number, ended: number}} Stage
  * @typedef {{started: number, ended: number}} Stretch
- * @typedef {{by_model: boolean, asked: number, filler: boolean, first_audio: number | null}} Response
  * @typedef {{turn: number, origin: string, waiting_since: number, first_audio: number | null,
  *   first_answer: number | null, ended: number, decided: number | null, interrupted_at: number | null,
- *   response_delay: number | null, answer_delay: number | null, dead_air: number, sound: Stretch[],
- *   silences: Stretch[], stages: Stage[], path: Stage[], responses: Response[]}} Reply
+ *   response_delay: number | null, dead_air: number, sound: Stretch[], silences: Stretch[], stages: Stage[],
+ *   path: Stage[]}} Reply
  * @typedef {{rate: number, caller: number[], agent: number[]}} Peaks
  * @typedef {{start: number, end: number}} Span
  * @typedef {{finding: string, kind: string, at: number, text: string, remedy: string}} Finding
@@ -21,7 +20,8 @@
  * @typedef {{kind: string, text?: string, name?: string, arguments?: string, description?: string,
  *   parameters?: any, is_error?: boolean, interrupted?: boolean, is_new?: boolean, images?: string[]}} Part  of a request
  * @typedef {{number: number, agent: string, model: string, asked: number, first_token: number | null,
- *   done: number | null, outcome: string, calls: number, characters: number, recorded: boolean, gained: Part[],
+ *   done: number | null, outcome: string, prompt_tokens: number | null, completion_tokens: number | null,
+ *   calls: number, characters: number, recorded: boolean, gained: Part[],
  *   left_out: number, tools_gained: string[], tools_left: string[], is_first: boolean}} Step
  * @typedef {{agent: string, model: string, items: Part[], tools: Part[], settings: Record<string, unknown>,
  *   outcome: string, text: string, calls: {name: string, arguments: string}[], error: string}} Request

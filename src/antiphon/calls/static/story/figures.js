@@ -10,7 +10,7 @@ const MOST_FINDINGS = 30;
 export function head(page, call) {
   const header = add(page, "header");
   add(header, "h1", {}, call.title);
-  add(header, "span", { class: "sub" }, [call.when, minutes(call.duration) + " min", call.models].filter(Boolean).join(" · "));
+  add(header, "span", { class: "sub" }, [call.when, minutes(call.duration) + (call.duration < 3600 ? " min" : " h"), call.models].filter(Boolean).join(" · "));
 }
 
 /** @param {Element} page @param {Call} call */
@@ -26,7 +26,7 @@ export function figures(page, call) {
   const many = (n, name) => figure(n.toLocaleString("en"), n === 1 ? name : name + "s");
   const { metrics, replies } = call;
   if (typeof metrics.median_response_delay === "number") {
-    figure(took(metrics.median_response_delay), isVoice(call) ? "voice to voice, median" : "answer, median");
+    figure(took(metrics.median_response_delay), "answer, median");
     if (answered(call).length > 1) figure(took(metrics.p95_response_delay), "95th percentile");
   }
   // Where all silence was the wait for answers, their time says it already.

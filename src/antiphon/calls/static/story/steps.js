@@ -76,6 +76,7 @@ async function inside(box, step, seek, ask) {
   const told = add(body, "p", { class: "sub" });
   const took_ = step.done === null ? "" : `, over ${took(step.done - step.asked)} later`;
   told.append(`Asked at ${exact(step.asked)}${took_}${step.model ? ", of " + step.model : ""}. `);
+  if (step.prompt_tokens) told.append(`${step.prompt_tokens.toLocaleString("en")} tokens read, ${(step.completion_tokens ?? 0).toLocaleString("en")} written. `);
   const play = add(told, "button", { class: "at", type: "button" }, "Go there");
   play.addEventListener("click", () => seek(step.asked));
   add(body, "h3", {}, step.is_first ? "What it began with" : "Added since the step before");

@@ -9,6 +9,9 @@ import { Timeline } from "./timeline.js";
 import { transcript } from "./transcript.js";
 import { waits } from "./waits.js";
 
+/** Turns and calls of tools. */
+const LONG = 400;
+
 /**
  * @param {Element} page @param {import("./data.js").Call} call
  * @param {((number: number) => Promise<import("./data.js").Request | null>) | null} [ask] for the input of a step
@@ -53,11 +56,16 @@ export function story(page, call, ask = null) {
     line = new Timeline(card, call, seek, go);
     player = sound(line.slot, call);
   }
-  found(page, call, seek);
-  waits(page, call, seek);
-  steps(page, call, seek, ask);
-  heard = transcript(page, call, seek);
-  stored(page, call);
+  const below = () => {
+    found(page, call, seek);
+    waits(page, call, seek);
+    steps(page, call, seek, ask);
+    heard = transcript(page, call, seek);
+    stored(page, call);
+  };
+  // Of a long call the time line is seen before the rest of it is there.
+  if (call.turns.length + call.tools.length > LONG) requestAnimationFrame(() => setTimeout(below));
+  else below();
   if (!player) return;
   const playing = player;
   const tick = () => {

@@ -12,6 +12,15 @@ const LEFT = 56;
 const HALF = 31;
 const TOP = 34;
 const ROW = 24;
+/** Rows of tools that names may ask for. */
+const MOST_LANES = 5;
+/** Pixels below which something is drawn with its like, and not by itself: who wants to see it zooms. */
+const NARROW = 3;
+/** Turns, steps or calls of tools from which on that is so. */
+const CROWDED = 200;
+
+/** Rectangles as one path. @param {[x: number, y: number, width: number, height: number][]} all */
+const asPath = (all) => all.map(([x, y, w, h]) => `M${x.toFixed(1)} ${y}h${w.toFixed(1)}v${h}h-${w.toFixed(1)}z`).join("");
 
 export class Timeline {
   /** @type {SVGLineElement | null} */
@@ -77,7 +86,9 @@ export class Timeline {
     const { call, box } = this;
     const width = Math.max(320, box.clientWidth * this.#zoom) - LEFT - 8;
     const label = (95 / width) * call.duration;
-    const tools = lanesOf(call.tools, label, call.duration);
+    const named = lanesOf(call.tools, label, call.duration);
+    // Of a long call the names would pile up: there only what runs side by side does.
+    const tools = named.count <= MOST_LANES ? named : lanesOf(call.tools, (8 / width) * call.duration, call.duration);
     const steps = call.steps ?? [];
     const stepY = TOP + HALF * 4 + 30;
     const toolY = stepY + (steps.length ? 26 : 0);
@@ -124,8 +135,13 @@ export class Timeline {
     const role = who === "caller" ? "user" : "assistant";
     const turns = call.turns.filter((turn) => turn.role === role);
     const spans = (who === "caller" ? call.callerSpans : call.agentSpans) ?? turns.map((t) => ({ start: t.started, end: t.ended }));
-    for (const span of spans) {
-      add(svg, "rect", { x: x(span.start), y: y - HALF, width: Math.max(1, x(span.end) - x(span.start)), height: HALF * 2, rx: 4, fill: `var(--${who}-bg)` });
+    if (spans.length > CROWDED) {
+      const all = asPath(spans.map((span) => [x(span.start), y - HALF, Math.max(1, x(span.end) - x(span.start)), HALF * 2]));
+      add(svg, "path", { d: all, fill: `var(--${who}-bg)` });
+    } else {
+      for (const span of spans) {
+        add(svg, "rect", { x: x(span.start), y: y - HALF, width: Math.max(1, x(span.end) - x(span.start)), height: HALF * 2, rx: 4, fill: `var(--${who}-bg)` });
+      }
     }
     const peaks = call.peaks?.[who] ?? [];
     let upper = "";
@@ -137,14 +153,21 @@ export class Timeline {
       lower = "L" + px + " " + (y + h).toFixed(1) + lower;
     });
     if (peaks.length) add(svg, "path", { d: upper + lower + "Z", fill: `var(--${who})` });
+    /** @type {Record<string, [number, number, number, number][]>} */
+    const narrow = { bridge: [], [who]: [] };
     for (const turn of turns) {
       const from = x(turn.started);
       const wide = Math.max(2, x(turn.ended) - from);
+      if (wide < NARROW && turns.length > CROWDED) {
+        narrow[turn.aside ? "bridge" : who].push([from, y - HALF, wide, 5]);
+        continue;
+      }
       // Over its voice where that was recorded, and it itself where it was not.
       const bar = add(svg, "rect", { x: from, y: y - HALF, width: wide, height: 5, rx: 2, fill: `var(--${turn.aside ? "bridge" : who})` });
       add(bar, "title", {}, `${turn.aside ? "Filler: " : ""}${turn.text}`);
       if (wide > 40) this.#words(svg, turn.text, from + 4, y - HALF + 15, wide - 8, peaks.length > 0);
     }
+    for (const [colour, all] of Object.entries(narrow)) if (all.length) add(svg, "path", { d: asPath(all), fill: `var(--${colour})` });
   }
 
   /** As many words as there is room for. @param {Element} svg @param {string} text @param {number} left @param {number} y @param {number} room @param {boolean} over a voice */
@@ -159,8 +182,12 @@ export class Timeline {
   #waits(svg, x, width) {
     const y = TOP + HALF * 2 + 9;
     const all = answered(this.call);
-    for (const reply of this.call.replies) {
-      for (const silence of reply.silences) {
+    const silences = this.call.replies.flatMap((reply) => reply.silences);
+    if (silences.length > CROWDED) {
+      const d = silences.map(({ started, ended }) => `M${x(started).toFixed(1)} ${y}H${x(ended).toFixed(1)}`).join("");
+      add(svg, "path", { d, stroke: "var(--bad)", "stroke-width": 2, fill: "none" });
+    } else {
+      for (const silence of silences) {
         const dead = add(svg, "line", { x1: x(silence.started), x2: x(silence.ended), y1: y, y2: y, stroke: "var(--bad)", "stroke-width": 2, "stroke-dasharray": "4 3" });
         add(dead, "title", {}, `dead air: ${took(silence.ended - silence.started)}`);
       }
@@ -169,6 +196,7 @@ export class Timeline {
     for (const [i, reply] of all.entries()) {
       const a = x(reply.waiting_since);
       const b = x(reply.waiting_since + (reply.response_delay ?? 0));
+      if (b - a < NARROW && all.length > CROWDED) continue;
       const g = add(svg, "g");
       const text = took(reply.response_delay ?? 0);
       add(g, "title", {}, text + (isVoice(this.call) ? " from the end of the caller's sound to the answer" : " from the caller's turn to the answer"));
@@ -207,8 +235,12 @@ export class Timeline {
   /** @param {Element} svg @param {Scale} x @param {number} y */
   #steps(svg, x, y) {
     add(svg, "text", { x: 0, y: y + 13, class: "name", style: "fill: var(--model)" }, "Model");
-    for (const step of this.call.steps ?? []) {
+    const all = this.call.steps ?? [];
+    let last = -NARROW;
+    for (const step of all) {
       const until = step.done ?? step.first_token ?? step.asked;
+      if (all.length > CROWDED && x(until) < last + NARROW) continue;
+      last = Math.max(x(until), x(step.asked) + 5);
       const g = add(svg, "g", { class: "hit", tabindex: 0, role: "button", "aria-label": `Model step ${step.number} at ${exact(step.asked)}` });
       const wrote = step.calls ? `${step.calls} tool call${step.calls === 1 ? "" : "s"}` : `${step.characters} characters`;
       add(g, "title", {}, `Step ${step.number}: ${took(until - step.asked)}, ${wrote}`);
@@ -224,6 +256,14 @@ export class Timeline {
   #tools(svg, x, top, lanes, width) {
     const { tools, duration } = this.call;
     add(svg, "text", { x: 0, y: top + 15, class: "name", style: "fill: var(--tool)" }, "Tools");
+    /** The next one of the same lane. @type {number[]} */
+    const following = [];
+    /** @type {Map<number, number>} */
+    const latest = new Map();
+    for (let i = tools.length - 1; i >= 0; i--) {
+      following[i] = latest.get(lanes[i]) ?? -1;
+      latest.set(lanes[i], i);
+    }
     /** Where the last bar of a lane ends. @type {Map<number, number>} */
     const before = new Map();
     tools.forEach((tool, i) => {
@@ -231,13 +271,13 @@ export class Timeline {
       const from = x(tool.started);
       const wide = Math.max(6, x(end) - from);
       const y = top + lanes[i] * ROW;
+      if (tools.length > CROWDED && from + wide < (before.get(lanes[i]) ?? 0) + NARROW) return;
       const g = add(svg, "g", { class: "hit", tabindex: 0, role: "button", "aria-label": `${tool.name}, ${tool.status}, at ${exact(tool.started)}` });
       add(g, "title", {}, `${tool.name} ${JSON.stringify(tool.arguments)}\n${tool.output}\n${tool.status}, ${took(end - tool.started)}`);
       add(g, "rect", { x: from, y: y + 3, width: wide, height: 16, rx: 3, fill: isBad(tool) ? "var(--bad)" : "var(--tool)" });
       // On a narrow page a name may have no room; hovering and the transcript tell it.
       const room = tool.name.length * 6.1;
-      const later = tools.findIndex((_, j) => j > i && lanes[j] === lanes[i]);
-      const next = later < 0 ? LEFT + width : x(tools[later].started);
+      const next = following[i] < 0 ? LEFT + width : x(tools[following[i]].started);
       if (from + wide + 5 + room <= next) add(g, "text", { x: from + wide + 5, y: y + 15 }, tool.name);
       else if (from - 5 - room >= Math.max(LEFT, before.get(lanes[i]) ?? 0)) add(g, "text", { x: from - 5, y: y + 15, "text-anchor": "end" }, tool.name);
       before.set(lanes[i], from + wide + (from + wide + 5 + room <= next ? 5 + room : 0));

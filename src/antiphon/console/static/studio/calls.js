@@ -63,7 +63,7 @@ export function searchForm(page, query) {
     const isChoice = ["tools", "findings", "outcomes", "agents"].includes(kind);
     const input = isChoice ? make("select", { name }, make("option", { value: "" }, "any or none")) : make("input", { name, type: kind === "words" ? "search" : "text", value: query[name] ?? "" });
     if (kind === "number") input.setAttribute("inputmode", "decimal");
-    if (kind === "time") input.setAttribute("placeholder", "2h, 3d, 2026-03-31");
+    if (kind === "time") input.setAttribute("placeholder", "2h, 3d, or a date");
     if (isChoice && query[name]) input.append(make("option", { value: query[name], selected: "" }, query[name]));
     return make("label", kind === "words" ? { class: "words" } : {}, label, input);
   };

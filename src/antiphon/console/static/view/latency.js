@@ -5,17 +5,6 @@ import { make, ms } from "./dom.js";
 /** The bar's whole width, in seconds; a longer turn fills it. */
 const SCALE = 2;
 
-/** @type {Record<import("../metrics.js").StageKind, string>} */
-const NAMES = {
-  turn_end: "end of turn",
-  hook: "your hook",
-  model: "model",
-  writing: "writing",
-  tool: "tool",
-  voice: "voice",
-  line: "line",
-};
-
 /** Seconds of silence beyond the wait itself that are told: less says nothing that the wait does not. */
 export const WORTH_TELLING = 0.1;
 /** Seconds below which a stretch is seen in the bar, and not worth a figure. */
@@ -28,8 +17,7 @@ export function bar({ stretches, total, deadAir, sounded }) {
   /** @type {Map<string, {kind: string, seconds: number}>} */
   const sums = new Map();
   let at = 0;
-  for (const { kind, name, from, to } of stretches) {
-    const label = kind === "tool" ? name : (NAMES[kind] ?? name);
+  for (const { kind, name: label, from, to } of stretches) {
     const piece = make("i", { class: kind, title: `${label}: ${ms(to - from)}, until ${ms(to)}` });
     piece.style.marginLeft = (100 * (from - at)) / scale + "%";
     piece.style.width = (100 * (to - from)) / scale + "%";
