@@ -171,6 +171,27 @@ def test_tools_are_named_by_how_slow_they_are_and_how_often_their_arguments_were
         assert (look["tool"], look["wrong_rate"]) == ("look", 0.0)
 
 
+def test_cost_is_summed_over_the_calls_whose_prices_were_known(tmp_path: Path) -> None:
+    for number, cost in enumerate((0.02, 0.04, None)):
+        figures: dict[str, Any] = {"metrics": {}, "replies": [], "usage": {"tokens": 100}}
+        laid(tmp_path, head_of(number), figures if cost is None else figures | {"cost": {"total": cost}})
+    with asked(tmp_path) as ask:
+        told = ask("figures")
+        assert (told["tokens"], told["priced"], told["calls"]) == (300, 2, 3)
+        assert told["cost"] == pytest.approx(0.06)
+        assert told["cost_of_a_call"]["p50"] == pytest.approx(0.03)
+
+
+def test_a_call_whose_requests_cannot_be_read_is_shown_without_them(tmp_path: Path) -> None:
+    record = recorded(tmp_path)
+    (tmp_path / record.name / "requests.jsonl").write_text('{"requests": 99}')
+    with asked(tmp_path) as ask:
+        told = ask(f"call?name={record.name}")
+        assert [step["recorded"] for step in told["steps"]] == [False, False]
+        assert "format" in told["missing"][-1]
+        assert ask.answer(f"step?name={record.name}&number=1").status_code == 422
+
+
 # -- sound
 
 

@@ -323,6 +323,9 @@ class CallRecord:
             errors=list(self.errors),
             replies=list(self.replies),
             claims=list(self.claims),
+            must_hear=[_proof(line) for line in getattr(self._session, "must_hear", ())],
+            answered=list(self.answered),
+            message_left=self.message_left,
         )
 
     # -- what was said

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from antiphon.calls.report import said_when, write_page
+from antiphon.errors import AntiphonError
 from antiphon.records.findings import Finding, findings_in
 from antiphon.records.format import AUDIO, Record
-from antiphon.records.steps import handoffs_in, ledger_rows, steps_of
+from antiphon.records.steps import handoffs_in, ledger_rows, steps_in, steps_of
 
 MOST_SOUND = 64_000_000
 """Bytes of a recording that a page has in it. A longer one stays in the record."""
@@ -26,6 +27,7 @@ def page_data(record: Record, findings: Sequence[Finding] | None = None) -> dict
     if findings is None:
         findings = findings_in(record.head, record.metrics)
     head, figures = record.head, record.metrics
+    steps, unread = _steps(record)
     data = {
         "title": head.get("title") or "Call",
         "when": said_when(datetime.fromtimestamp(record.began)),
@@ -44,12 +46,12 @@ def page_data(record: Record, findings: Sequence[Finding] | None = None) -> dict
         "answered": head.get("answered", []),
         "message_left": head.get("message_left"),
         "unheard": head.get("unheard", []),
-        "missing": head.get("missing", []),
+        "missing": [*head.get("missing", []), *unread],
         "usage": figures.get("usage", {}),
         "cost": figures.get("cost"),
         "ledger": ledger_rows(record.ledger),
         "handoffs": handoffs_in(record.history, record.began),
-        "steps": steps_of(record),
+        "steps": steps,
         "findings": [asdict(one) for one in findings],
         "audio": None,
         "peaks": None,
@@ -57,6 +59,14 @@ def page_data(record: Record, findings: Sequence[Finding] | None = None) -> dict
         "gaps": [],
     }
     return data | dict(record.sound)
+
+
+def _steps(record: Record) -> tuple[list[dict[str, Any]], list[str]]:
+    """The steps of its model, and why their requests cannot be read, if they cannot: the rest of the call can."""
+    try:
+        return steps_of(record), []
+    except AntiphonError as error:
+        return steps_in(record.metrics.get("replies", ()), record.history, record.began), [str(error)]
 
 
 def write_report(record: Record, path: Path, findings: Sequence[Finding] | None = None, *, sound: bool = True) -> bool:
