@@ -240,8 +240,14 @@ def test_only_for_a_final_result_may_the_model_call_tools() -> None:
 @pytest.mark.parametrize(
     ("effect", "line"),
     [
-        ("unsaid", "error work: It is unknown whether `work` happened; do not repeat it."),
-        ("writes", "error work: It is unknown whether `work` happened; do not repeat it."),
+        (
+            "unsaid",
+            "error work: It is unknown whether `work` happened; do not repeat it unless the user asks for that.",
+        ),
+        (
+            "writes",
+            "error work: It is unknown whether `work` happened; do not repeat it unless the user asks for that.",
+        ),
     ],
 )
 def test_work_in_the_background_has_ten_minutes(effect: Any, line: str) -> None:
@@ -279,7 +285,7 @@ def test_a_tool_may_have_more_or_less_time_in_the_background(limit: float) -> No
             await session.start(Agent(tools=[work]))
             await session.run(user_input="Go.")
             await asyncio.sleep(1100.0)
-            cut = "It is unknown whether `work` happened; do not repeat it."
+            cut = "It is unknown whether `work` happened; do not repeat it unless the user asks for that."
             assert outputs(session)[-1] == (cut if limit == 5.0 else "done")
 
     run_virtual(main())

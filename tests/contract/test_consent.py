@@ -15,6 +15,8 @@ from antiphon.errors import ToolDefinitionError
 from antiphon.events import ConsentAskedEvent, ConsentDecidedEvent
 from antiphon.language.consent import Asked
 from antiphon.language.consent import Reply as Meaning
+from antiphon.store import Row, RowState
+from antiphon.stores.memory import MemoryStore
 from antiphon.testing import FakeLLM, Reply, run_virtual
 
 BOOK = Reply(calls=[("book", {"date": "2026-12-04", "people": 2})])
@@ -341,3 +343,71 @@ def test_changes_of_mind_use_up_no_rounds_of_tools() -> None:
     session = talk(book, [*calls, "It is number 4711."], "A table for two", *changes, "yes", max_tool_steps=2)
     assert booked == [("2026-12-04", 6)]
     assert said(session)[-1] == "assistant: It is number 4711."
+
+
+# -- what nobody knows
+
+
+def doubtful(keys: list[str], **options: Any) -> Any:
+    """A tool that breaks in the middle the first time."""
+
+    @function_tool(effect="writes", **options)
+    async def book(ctx: RunContext[Any], date: dt.date, people: int) -> str:
+        """Book a table."""
+        keys.append(ctx.idempotency_key)
+        if len(keys) == 1:
+            raise ConnectionError("broken off")
+        return "Booked, number 4711."
+
+    return book
+
+
+TRY = ["A table for two", "Then try again, please", "yes"]
+
+
+def test_what_nobody_knows_is_tried_again_with_its_key_after_the_callers_yes() -> None:
+    keys: list[str] = []
+    session = talk(doubtful(keys), [BOOK, "I can't tell whether it worked.", BOOK, "It is number 4711."], *TRY)
+    assert len(keys) == 2 and keys[0] == keys[1]
+    assert said(session)[-4:] == [
+        "user: Then try again, please",
+        "assistant: I still don't know whether that went through. To try it again: Book a table: date December 4th,"
+        " 2026, people two. Shall I go ahead?",
+        "user: yes",
+        "assistant: It is number 4711.",
+    ]
+
+
+def test_of_another_tool_that_was_never_in_doubt_nothing_is_read_back() -> None:
+    booked: list[str] = []
+
+    @function_tool(effect="writes")
+    async def note(text: str) -> str:
+        """Note something."""
+        booked.append(text)
+        return "Noted."
+
+    async def test() -> None:
+        keys: list[str] = []
+        replies = [BOOK, "I can't tell.", Reply(calls=[("note", {"text": "call back"})]), "It is noted."]
+        async with AgentSession[Any](llm=FakeLLM(replies)) as session:
+            await session.start(Agent(instructions="You take bookings.", tools=[doubtful(keys), note]))
+            await session.run(user_input="A table for two")
+            await session.run(user_input="Then note that")
+            assert booked == ["call back"]
+
+    run_virtual(test())
+
+
+def test_the_store_keeps_both_tries_in_one_row() -> None:
+    store, keys = MemoryStore(), list[str]()
+    talk(doubtful(keys), [BOOK, "I can't tell.", BOOK, "It is number 4711."], *TRY, store=store)
+
+    async def rows() -> list[Row]:
+        (info,) = await store.calls()
+        call = await store.load(info.id)
+        assert call is not None
+        return list(call.rows)
+
+    (row,) = run_virtual(rows())
+    assert (row.attempt, row.state, row.output) == (2, RowState.SUCCEEDED, "Booked, number 4711.")

@@ -110,9 +110,8 @@ def test_a_read_that_reported_progress_is_not_tried_again() -> None:
 @pytest.mark.parametrize("effect", ["writes", "irreversible"])
 def test_of_a_write_that_raised_nobody_knows_whether_it_happened(effect: Any) -> None:
     backend = Backend(ConnectionRefusedError())
-    first, second = one(backend, turns=2, effect=effect, confirm=False)
+    (first,) = one(backend, turns=2, effect=effect, confirm=False)  # the second call waits for the caller's yes
     assert "unknown whether `f` happened" in first
-    assert "was not started again" in second
     assert len(backend.times) == 1
 
 
@@ -136,9 +135,8 @@ def test_an_idempotent_write_is_one_run_however_often_it_is_tried() -> None:
 
 def test_of_an_idempotent_write_that_never_got_through_nobody_knows_whether_it_happened() -> None:
     backend = Backend(*[ConnectionResetError()] * 3)
-    first, second = one(backend, turns=2, effect="writes", idempotent=True)
-    assert "unknown whether `f` happened" in first
-    assert "was not started again" in second
+    (first,) = one(backend, turns=2, effect="writes", idempotent=True)
+    assert "unknown whether `f` happened" in first and len(backend.times) == 3
 
 
 @pytest.mark.parametrize("later", [ToolError("That table is taken"), Refused()])

@@ -256,9 +256,9 @@ def test_a_hook_that_swallows_a_doubt_does_not_settle_it() -> None:
             return "All is well."
 
     desk = Desk(ConnectionResetError(), hook=hook)
-    first, second = calls([desk.book], turns=2)
+    (first,) = calls([desk.book], turns=2)  # the second call waits for the caller's yes
     assert first[1] and "All is well. It is unknown whether `book` happened" in first[0]
-    assert desk.asked == 1 and "was not started again" in second[0]
+    assert desk.asked == 1
 
 
 def test_a_hook_that_gives_the_tool_a_time_limit_leaves_the_write_in_doubt() -> None:
@@ -269,9 +269,9 @@ def test_a_hook_that_gives_the_tool_a_time_limit_leaves_the_write_in_doubt() -> 
             raise ToolError("That takes too long.") from None
 
     desk = Desk(hook=hook)
-    first, second = calls([desk.book], turns=2)
+    (first,) = calls([desk.book], turns=2)
     assert "That takes too long. It is unknown whether `book` happened" in first[0]
-    assert desk.asked == 1 and "was not started again" in second[0]
+    assert desk.asked == 1
 
 
 def test_a_hook_that_puts_a_failure_in_other_words_has_not_done_it() -> None:

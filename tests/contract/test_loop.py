@@ -733,10 +733,22 @@ def test_closing_cancels_children_first() -> None:
 @pytest.mark.parametrize(
     ("options", "limit", "told"),
     [
-        ({}, 30.0, "It is unknown whether `endless` happened; do not repeat it."),
+        (
+            {},
+            30.0,
+            "It is unknown whether `endless` happened; do not repeat it unless the user asks for that.",
+        ),
         ({"effect": "reads"}, 30.0, "`endless` did not answer within 30 seconds and was stopped."),
-        ({"effect": "writes"}, 60.0, "It is unknown whether `endless` happened; do not repeat it."),
-        ({"timeout": 2.0}, 2.0, "It is unknown whether `endless` happened; do not repeat it."),
+        (
+            {"effect": "writes"},
+            60.0,
+            "It is unknown whether `endless` happened; do not repeat it unless the user asks for that.",
+        ),
+        (
+            {"timeout": 2.0},
+            2.0,
+            "It is unknown whether `endless` happened; do not repeat it unless the user asks for that.",
+        ),
         ({"effect": "reads", "timeout": 0.5}, 0.5, "`endless` did not answer within 0.5 seconds and was stopped."),
     ],
 )
@@ -799,7 +811,7 @@ def test_a_synchronous_tool_that_takes_too_long_is_left_to_its_thread(monkeypatc
     async def main() -> None:
         session = await converse(Agent(tools=[block]), "Go.", llm=FakeLLM([Reply(calls=[("block", {})]), "Sorry."]))
         assert transcript(session.history)[-2:] == [
-            "error block: It is unknown whether `block` happened; do not repeat it.",
+            "error block: It is unknown whether `block` happened; do not repeat it unless the user asks for that.",
             "assistant: Sorry.",
         ]
         release.set()

@@ -370,3 +370,30 @@ def test_a_call_that_cannot_be_read_is_held_by_nobody() -> None:
         assert (await store.lease(call, "another")).held
 
     run_virtual(check())
+
+
+def test_what_a_process_left_in_doubt_is_tried_again_with_its_key_in_the_next() -> None:
+    keys: list[str] = []
+
+    @function_tool(effect="writes")
+    async def book(ctx: RunContext[Any], seats: int) -> str:
+        """Book seats."""
+        keys.append(ctx.idempotency_key)
+        if len(keys) == 1:
+            raise ConnectionError("broken off")
+        return "Booked."
+
+    def desk() -> Agent:
+        return Agent(id="desk", instructions="You take bookings.", tools=[book])
+
+    call = Reply(calls=[("book", {"seats": 2})])
+
+    async def check() -> None:
+        store, call_id = await cut_off(desk(), FakeLLM([call, "I can't tell."]), "Two seats")
+        session = await resumed(store, call_id, FakeLLM([call, "They are booked."]), desk())
+        for turn in ("Then try again", "yes"):
+            await session.run(user_input=turn)
+        await session.aclose()
+        assert len(keys) == 2 and keys[0] == keys[1]
+
+    run_virtual(check())

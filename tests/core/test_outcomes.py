@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from antiphon.core.commands import Generate, RunTool
-from antiphon.core.facts import OutcomeFound, RunCancelRequested, ToolReturned
+from antiphon.core.commands import Generate, RunTool, Speak
+from antiphon.core.facts import OutcomeFound, RunCancelRequested, SpeechRequested, ToolReturned
 from antiphon.core.notices import WriteEnded, WriteTold
 from antiphon.options import ToolPolicy
 from tests.core.dialogue import Dialogue
@@ -157,6 +157,45 @@ def test_whatever_is_found_and_when_a_write_is_never_doubled_and_keys_are_shared
         assert done + len(doubted) <= wishes
 
 
+@pytest.mark.parametrize("seed", range(150))
+def test_a_backend_that_honours_keys_does_nothing_twice_however_often_it_is_tried_again(seed: int) -> None:
+    """Random outcomes, words to questions and findings. What a start did is drawn apart from what is known of it."""
+    rng, d = random.Random(seed), Dialogue()
+    happened: set[int] = set()
+    """By key."""
+    is_known: dict[int, bool] = {}
+    """By key: what the caller was told. Not there: that nobody knows."""
+    wishes = agreed = tries = 0
+    for _ in range(40):
+        d.types("one more, or the same again")
+        wishes += 1
+        starts, questions = len(d.all(RunTool)), len(d.all(Speak))
+        calls(d, "1", **READ_BACK)
+        if len(d.all(Speak)) > questions:
+            said_to_the_end(d)
+            yes = rng.random() < 0.7
+            d.says("yes" if yes else "no")
+            agreed += yes
+        for run in d.all(RunTool)[starts:]:
+            key, outcome = run.number, rng.choice(("done", "raised", "unknown", "unknown"))
+            is_retry = key in {one.number for one in d.all(RunTool)[:starts]}
+            tries += is_retry and key not in is_known
+            assert not is_known.pop(key, False), f"{key} is done, and done again"
+            if outcome == "done" or (outcome == "unknown" and rng.random() < 0.5):
+                happened.add(key)
+            failed = outcome != "done"
+            d.tell(ToolReturned(run.run, outcome, is_error=failed, unknown=outcome == "unknown"))
+            if outcome == "done" or (outcome == "raised" and not is_retry):
+                is_known[key] = outcome == "done"
+            elif rng.random() < 0.3:
+                is_known[key] = key in happened
+                d.tell(OutcomeFound(run.run, is_known[key]))
+        answered(d)
+    assert tries == agreed, "each other try has its yes"
+    assert len(happened) <= wishes
+    assert all(key in happened for key, told_so in is_known.items() if told_so)
+
+
 def answered(d: Dialogue) -> None:
     """The model says what there is to say, and the caller hears it."""
     for _ in range(5):
@@ -164,3 +203,105 @@ def answered(d: Dialogue) -> None:
             return
         d.model("This is how it stands.")
         d.played()
+
+
+READ_BACK = {"read_back": "Book table one.", "spoken": ("one",)}
+
+
+def doubted() -> Dialogue:
+    """The caller, who heard that nobody knows whether it was booked, asks to try it again, and the model calls."""
+    d = in_doubt()
+    d.types("then try again, please")
+    assert calls(d, "1", **READ_BACK) == []
+    return d
+
+
+def said_to_the_end(d: Dialogue) -> str:
+    """The question sounds to its end."""
+    speak = d.last(Speak)
+    d.voice(speak.text or "")
+    d.played(speak.segment)
+    return speak.text or ""
+
+
+def test_what_nobody_knows_is_tried_again_after_a_spoken_yes_with_its_key() -> None:
+    d = doubted()
+    assert said_to_the_end(d) == (
+        "I still don't know whether that went through. To try it again: Book table one. Shall I go ahead?"
+    )
+    d.says("yes")
+    first, second = d.all(RunTool)
+    assert (second.number, second.wish) == (first.number, first.wish)
+    d.returns("number 4711")
+    d.model("It is number 4711.")
+    d.played()
+    assert outcomes(d) == ["unknown", "succeeded"]
+    d.types("another one")
+    assert calls(d, "1", **READ_BACK) == ["1"]
+    assert d.last(RunTool).number == first.number + 1
+
+
+def test_without_a_yes_it_stays_as_it_is() -> None:
+    d = doubted()
+    said_to_the_end(d)
+    d.says("no")
+    d.model("All right.")
+    d.played()
+    assert len(d.all(RunTool)) == 1 and outcomes(d) == ["unknown"]
+
+
+def test_nobody_is_asked_before_they_have_heard_that_nobody_knows() -> None:
+    d = asked("1")
+    d.tell(ToolReturned(d.last(RunTool).run, "who knows", is_error=True, unknown=True))
+    calls(d, "1", **READ_BACK)
+    assert not d.all(Speak)
+    assert "1. it is unknown whether it happened; the user has not been told yet" in output(d)
+
+
+def test_nobody_is_asked_in_the_turn_in_which_it_was_wished() -> None:
+    d = in_doubt()
+    d.tell(SpeechRequested(900, "reply"))
+    assert calls(d, "1", **READ_BACK) == [] and not d.all(Speak)
+
+
+def test_what_cannot_be_read_back_is_not_tried_again() -> None:
+    d = in_doubt()
+    d.types("then try again, please")
+    assert calls(d, "1") == [] and not d.all(Speak)
+    assert output(d).endswith("Do not call it again.")
+
+
+def test_another_try_that_fails_says_nothing_of_the_one_before() -> None:
+    d = doubted()
+    said_to_the_end(d)
+    d.says("yes")
+    d.tell(ToolReturned(d.last(RunTool).run, "No connection.", is_error=True))
+    assert output(d) == (
+        "error No connection. That was another try. It is still unknown whether `book` happened before."
+    )
+    assert outcomes(d) == ["unknown", "unknown"]
+    d.model("I still don't know.")
+    d.played()
+    d.types("once more, please")
+    assert calls(d, "1", **READ_BACK) == []
+    said_to_the_end(d)
+    d.says("yes")
+    assert [run.number for run in d.all(RunTool)] == [1, 1, 1]
+
+
+def test_who_was_asked_for_the_key_speaks_for_all_its_tries() -> None:
+    d = doubted()
+    said_to_the_end(d)
+    d.says("yes")
+    first, second = d.all(RunTool)
+    d.tell(ToolReturned(second.run, "No connection.", is_error=True))
+    d.model("I still don't know.")
+    d.played()
+    d.tell(OutcomeFound(first.run, True, "number 4711"))  # of a try that another one has taken the place of
+    assert outcomes(d) == ["unknown", "unknown"]
+    d.tell(OutcomeFound(second.run, False))
+    assert outcomes(d) == ["unknown", "unknown", "failed"]
+    d.model("It was not booked.")
+    d.played()
+    d.types("book it then")
+    assert calls(d, "1", **READ_BACK) == ["1"]

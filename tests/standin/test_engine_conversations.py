@@ -262,7 +262,10 @@ def test_a_long_call_is_read_as_from_the_start() -> None:
     ("output", "speech"),
     [
         ("`book` is still running (started 2 s ago); do not call it again, its result will follow.", "still working"),
-        ("It is unknown whether `book` happened; do not repeat it.", "can't tell yet"),
+        (
+            "It is unknown whether `book` happened; do not repeat it unless the user asks for that.",
+            "can't tell yet",
+        ),
         (
             "The tool `book` has updated, message: Found 3 of them\nThe task is still running, so DON'T make up or give"
             " information not included in the message above.",

@@ -23,7 +23,11 @@ CUT = "assistant: Sorry, we were cut off for a moment."
 GOES_ON = {
     "told": ["assistant: Booked.", CUT],
     "not_told": ["output book: number 3", CUT, "assistant: Here I am."],
-    "at_work": ["error book: It is unknown whether `book` happened; do not repeat it.", CUT, "assistant: Here I am."],
+    "at_work": [
+        "error book: It is unknown whether `book` happened; do not repeat it unless the user asks for that.",
+        CUT,
+        "assistant: Here I am.",
+    ],
     "asking": [
         "error ask_name: `ask_name` was interrupted by a restart. Call it again if it is still wanted.",
         CUT,

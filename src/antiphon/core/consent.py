@@ -17,6 +17,7 @@ Above: `rules.consent`, which asks, and does what was decided. Below: the calls,
 from __future__ import annotations
 
 import enum
+from typing import Literal, TypeAlias
 
 from antiphon.core.notices import ConsentAsked, ConsentDecided, ConsentDecision, DecidedBy
 from antiphon.core.promises import Outbox
@@ -28,6 +29,9 @@ from antiphon.options import ConsentOptions
 
 TIMES = 2
 """How often a caller is asked who says nothing, or nothing clear."""
+
+Before: TypeAlias = Literal["done", "unknown"]
+"""What is known of an equal call, where that is why the caller is asked."""
 
 MOST_READINGS = 6
 """How often a call is read back in all, also because something else came between."""
@@ -187,9 +191,9 @@ class Consent:
 
     # -- predicates
 
-    def may_run(self, call: OpenCall, *, another: bool) -> bool:
-        """Nobody has to agree to it, or the caller just did. `another`: the same was done before."""
-        if call.call.read_back is None or not (call.policy.confirm or another):
+    def may_run(self, call: OpenCall, *, before: Before | None) -> bool:
+        """Nobody has to agree to it, or the caller just did. `before`: the same was done, or perhaps was."""
+        if call.call.read_back is None or not (call.policy.confirm or before):
             return True
         return call.agreed_at is not None and self._out.now - call.agreed_at <= self._options.lifetime
 
@@ -220,14 +224,14 @@ class Consent:
 
     # -- what happens
 
-    def opened(self, call: OpenCall, speech: Speech, *, another: bool) -> None:
-        """The call is to be made, and the caller is asked first. `another`: the same was done before."""
+    def opened(self, call: OpenCall, speech: Speech, *, before: Before | None) -> None:
+        """The call is to be made, and the caller is asked first. `before`: the same was done, or perhaps was."""
         call.asks()
         lines, text = self._options.lines, (call.call.read_back or "").strip()
         if not text.endswith(("?", "\uff1f", "\u061f")):
             text = f"{text} {lines.check}".strip()
-        if another:
-            text = f"{lines.another} {text}"
+        if before is not None:
+            text = f"{lines.another if before == 'done' else lines.unknown} {text}"
         self.question = Question(call, speech, Asked(text, call.call.spoken), self._out.now)
 
     def text(self, question: Question, *, again: bool) -> str:

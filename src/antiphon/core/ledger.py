@@ -6,7 +6,8 @@ equal arguments (or, where the tool says `identity=`, with what of them makes th
 
 `same_wish` decides, and the first line that fits does:
 
-     1. UNKNOWN stands in the way: never started again (a tool that does not say what it does: not in that turn)
+     1. UNKNOWN stands in the way: not started again (a tool that does not say what it does: not in that turn), unless
+        the caller took a turn after they had heard of it: then with the same key, after a spoken yes
      2. the model says that the caller confirmed another, and none was started in this turn for that: runs
      3. a run whose call was dropped, that works or ended well: it is the call's (`Adopt`)
      4. one works, and the tool says `on_duplicate=`: as that says
@@ -33,6 +34,7 @@ from typing import Literal, TypeAlias
 
 from antiphon.core import texts
 from antiphon.core.commands import Unheard
+from antiphon.core.consent import Before
 from antiphon.core.facts import Call, KeptWrite, ToolReturned, WriteOutcome
 from antiphon.core.notices import WriteEnded, WriteTold
 from antiphon.core.promises import Outbox
@@ -50,8 +52,8 @@ FRESH = 600.0
 class Start:
     """The call is to be run."""
 
-    asks: bool = False
-    """The same was done before: only after a yes to one more (`repeat="ask"`)."""
+    asks: Before | None = None
+    """Only after a yes: the same was done before (`repeat="ask"`), or perhaps was."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -85,7 +87,7 @@ class Answer:
 
 Verdict: TypeAlias = Start | Wait | Ask | Adopt | Answer
 _START, _WAIT, _ASK = Start(), Wait(), Ask()
-_START_IF_AGREED = Start(asks=True)
+_ONE_MORE, _TRY_AGAIN = Start(asks="done"), Start(asks="unknown")
 _STARTED, _SUCCEEDED, _FAILED, _UNKNOWN = Outcome.STARTED, Outcome.SUCCEEDED, Outcome.FAILED, Outcome.UNKNOWN
 _NAMES: Mapping[Outcome, WriteOutcome] = {_SUCCEEDED: "succeeded", _FAILED: "failed", _UNKNOWN: "unknown"}
 _ENDS: Mapping[Outcome, Literal["done", "failed"]] = {_SUCCEEDED: "done", _FAILED: "failed"}
@@ -125,6 +127,8 @@ class Ledger:
         rows = self._rows.setdefault(_wish(call), [])
         number, key = (rows[-1].number + 1, rows[-1].next_key) if rows else (1, 1)
         row = Row(call, policy.writes, number, asked.turn, self._out.now, run, key, _wish_of_next(rows))
+        if rows and rows[-1].is_in_doubt and row.writes:
+            rows[-1].is_tried_again_by(row)
         rows.append(row)
         if not row.writes:
             self._unsaid.append(row)
@@ -219,8 +223,11 @@ class Ledger:
         writes, mode = policy.writes, policy.on_duplicate
         if not rows and orphan is None and not ask:
             return _START
-        if any(row.outcome is _UNKNOWN and (writes or row.turn == asked.turn) for row in rows):
-            return self._answer(call, rows, asked)
+        doubts = [row for row in rows if row.is_in_doubt and (writes or row.turn == asked.turn)]
+        if doubts:
+            may_ask = writes and doubts[-1] is rows[-1] and call.call.read_back is not None
+            is_wanted = may_ask and all(row.is_seen_by(agent) and row.last_turn < asked.turn for row in doubts)
+            return _TRY_AGAIN if is_wanted and all(row.settled for row in doubts) else self._answer(call, rows, asked)
         is_confirmed = mode == "confirm" and call.call.confirmed
         if is_confirmed and not any(row.call.confirmed and row.turn == asked.turn for row in rows):
             return _START
@@ -245,7 +252,7 @@ class Ledger:
         if is_new and self._undoing.is_inverse(call.call) and self._undoing.meant_by(call.call) is None:
             is_new = False  # it was undone already, and nothing has been done since
         if is_new and policy.repeat == "ask":
-            return _START_IF_AGREED
+            return _ONE_MORE
         return _START if is_new else self._answer(call, rows, asked)
 
     def _is_news(self, row: Row, asked: Asked, agent: str) -> bool:
@@ -263,7 +270,7 @@ class Ledger:
 
     def _answer(self, call: OpenCall, rows: Sequence[Row], asked: Asked) -> Answer:
         """What was done for this wish, in words. Calls of this turn mean it, from now on."""
-        shows = tuple(row for row in rows if row.outcome is not _FAILED)
+        shows = tuple(row for row in rows if row.outcome is not _FAILED and not row.tried_again)
         for row in shows:
             row.stands_for(asked.turn)
         output = texts.not_started_again(call.call, shows, once=call.policy.repeat == "once")
@@ -301,6 +308,8 @@ def _wish_of_next(rows: Sequence[Row]) -> int:
     """Which wish another start is for: the first of which nothing came yet, else a new one."""
     if not rows:
         return 1
+    if rows[-1].leaves_key:
+        return rows[-1].wish
     open_wishes = {row.wish for row in rows} - {row.wish for row in rows if row.outcome is not _FAILED}
     return min(open_wishes, default=max(row.wish for row in rows) + 1)
 

@@ -3,6 +3,7 @@
     STARTED --returned--> SUCCEEDED | FAILED    STARTED --no answer in time, raised in the middle, cancelled--> UNKNOWN
     SUCCEEDED, UNKNOWN --the caller has heard what came of it--> settled
     UNKNOWN --it says so after all, or who was asked does--> SUCCEEDED | FAILED, not settled
+    UNKNOWN --the caller wants it tried again--> its key is another start's, and so is what came of it
 
 Above: the ledger, which numbers and judges them; runs and calls, which have theirs. Below: the history.
 """
@@ -77,6 +78,10 @@ class Row:
     """The start that takes it back."""
     found: bool = False
     """Nobody knew what it did, and who was asked knows."""
+    tries_again: Row | None = None
+    """The start whose key it has, because nobody knows what that did."""
+    tried_again: bool = False
+    """Another start has its key."""
     was_unknown: bool = False
     """Nobody knew what it did, and somebody does by now."""
     notes: tuple[Note, ...] = ()
@@ -118,9 +123,23 @@ class Row:
         self.settled, self.found, self.was_unknown = False, found, True
 
     @property
+    def is_in_doubt(self) -> bool:
+        """Nobody knows whether what was wished with it happened."""
+        return self.outcome is Outcome.UNKNOWN and not self.tried_again
+
+    @property
+    def leaves_key(self) -> bool:
+        """The next start of its wish has its key: it did not happen, or nobody knows, and it is tried again."""
+        return (self.writes and self.is_in_doubt) or (self.found and self.outcome is Outcome.FAILED)
+
+    @property
     def next_key(self) -> int:
-        """What the key of the next start of its wish is made of: what did not happen is tried again with its key."""
-        return self.key if self.found and self.outcome is Outcome.FAILED else self.key + 1
+        """What the key of the next start of its wish is made of."""
+        return self.key if self.leaves_key else self.key + 1
+
+    def is_tried_again_by(self, row: Row) -> None:
+        """Another start has its key."""
+        self.tried_again, row.tries_again = True, self
 
     def shown_in(self, note: Note) -> None:
         """The history tells here what came of it."""

@@ -95,7 +95,8 @@ def not_started_again(call: Call, rows: Iterable[Row], *, once: bool) -> str:
         other = "" if is_same else f" with {row.call.arguments}, not {call.arguments}"
         lines.append(f"{row.number}.{other} {outcome}")
     if is_unknown:
-        lines.append("Do not call it again.")
+        ask = "Call it again only if the user has heard that since, and asks for it."
+        lines.append("Do not call it again." if call.read_back is None else ask)
     elif once:
         lines.append("It is done at most once in a conversation.")
     else:
@@ -110,7 +111,12 @@ def timed_out(name: str, seconds: float) -> str:
 
 def unknown_outcome(name: str) -> str:
     """The output of a call that may or may not have changed the world."""
-    return f"It is unknown whether `{name}` happened; do not repeat it."
+    return f"It is unknown whether `{name}` happened; do not repeat it unless the user asks for that."
+
+
+def failed_again(name: str, output: str) -> str:
+    """The output of a call that was made because it is unknown whether the one before it happened, and failed."""
+    return f"{output} That was another try. It is still unknown whether `{name}` happened before."
 
 
 def interrupted_by_restart(name: str, *, reads: bool) -> str:

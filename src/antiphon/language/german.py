@@ -199,6 +199,7 @@ GERMAN = Language(
         check="Soll ich das so machen?",
         again="{read_back} Bitte sagen Sie ja oder nein. {check}",
         another="Das ist schon geschehen. Noch einmal:",
+        unknown="Ich weiß immer noch nicht, ob das geklappt hat. Noch ein Versuch:",
         yes="ja",
         no="nein",
     ),

@@ -60,6 +60,8 @@ class ConsentLines:
     """Asks once more."""
     another: str = "This was done before. Once more:"
     """Before what was done already, and is to be done again."""
+    unknown: str = "I still don't know whether that went through. To try it again:"
+    """Before what may have been done, and is to be tried again."""
     what: str = "{what}: {values}."
     """What is read back where the tool does not say: what it does, and its arguments."""
     value: str = "{name} {value}"

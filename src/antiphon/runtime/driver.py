@@ -50,6 +50,7 @@ from antiphon.core.facts import (
     StoodStill,
     ToolReturned,
 )
+from antiphon.core.ledger import tool_of
 from antiphon.core.notices import HookOverdue, SpeechDone, SpeechInterrupted, WordsLost, WriteEnded
 from antiphon.core.well_formed import well_formed_fact
 from antiphon.errors import pass_on
@@ -78,7 +79,7 @@ from antiphon.runtime.scope import outside
 from antiphon.runtime.scrutiny import Scrutiny
 from antiphon.runtime.tool_calls import INTERNAL_ERROR, ToolCalls
 from antiphon.runtime.tool_runner import ToolRunner
-from antiphon.store import Row
+from antiphon.store import Row, RowState
 from antiphon.timer import catch_up
 from antiphon.transport import AudioInput, AudioOutput
 from antiphon.turn_detector import TurnDetector
@@ -206,6 +207,9 @@ class Driver:
     def resumed(self, rows: Sequence[Row], numbers: Mapping[str, int], agent: str) -> None:
         """The core knows these rows, which are from before this process; `agent` is in charge."""
         self._tools.resumed(rows, numbers, agent)
+        for row in rows:
+            if row.state in (RowState.STARTED, RowState.UNKNOWN):
+                self._calls.is_in_doubt(row.tool)
 
     def new_id(self) -> int:
         """A number for a speech, a task, a turn or a response that the core did not begin."""
@@ -402,6 +406,8 @@ class Driver:
 
     def _write_ended(self, notice: WriteEnded) -> None:
         self._tools.write_ended(notice)
+        if notice.outcome == "unknown":
+            self._calls.is_in_doubt(tool_of(notice.call))
         self._events.notify(notice)
 
     def _hook_overdue(self, notice: HookOverdue) -> None:

@@ -84,12 +84,18 @@ class ToolCalls:
         """By call id."""
         self._ids: set[str] = set()
         """Of the whole session. Models repeat them; the history must not."""
+        self._in_doubt: set[str] = set()
+        """Tools of which nobody knows whether something happened that they did. By origin, else by name."""
         self._contexts: dict[str, list[ChatItem]] = {}
         """By agent: the context whose call ids are among them. It may hold calls of earlier sessions."""
 
     def speaks(self, language: Language) -> None:
         """Calls are read back in another language from here on."""
         self._language = language
+
+    def is_in_doubt(self, tool: str) -> None:
+        """Nobody knows whether something happened. The caller may want it tried again, and is asked first."""
+        self._in_doubt.add(tool)
 
     def new_id(self, wanted: str, agent: str) -> str:
         """An id for a call of `agent` that the session has not seen yet: the model's own if it can be."""
@@ -170,9 +176,15 @@ class ToolCalls:
 
     def _read_back(self, tool: AnyFunctionTool, prepared: PreparedCall) -> tuple[str | None, tuple[str, ...]]:
         """What the caller has to agree to, if they have to."""
-        if not tool.options.may_ask:
+        if not (tool.options.may_ask or (self._in_doubt and self._may_be_tried_again(tool))):
             return None, ()
         return read_back_of(tool.options.asked, tool.name, tool.description, prepared.all or {}, self._language)
+
+    def _may_be_tried_again(self, tool: AnyFunctionTool) -> bool:
+        """Nobody knows of one of its calls, and something of the session's own can ask the caller."""
+        agents, agent = self._agents, self._agents.current_agent_id
+        can_ask = agents.realtime_of(agent) is None or agents.has_voice(agent)
+        return can_ask and tool.options.writes and (self._origin(tool) or tool.name) in self._in_doubt
 
     def _origin(self, tool: AnyFunctionTool) -> str:
         """A name for the tool that no other has: of one function on two objects, two tools are made."""

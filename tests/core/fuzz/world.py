@@ -419,6 +419,7 @@ class World:
             self._policies = {name: replace(policy, confirm=policy.writes) for name, policy in self._policies.items()}
         self._arguments = ('{"x":1}', '{"x":2}')[: rng.choice((1, 1, 2))]
         self._called: list[tuple[str, str]] = []
+        self._doubted: list[tuple[str, str]] = []
         self._dropped: list[tuple[str, str]] = []
         """Calls that were spoken over: a model that saw them in vain makes them again."""
         self._waiting: dict[object, list[Running]] = {}
@@ -919,7 +920,7 @@ class World:
                 calls.append(rng.choice(self._called[-3:]))
             else:
                 calls.append((rng.choice(list(self._policies)), rng.choice(self._arguments)))
-        calls = self._taken_back(calls)
+        calls = self._tried_again(self._taken_back(calls))
         self._called += calls
         return calls
 
@@ -960,6 +961,11 @@ class World:
         yield self.some(0.0, 3.0)
         yield f.StreamContinued(voice.gen)
 
+    def _tried_again(self, calls: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        """What nobody knows of is often tried again."""
+        aside = Random(f"again {len(self._called)} {self.now}")
+        return [aside.choice(self._doubted)] if self._doubted and aside.random() < 0.4 else calls
+
     def _taken_back(self, calls: list[tuple[str, str]]) -> list[tuple[str, str]]:
         """What tools do that have an inverse is often taken back, and perhaps once more."""
         latest = next((call for call in reversed(self._called) if self._undo_of(call[0])), None)
@@ -981,6 +987,8 @@ class World:
         if policy.confirm:
             spoken = f"x{self.serial()}"
             call = replace(call, read_back=f"{self.rng.choice(WORDS)} {spoken} now.", spoken=(spoken,))
+        elif policy.writes and Random(call.call_id).random() < 0.7:  # it can be asked about, where nobody knows of one
+            call = replace(call, read_back=f"alpha {call.call_id} now.", spoken=(call.call_id,))
         return f.ToolCalled(gen, call, policy, rejected)
 
     def _stop_generating(self, command: do.StopGenerating) -> None:
@@ -1134,6 +1142,8 @@ class World:
 
     def _write_ended(self, notice: WriteEnded) -> None:
         """Where nobody knows what a tool did its backend, or a person, is mostly asked; perhaps they say it twice."""
+        if notice.outcome == "unknown":
+            self._doubted.append((notice.call.name, notice.call.arguments))
         aside = Random(f"found {notice.call.call_id} {self.now}")
         if notice.outcome == "unknown" and aside.random() < 0.7:
             for _ in range(aside.choice((1, 1, 1, 2))):

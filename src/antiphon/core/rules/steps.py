@@ -33,7 +33,6 @@ from antiphon.core.facts import (
 from antiphon.core.floor import Floor
 from antiphon.core.ledger import Adopt, Answer, Ask, Start, Wait
 from antiphon.core.notices import SpeechFailed, ToolEnded, ToolOutcome, ToolProgressed, ToolStepsUsedUp
-from antiphon.core.row import Outcome
 from antiphon.core.rules import must_hear
 from antiphon.core.stages import Bond, Gate, Kind, Stage
 from antiphon.core.state import OpenCall, Run, Speech, Step
@@ -151,6 +150,8 @@ def returned(floor: Floor, fact: ToolReturned) -> None:
     if run is None:
         _returned_late(floor, fact)
         return
+    if fact.is_error and not fact.unknown and run.row is not None and run.row.tries_again is not None:
+        fact = replace(fact, unknown=True, output=texts.failed_again(run.call.name, fact.output))
     if run.bond is _ORPHAN:
         floor.out.send(ToolEnded(run.id, run.speech.id, run.call, "dropped"))
         floor.runs.keep_result(run, fact)
@@ -182,8 +183,10 @@ def found(floor: Floor, fact: OutcomeFound) -> None:
 def _known_late(floor: Floor, fact: ToolReturned, *, found: bool = False) -> None:
     """What nobody knew is known, and the caller is told."""
     doubt = floor.runs.known(fact.run)
-    if doubt is None or doubt.row.outcome is not Outcome.UNKNOWN:
+    if doubt is None or not doubt.row.is_in_doubt:
         return
+    if fact.is_error and not found and doubt.row.tries_again is not None:
+        return  # of the start before it nobody knows more than they did
     floor.debts.corrected(doubt.row)
     floor.ledger.corrected(doubt.row, fact, found=found)
     done, frame = doubt.settled(), floor.frames.still_there(doubt.frame)
@@ -279,10 +282,10 @@ def _start(floor: Floor, speech: Speech, step: Step, open_call: OpenCall) -> boo
     match verdict:
         case Start() if not floor.must_hear.lets_run(policy):
             return not must_hear.keeps_back(floor, open_call)
-        case Start(asks) if not floor.consent.may_run(open_call, another=asks):
+        case Start(asks) if not floor.consent.may_run(open_call, before=asks):
             if floor.consent.question is not None:
                 return False
-            floor.consent.opened(open_call, speech, another=asks)
+            floor.consent.opened(open_call, speech, before=asks)
         case Start():
             floor.runs.start(open_call, speech, step, speech.agent)
         case Adopt(run):

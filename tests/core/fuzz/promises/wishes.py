@@ -1,7 +1,8 @@
 """One wish, one action: what the ledger promises, seen from outside.
 
 Nothing here knows how the core counts. A write that ended is done again only when a request that was made in a later
-turn of the caller asks for it; one of which nobody knows whether it happened is not done again at all.
+turn of the caller asks for it; one of which nobody knows whether it happened, only if the caller, who has heard that,
+agrees to another try, which has its key.
 """
 
 from __future__ import annotations
@@ -36,12 +37,14 @@ class Done:
     """What it did is known, or it has said that it does not know either."""
     key: int = 0
     """What its key is made of."""
+    tries_again: bool = False
+    """Nobody knew what a start before it did, whose key it has."""
     is_found_undone: bool = False
     """Nobody knew what it did, and who was asked says that it did not happen."""
 
 
 class OneWishOneAction(Promise):
-    """A write is started at most once for one wish; one of which nobody knows whether it happened, never (design 4).
+    """A write is started at most once for one wish; in doubt, again with its key after a spoken yes (design 4).
 
     What it came to after all settles it, and enters the history, whether the tool says so or who is asked. What did not
     happen is tried again with the same key.
@@ -55,6 +58,10 @@ class OneWishOneAction(Promise):
         self._known: dict[int, int] = {}
         """By generation: how many had ended when it was asked for."""
         self._done: list[Done] = []
+        self._heard: dict[int, int] = {}
+        """By run: the turns that the caller had taken when they heard what came of it, or that nobody knows."""
+        self._agreed: set[str] = set()
+        """Calls that they said yes to."""
         self._corrected: set[str] = set()
         """What is to enter the history."""
         self._passed_on: set[int] = set()
@@ -88,10 +95,19 @@ class OneWishOneAction(Promise):
                 self._ends += 1
                 one.ended, one.until, one.ended_as = notice.outcome, self._turns, self._ends
 
+    @on(told.WriteTold)
+    def heard(self, notice: told.WriteTold) -> None:
+        self._heard[notice.run] = self._turns
+
+    @on(told.ConsentDecided)
+    def decided(self, notice: told.ConsentDecided) -> None:
+        if notice.decision == "yes":
+            self._agreed.add(notice.call.call_id)
+
     @on(f.ToolReturned)
     def returned(self, fact: f.ToolReturned) -> None:
         for one in self._done:
-            if one.run != fact.run or one.is_final:
+            if one.run != fact.run or one.is_final or (one.ended and one.tries_again and fact.is_error):
                 continue
             one.is_final = True
             if one.ended in ("unknown", "cancelled") and not fact.unknown:
@@ -123,12 +139,14 @@ class OneWishOneAction(Promise):
         if policy.effect not in ("writes", "irreversible"):
             return
         equal = [one for one in self._done if _wish(one.call) == _wish(call)]
-        self._has_its_key(command, equal)
         is_confirmed = policy.on_duplicate == "confirm" and call.confirmed
         is_another = is_confirmed and not any(one.call.confirmed and one.turn == turn for one in equal)
+        tries_again = False
         for one in equal:
             if one.ended in ("unknown", "cancelled"):
-                self.broken(f"{command}, and nobody knows whether {one.run} did it")
+                if call.call_id not in self._agreed or self._heard.get(one.run, turn) >= turn or one is not equal[-1]:
+                    self.broken(f"{command}, and nobody knows whether {one.run} did it")
+                one.ended, tries_again = "tried again", True
             if policy.on_duplicate == "allow" or is_another:
                 continue
             if not one.ended:
@@ -136,17 +154,21 @@ class OneWishOneAction(Promise):
             if one.ended == "done" and (one.until >= turn or policy.repeat == "once"):
                 if not self._is_undone(one, self._known.get(command.gen, self._ends)):
                     self.broken(f"{command}, which was asked for in turn {turn}; {one.run} did it by {one.until}")
+        self._has_its_key(command, equal)
         if policy.on_duplicate != "allow" and not is_another:
             self._undoes_once(command, [one for one in equal if one.ended != "error"])
         undoes_something = command.undoes is not None
-        self._done.append(Done(command.run, call, turn, policy.undo, undoes_something, key=command.number))
+        self._done.append(
+            Done(command.run, call, turn, policy.undo, undoes_something, key=command.number, tries_again=tries_again)
+        )
 
     def _has_its_key(self, command: do.RunTool, equal: list[Done]) -> None:
-        """What did not happen is tried again with its key; every other start has a new one."""
+        """What did not happen, or perhaps did, is tried again with its key; every other start has a new one."""
         same = [one for one in equal if one.key == command.number]
-        if any(not one.is_found_undone for one in same):
+        if any(not (one.is_found_undone or one.ended == "tried again") for one in same):
             self.broken(f"{command} has the key of {[one.run for one in same]}")
-        if equal and equal[-1].is_found_undone and equal[-1] not in same:
+        leaves_key = bool(equal) and (equal[-1].is_found_undone or equal[-1].ended == "tried again")
+        if leaves_key and equal[-1] not in same:
             self.broken(f"{command} tries {equal[-1].run} again, with another key than {equal[-1].key}")
 
     def _is_undone(self, one: Done, known: int) -> bool:
