@@ -236,7 +236,7 @@ def test_a_record_whose_sound_is_missing_says_so(tmp_path: Path) -> None:
     with asked(tmp_path) as ask:
         told = ask(f"call?name={name}")
         assert told["sounds"] is False
-        assert "no sound" in told["silent"]
+        assert "audio.wav is missing" in told["silent"]
         assert ask.answer(f"sound?name={name}").status_code == 404
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from antiphon.console.studio.story import audio_of
 from antiphon.records.figures import figures
-from antiphon.records.format import Record, RecordError, is_name
+from antiphon.records.format import AUDIO, Record, RecordError, is_name
 from antiphon.records.index import Index
 from antiphon.records.page import page_data
 from antiphon.records.places import Folder, Place
@@ -162,8 +162,15 @@ class Shelf:
             "caller": record.head.get("caller", ""),
             "reason": record.head.get("reason", ""),
             "sounds": has_sound,
-            "silent": "" if has_sound else "This record has no sound: it is kept with --record-audio.",
+            "silent": "" if has_sound else _why_silent(record),
         }
+
+
+def _why_silent(record: Record) -> str:
+    files = record.head.get("files")
+    if isinstance(files, dict) and AUDIO in files:
+        return f"This record has no sound that can be played: {AUDIO} is missing, or too long for an archive."
+    return "This record has no sound: it is kept with --record-audio."
 
 
 _OF_A_REPLY = (
