@@ -60,6 +60,8 @@ class FakeCall:
     """The telephone, while there is a stream."""
     heard: list[Heard] = field(default_factory=list)
     """What sounded of earlier streams."""
+    problems: list[str] = field(default_factory=list)
+    """What the server sent by its streams that no carrier takes."""
     asked: list[str] = field(default_factory=list)
     """The addresses that were asked for it."""
     redirected: int = 0
@@ -179,6 +181,7 @@ class FakeCarrier:
         if far is None or socket is None:
             return
         call.heard += far.heard
+        call.problems += far.problems
         if stop:
             far.stop()
             await asyncio.sleep(0.2)  # what is under way arrives

@@ -133,6 +133,7 @@ async def desk(
             await fake.aclose()
             await door.drain()
             call_store.reset(token)
+            assert [problem for call in fake.calls.values() for problem in call.problems] == []
             assert not telephone.api.is_usable or all(call.is_over for call in fake.calls.values())
 
 

@@ -224,6 +224,17 @@ def test_a_stream_that_breaks_for_ever_ends_the_call() -> None:
     run_virtual(call())
 
 
+def test_a_silent_call_sends_the_carrier_nothing_that_it_does_not_take() -> None:
+    async def call() -> None:
+        async with desk() as there:
+            caller = await there.carrier.ring(VOICE)
+            await asyncio.sleep(30.0)
+            await caller.hang_up()
+            assert caller.problems == []
+
+    run_virtual(call())
+
+
 def test_a_server_without_a_place_is_busy() -> None:
     async def call() -> None:
         async with desk(limits=Limits(max_calls=1)) as there:

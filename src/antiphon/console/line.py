@@ -32,10 +32,14 @@ _BEAT = to_json(beat(), separators=(",", ":"))
 
 
 class Line:
-    """Sends to one page, in order. `run` is its task; everything else returns at once."""
+    """Sends to one page, in order. `run` is its task; everything else returns at once.
 
-    def __init__(self, socket: WebSocket, *, max_waiting: int = MAX_WAITING) -> None:
+    `beats`: a page is told while there is nothing to send that the line is there; a carrier takes no such message.
+    """
+
+    def __init__(self, socket: WebSocket, *, max_waiting: int = MAX_WAITING, beats: bool = True) -> None:
         self._socket = socket
+        self._beats = beats
         self._max_waiting = max_waiting
         self._queue: deque[str | bytes] = deque()
         self._waiting = 0
@@ -83,7 +87,7 @@ class Line:
     async def _has_more(self) -> bool:
         """Wait until there is something to send. False: there was nothing for a while."""
         try:
-            async with asyncio.timeout(BEAT):
+            async with asyncio.timeout(BEAT if self._beats else None):
                 await self._wake.wait()
         except TimeoutError:
             return False

@@ -177,7 +177,7 @@ class Telephone:
     # -- a stream
 
     async def _answer(self, socket: WebSocket) -> None:
-        line = Line(socket)
+        line = Line(socket, beats=False)
         sender = asyncio.create_task(line.run(), name="telephone: sending")
         code, reason = CloseCode.GOING_AWAY, "the server stops"
         try:
