@@ -15,6 +15,7 @@ from antiphon.console.access import Limits
 from antiphon.errors import UsageError
 from antiphon.server.telephone import DialBusy, DialedCall, DialState
 from antiphon.server.telephone.dialed import checked_number
+from antiphon.server.telephone.dialing import CLAIMING
 from antiphon.stores.memory import MemoryStore
 from antiphon.testing import run_virtual, wait_until
 from tests.console.serving import ECHO, write
@@ -187,6 +188,22 @@ def test_another_process_of_the_store_does_not_dial_it_again() -> None:
                 assert not [one for one in second.carrier.requests if one[0] == "POST"]
                 other = await second.telephone.dialing.find(call.id)
                 assert other is not None and other.state is DialState.BUSY
+
+    run_virtual(run())
+
+
+def test_whoever_asks_is_told_at_once_that_an_answered_call_is_over_which_another_process_held() -> None:
+    async def run() -> None:
+        async with desk(people={NUMBER: Person()}) as there:
+            call = await there.server.dial(NUMBER)
+            assert await call.answered()
+            (one,) = there.carrier.calls.values()
+            one._status_url = ""  # its callbacks come to the other process
+            await asyncio.sleep(CLAIMING + 3.0)
+            await one.hang_up()
+            assert call.state is DialState.ANSWERED
+            found = await there.telephone.dialing.find(call.id)
+            assert found is call and call.state is DialState.ENDED
 
     run_virtual(run())
 

@@ -128,6 +128,10 @@ class Dialing:
         """The call of this id; of another process as far as the store and the carrier know it."""
         found = self._calls.get(id)
         if found is not None:
+            if found.state is DialState.ANSWERED:  # another process may hold it, and know of its end
+                with contextlib.suppress(CarrierError):
+                    self._tell(found, await self._api.look(found.carrier_call))
+                self._nudges.get(id, asyncio.Event()).set()
             return found
         kept = await known_call(id)
         if kept is None:
