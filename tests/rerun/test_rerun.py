@@ -10,7 +10,7 @@ import pytest
 
 from antiphon.errors import AntiphonError, UsageError
 from antiphon.records import Record, read
-from antiphon.rerun import Settings, compare
+from antiphon.rerun import Says, Settings, compare
 from antiphon.rerun.reading import recorded_call
 from antiphon.scenarios.definition import Medium, Scenario
 from tests.rerun.made import EXAMPLES, KINDS, Kind, record_of_call, scenarios_of
@@ -214,3 +214,11 @@ def test_an_agent_that_cannot_be_called_is_told_in_words(booked: Record, tmp_pat
     path.write_text(text)
     with pytest.raises(AntiphonError, match=words):
         compare(booked, path)
+
+
+def test_a_voice_is_as_long_as_it_was_when_it_was_noticed(tmp_path: Path) -> None:
+    """Ten milliseconds decide whether a line that bridges a wait is heard before the answer."""
+    scenario = named("coughs while the diary is slow")
+    record = record_of_call(RECEPTIONIST, scenario, seed=1000, place=tmp_path)
+    assert [one for one in recorded_call(record).caller if isinstance(one, Says) and one.silence > 0.205]
+    assert compare(record, RECEPTIONIST).divergence is None

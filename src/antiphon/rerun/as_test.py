@@ -151,6 +151,8 @@ def _fields(call: RecordedCall) -> list[str]:
         lines.append(f"    predictions={_value({k: (_r(a), _r(b)) for k, (a, b) in call.predictions.items()})},")
     if call.voice and (abs(call.pace - 0.06) > 1e-9 or abs(call.first_sound - 0.05) > 1e-9):
         lines.append(f"    pace={_number(call.pace)}, first_sound={_number(call.first_sound)},")
+    if call.paces:
+        lines.append(f"    paces={_value([(text, _r(pace)) for text, pace in call.paces])},")
     if call.own_tools:
         lines.append(f"    own_tools={_value(list(call.own_tools))},")
     return lines
@@ -184,7 +186,7 @@ def _caller(does: CallerDoes) -> str:
     if does.earlier:
         times.append(f"earlier={_value([(_r(at), text) for at, text in does.earlier])}")
     for name, usual in (("voice", 0.05), ("silence", 0.2)):
-        if abs(getattr(does, name) - usual) > 0.015:
+        if abs(getattr(does, name) - usual) > 0.004:
             times.append(f"{name}={_number(getattr(does, name))}")
     return _made("Says", [_text(does.text), *times, *more])
 

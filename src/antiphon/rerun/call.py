@@ -130,6 +130,8 @@ class RecordedCall:
     """What a turn detector said, by the caller's words: seconds that it took, probability."""
     pace: float = 0.06
     """Seconds of sound a character of the agent's voice."""
+    paces: Sequence[tuple[str, float]] = ()
+    """The same for what is known: texts, and how fast they were said."""
     first_sound: float = 0.05
     """Seconds from a text to its first sound."""
     own_tools: Sequence[str] = ()

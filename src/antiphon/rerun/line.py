@@ -32,6 +32,9 @@ _UNDERSTOOD = 0.1
 """Seconds from the end of a voice to its words, where nothing is known of them."""
 _TURNS = 500
 """Turns of the loop that a typed turn waits at most for what came before it at the same instant."""
+_FINISHES = 3.0
+"""Seconds that an agent who was silent then may still speak."""
+_FRAME = 0.02
 _REACTION = 0.4
 """Seconds that a caller takes at least, where the call goes another way."""
 
@@ -213,6 +216,8 @@ class Player:
                 shift = max(shift, await self._takes_turn(does, before)) if self._session.is_running else shift
                 if not self._session.is_running:
                     return
+            elif isinstance(does, Says) and does.into is None and does.text:
+                shift = max(shift, await self._lets_finish(does, shift))
             if isinstance(does, Types):
                 await self._behind(does)
                 self._session.submit_user_turn(does.text)
@@ -220,6 +225,20 @@ class Player:
                 self._line.plans(does, shift)
             before = does
         await self._ends(shift)
+
+    async def _lets_finish(self, does: Says, shift: float) -> float:
+        """A voice that is a little slower than the recorded one is not cut by who did not cut it. Returns the shift."""
+        if not self._is_speaking():
+            return shift
+        await self._until_silent()
+        return self._loop.time() - self._line.offset - does.at + min(does.pause, _REACTION)
+
+    async def _until_silent(self) -> None:
+        """Until the agent is not heard any more; not for ever."""
+        for _ in range(round(_FINISHES / _FRAME)):
+            if not (self._is_speaking() and self._session.is_running):
+                return
+            await asyncio.sleep(_FRAME)
 
     async def _behind(self, does: Types) -> None:
         """Of what comes at one instant, this is not the first."""
@@ -272,6 +291,8 @@ class Player:
         while self._session.is_running and self._loop.time() < due - _EPSILON and not self._is_another_way():
             left = due - self._loop.time()
             await asyncio.sleep(min(left, 0.5))
+        if not self._call.in_the_middle:
+            await self._until_silent()
         waits = self._waits_at_the_end or self._is_another_way() or self._call.by_agent
         if not (self._session.is_running and waits):
             return

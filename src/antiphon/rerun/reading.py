@@ -66,6 +66,7 @@ def recorded_call(record: Record) -> RecordedCall:
         by_agent=record.head.get("reason") not in _BY_CALLER,
         predictions=predictions,
         pace=pace,
+        paces=_paces(record),
         first_sound=first,
         own_tools=own,
     )
@@ -108,6 +109,18 @@ def _voice_of(record: Record) -> tuple[float, float]:
         if one.get("first_byte") is not None and one.get("first_token") is not None
     ]
     return min(0.2, max(0.02, pace)), max(0.0, sum(waits) / len(waits)) if waits else 0.05
+
+
+def _paces(record: Record) -> list[tuple[str, float]]:
+    """How fast each thing was said by a real voice: so that an interruption comes at the word at which it came."""
+    if not record.head.get("voice") or "FakeTTS" in str(record.head.get("models")):
+        return []
+    said = [turn for turn in record.head["turns"] if turn["role"] == "assistant" and turn["text"]]
+    return [
+        (f"{turn['text']} {turn.get('unheard', '')}".strip(), (turn["ended"] - turn["started"]) / len(turn["text"]))
+        for turn in said
+        if turn["ended"] > turn["started"]
+    ]
 
 
 def _from_turns(head: Mapping[str, Any]) -> list[CallerDoes]:
@@ -338,14 +351,15 @@ def _utterances(
     until, silence = ended or (began[0] + 0.2, 0.2)
     if not finals:
         interims = [(at, text) for at, text, _ in words]
-        return [Says("", began[0], until, until, interims, began[1], silence)]
+        return [Says("", began[0], until, until, interims, voice=began[1], silence=silence)]
     said: list[Says] = []
     before = 0
     for number in finals:
         at, text, _ = words[number]
         interims = [(when, interim) for when, interim, _ in words[before:number]]
         first = not said
-        said.append(Says(text, began[0] if first else at, until if first else at, at, interims, began[1], silence))
+        span = (began[0], until) if first else (at, at)
+        said.append(Says(text, *span, at, interims, voice=began[1], silence=silence))
         before = number + 1
     return said
 
