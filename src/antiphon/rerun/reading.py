@@ -32,6 +32,7 @@ _BY_CALLER = ("job_shutdown", "participant_disconnected")
 _CALLERS = ("UserTurnSubmitted", "UserSpeechStarted", "UserSpeechEnded", "Transcribed")
 _BEHIND = 1e-3
 """Seconds by which what a tool gave at the instant of the caller's words comes behind these."""
+_NEXT_WORD = 2.0
 _INTERNAL_ERROR = "An internal error occurred"
 
 
@@ -66,7 +67,7 @@ def recorded_call(record: Record) -> RecordedCall:
         by_agent=record.head.get("reason") not in _BY_CALLER,
         predictions=predictions,
         pace=pace,
-        paces=_paces(record),
+        paces=_paces(record, {} if journal is None else journal.sounded()),
         first_sound=first,
         own_tools=own,
     )
@@ -111,16 +112,24 @@ def _voice_of(record: Record) -> tuple[float, float]:
     return min(0.2, max(0.02, pace)), max(0.0, sum(waits) / len(waits)) if waits else 0.05
 
 
-def _paces(record: Record) -> list[tuple[str, float]]:
+def _paces(record: Record, sounded: Mapping[str, float]) -> list[tuple[str, float]]:
     """How fast each thing was said by a real voice: so that an interruption comes at the word at which it came."""
     if not record.head.get("voice") or "FakeTTS" in str(record.head.get("models")):
         return []
     said = [turn for turn in record.head["turns"] if turn["role"] == "assistant" and turn["text"]]
     return [
-        (f"{turn['text']} {turn.get('unheard', '')}".strip(), (turn["ended"] - turn["started"]) / len(turn["text"]))
+        (
+            f"{turn['text']} {turn.get('unheard', '')}".strip(),
+            sounded.get(turn["text"], turn["ended"] - turn["started"]) / _heard(turn),
+        )
         for turn in said
         if turn["ended"] > turn["started"]
     ]
+
+
+def _heard(turn: Mapping[str, Any]) -> float:
+    """Characters that were heard: of one that was cut, some of the next word, too."""
+    return len(turn["text"]) + (_NEXT_WORD if turn["interrupted"] or turn.get("overtaken") else 0.0)
 
 
 def _from_turns(head: Mapping[str, Any]) -> list[CallerDoes]:
@@ -273,6 +282,25 @@ class _Journal:
                 spoken.append((since, at))
                 since = None
         return spoken if since is None else [*spoken, (since, self.ended)]
+
+    def sounded(self) -> dict[str, float]:
+        """For how long each thing sounded that was heard, until it was cut or paused: by what was heard of it."""
+        began: dict[int, float] = {}
+        found: dict[str, float] = {}
+        hushed: float | None = None
+        for at, _, one in self._order:
+            match one["is"]:
+                case "PlayoutStarted":
+                    began[one["segment"]], hushed = at, None
+                case "PausePlayout" | "StopPlayout":
+                    hushed = at if hushed is None else hushed
+                case "ResumePlayout":
+                    hushed = None
+                case "PlayoutFinished" if one["segment"] in began and one["heard"]:
+                    found[one["heard"]] = (at if hushed is None else hushed) - began.pop(one["segment"])
+                case _:
+                    pass
+        return found
 
     def predictions(self) -> dict[str, tuple[float, float]]:
         """What the turn detector said of which words."""
