@@ -351,7 +351,8 @@ def test_changes_of_mind_use_up_no_rounds_of_tools() -> None:
 def doubtful(keys: list[str], **options: Any) -> Any:
     """A tool that breaks in the middle the first time."""
 
-    @function_tool(effect="writes", **options)
+    tool: Any = function_tool(effect="writes", **options)
+
     async def book(ctx: RunContext[Any], date: dt.date, people: int) -> str:
         """Book a table."""
         keys.append(ctx.idempotency_key)
@@ -359,7 +360,7 @@ def doubtful(keys: list[str], **options: Any) -> Any:
             raise ConnectionError("broken off")
         return "Booked, number 4711."
 
-    return book
+    return tool(book)
 
 
 TRY = ["A table for two", "Then try again, please", "yes"]
@@ -389,7 +390,7 @@ def test_of_another_tool_that_was_never_in_doubt_nothing_is_read_back() -> None:
 
     async def test() -> None:
         keys: list[str] = []
-        replies = [BOOK, "I can't tell.", Reply(calls=[("note", {"text": "call back"})]), "It is noted."]
+        replies: list[Any] = [BOOK, "I can't tell.", Reply(calls=[("note", {"text": "call back"})]), "It is noted."]
         async with AgentSession[Any](llm=FakeLLM(replies)) as session:
             await session.start(Agent(instructions="You take bookings.", tools=[doubtful(keys), note]))
             await session.run(user_input="A table for two")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
@@ -205,7 +206,7 @@ def answered(d: Dialogue) -> None:
         d.played()
 
 
-READ_BACK = {"read_back": "Book table one.", "spoken": ("one",)}
+READ_BACK: dict[str, Any] = {"read_back": "Book table one.", "spoken": ("one",)}
 
 
 def doubted() -> Dialogue:

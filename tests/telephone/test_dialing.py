@@ -201,9 +201,9 @@ def test_whoever_asks_is_told_at_once_that_an_answered_call_is_over_which_anothe
             one._status_url = ""  # its callbacks come to the other process
             await asyncio.sleep(CLAIMING + 3.0)
             await one.hang_up()
-            assert call.state is DialState.ANSWERED
+            before = call.state
             found = await there.telephone.dialing.find(call.id)
-            assert found is call and call.state is DialState.ENDED
+            assert found is call and (before, call.state) == (DialState.ANSWERED, DialState.ENDED)
 
     run_virtual(run())
 

@@ -219,7 +219,8 @@ class Ledger:
         `beside` are the calls of its response. `orphan` is the run of line 3. `ask`: other runs of the tool work, and
         it says `on_duplicate=`.
         """
-        policy, rows = call.policy, self._rows.get(_wish(call.call), ())
+        policy = call.policy
+        rows: Sequence[Row] = self._rows.get(_wish(call.call), ())
         writes, mode = policy.writes, policy.on_duplicate
         if not rows and orphan is None and not ask:
             return _START
