@@ -6,6 +6,7 @@ import errno
 import gc
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -280,6 +281,24 @@ def test_words_are_taken_out_that_records_must_not_have(tmp_path: Path) -> None:
     kept = b"".join(path.read_bytes() for path in (tmp_path / record.name).iterdir())
     assert b"ann@" not in kept and b"2345678" not in kept and b"[email]" in kept
     assert not (tmp_path / record.name / "journal.jsonl").exists()
+
+
+def test_what_is_taken_out_of_a_ledger_leaves_its_numbers_whole(tmp_path: Path) -> None:
+    def threes(text: str) -> list[tuple[int, int, str]]:
+        return [(found.start(), found.end(), "digits") for found in re.finditer("[0-9]{3,}", text)]
+
+    records = Records(tmp_path / "records", redact=threes)
+
+    async def kept() -> None:
+        session = AgentSession[Any](llm=FakeLLM(list(BOOKS)), store=f"sqlite:///{tmp_path / 'calls.db'}")
+        records.follow(session)
+        async with session:
+            await session.start(agent())
+            await session.run(user_input="A table on Friday")
+
+    run_virtual(kept())
+    (row,) = records.place.record(records.place.names()[0]).ledger
+    assert row["output"] == "Booked for 4 on Friday." and row["started_at"] > 1_000_000_000
 
 
 def test_records_are_kept_for_as_long_as_was_said(tmp_path: Path) -> None:

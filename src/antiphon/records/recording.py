@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import hashlib
+import json
 import logging
 import shutil
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -60,7 +61,7 @@ class Draft:
     head: dict[str, Any]
     metrics: dict[str, Any]
     history: list[dict[str, Any]]
-    ledger: Sequence[str] | None
+    ledger: list[dict[str, Any]] | None
     requests: list[dict[str, Any]]
     """Lines of what models were asked: the first is the head."""
     sound: Sound | None
@@ -270,7 +271,7 @@ class Recording:
         }
         if (cost := self._usage.cost()) is not None:
             metrics["cost"] = cost
-        rows = None if stored is None else [row.to_json() for row in stored.rows]
+        rows = None if stored is None else [json.loads(row.to_json()) for row in stored.rows]
         masked: dict[str, Any] = self._mask(
             {"head": head, "history": report.history, "ledger": rows, "requests": self._requests.lines()}
         )
@@ -308,7 +309,7 @@ def write_files(draft: Draft, folder: Path, *, audio: bool) -> None:
     private.write(folder / METRICS, to_json(draft.metrics))
     private.write(folder / HISTORY, to_json({"items": draft.history}))
     if draft.ledger is not None:
-        private.write(folder / LEDGER, "".join(f"{row}\n" for row in draft.ledger))
+        private.write(folder / LEDGER, "".join(f"{to_json(row)}\n" for row in draft.ledger))
     private.write(folder / REQUESTS, "".join(f"{to_json(line)}\n" for line in draft.requests))
     if draft.sound is not None:
         private.write(folder / SOUND, to_json(sound_data(draft.sound)))
