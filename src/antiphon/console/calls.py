@@ -11,7 +11,7 @@ import contextlib
 import logging
 import secrets
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, assert_never
 
@@ -254,6 +254,22 @@ async def _kept(call_id: str) -> Earlier:
     return ChatContext(await history_of(store, stored))
 
 
+class _Clock:
+    """Seconds since a call without sound began. It holds nothing of the call."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._time = loop.time
+        self.begin()
+
+    def begin(self) -> None:
+        """It begins now."""
+        self._began = self._time()
+
+    def now(self) -> float:
+        """The seconds until now."""
+        return self._time() - self._began
+
+
 class PageCall:
     """One call."""
 
@@ -276,7 +292,7 @@ class PageCall:
         self._start = start
         self._earlier = earlier
         self._loop = asyncio.get_running_loop()
-        self._clock_began = self._loop.time()
+        self._clock = _Clock(self._loop)
         self._media = media_for(start, line, calls.limits, calls.ice_hosts)
         self._recorder = self._make_recorder()
         self._room = Room(
@@ -285,7 +301,7 @@ class PageCall:
             audio_output=self._media.output,
             recorder=self._recorder,
         )
-        self._now = self._loop_clock() if self._recorder is None else self._recorder.now
+        self._now = self._clock.now if self._recorder is None else self._recorder.now
         self._record = CallRecord(self._now)
         self._session: AgentSession[Any] | None = None
         self._models = ""
@@ -303,9 +319,6 @@ class PageCall:
 
     def _job(self) -> Job:
         return Job(call_id=self.id) if self._resumed is None else job_of(self._resumed)
-
-    def _loop_clock(self) -> Callable[[], float]:
-        return lambda: self._loop.time() - self._clock_began
 
     def _make_recorder(self) -> StereoRecorder | None:
         if self._media.output is None or not self._calls.archive.keeps:
@@ -435,7 +448,7 @@ class PageCall:
     def _attach(self, session: AgentSession[Any]) -> None:
         """The session of this call is about to start."""
         self._session = session
-        self._clock_began = self._loop.time()  # as the session's own figures have it
+        self._clock.begin()  # as the session's own figures have it
         if self._calls.for_developer:
             self._insight = Insight(session, self._calls.file.path)
             self._requests = RequestLog(session, self._now)
