@@ -252,8 +252,9 @@ class Cast:
                 await until
         finally:
             self._returned(loan)
+            _pass_on(agent, lender, known)  # before anything is asked of the lender's model
             driver.report(AgentTaskFinished(loan))
-            lender.merge_context(ChatContext(item for item in agent.context_items() if item.id not in known))
+            _pass_on(agent, lender, known)  # what that settled
             self.tables.dismiss(agent_id)
 
     def _returned(self, loan: int) -> None:
@@ -336,3 +337,10 @@ class Cast:
             return own is False
         extra = getattr(llm, "extra_kwargs", None)
         return bool(extra) and is_given(extra) and extra.get("parallel_tool_calls") is False
+
+
+def _pass_on(agent: Agent, lender: Agent, known: Collection[str]) -> None:
+    """The lender learns what was said to the agent and by it, but for what that one knew before."""
+    news = [item for item in agent.context_items() if item.id not in known]
+    if news:
+        lender.merge_context(ChatContext(news))
