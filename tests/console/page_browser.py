@@ -68,4 +68,5 @@ def phase(page: Page, name: str, seconds: float = 10) -> None:
 
 def log(page: Page) -> list[str]:
     """What the conversation says, one string an entry, times left out."""
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")  # it is drawn
     return [" ".join(item.split()[1:]) for item in page.locator("#log > li").all_inner_texts()]
