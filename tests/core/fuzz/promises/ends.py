@@ -106,8 +106,8 @@ class ASilentCallerIsAsked(Promise):
 
     @on(do.RunHook)
     def taken(self, command: do.RunHook) -> None:
-        if command.kind == "on_user_turn_completed":
-            self._rungs = {0}
+        if command.kind == "on_user_turn_completed":  # also of one who speaks on, or that is vetoed at once
+            self._rungs, self._idle_since = {0}, None
 
     @on(told.TurnCommitted)
     def committed(self, _: told.TurnCommitted) -> None:
