@@ -97,7 +97,7 @@ def test_two_beeps_are_two_and_one_with_a_packet_lost_is_one() -> None:
 
 
 def test_sound_that_cannot_be_looked_at_is_refused() -> None:
-    with pytest.raises(UsageError, match="expected 4000 Hz or more, got 2000"):
+    with pytest.raises(UsageError, match="expected 4100 Hz or more, got 2000"):
         ToneDetector().push(AudioFrame.silence(0.1, 2_000))
     detector = ToneDetector()
     detector.push(AudioFrame.silence(0.1, RATE))

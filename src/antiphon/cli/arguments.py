@@ -424,16 +424,21 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_studio(parser: argparse.ArgumentParser) -> None:
-    """The options of `antiphon studio`."""
-    parser.add_argument("--records", metavar="PLACE", help="where records are; by default .antiphon/records")
-    parser.add_argument("--store", metavar="URL", help="where calls that go on are kept; by default .antiphon/calls.db")
+def add_address(parser: argparse.ArgumentParser, *, default_port: int) -> None:
+    """Where something is served, and to whom."""
     parser.add_argument("--host", default="127.0.0.1", help="address to serve at; 0.0.0.0 is all of this machine's")
-    parser.add_argument("--port", type=port, default=8090, help="0 is any that is free (default: %(default)s)")
+    parser.add_argument("--port", type=port, default=default_port, help="0 is any that is free (default: %(default)s)")
     parser.add_argument("--token", metavar="TEXT", help=TOKEN)
     parser.add_argument("--tls", action="store_true", help="serve https, with a certificate of its own making")
     parser.add_argument("--tls-cert", type=Path, metavar="PEM", help="serve https with this certificate")
     parser.add_argument("--tls-key", type=Path, metavar="PEM", help="the key of --tls-cert")
+
+
+def add_studio(parser: argparse.ArgumentParser) -> None:
+    """The options of `antiphon studio`."""
+    parser.add_argument("--records", metavar="PLACE", help="where records are; by default .antiphon/records")
+    parser.add_argument("--store", metavar="URL", help="where calls that go on are kept; by default .antiphon/calls.db")
+    add_address(parser, default_port=8090)
     parser.add_argument("--debug", action="store_true", help="show tracebacks and logs")
 
 

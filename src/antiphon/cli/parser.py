@@ -12,7 +12,7 @@ from typing import NoReturn
 from antiphon.calls.ends import DEFAULT_WAIT
 from antiphon.cli import surroundings
 from antiphon.cli.arguments import (
-    TOKEN,
+    add_address,
     add_agent_file,
     add_beginning,
     add_calls,
@@ -29,7 +29,6 @@ from antiphon.cli.arguments import (
     add_telemetry,
     barge_in,
     number,
-    port,
     seconds,
 )
 from antiphon.cli.logs import tell
@@ -197,12 +196,7 @@ def _add_sound(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_place(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--host", default="127.0.0.1", help="address to serve at; 0.0.0.0 is all of this machine's")
-    parser.add_argument("--port", type=port, default=8080, help="0 is any that is free")
-    parser.add_argument("--token", metavar="TEXT", help=TOKEN)
-    parser.add_argument("--tls", action="store_true", help="serve https, with a certificate of its own making")
-    parser.add_argument("--tls-cert", type=Path, metavar="PEM", help="serve https with this certificate")
-    parser.add_argument("--tls-key", type=Path, metavar="PEM", help="the key of --tls-cert")
+    add_address(parser, default_port=8080)
     parser.add_argument("--no-reload", action="store_true", help="do not load the agent file anew when it is saved")
     parser.add_argument("--max-calls", type=number, default=20, metavar="N", help="calls at the same time")
     parser.add_argument("--calls", type=Path, metavar="FOLDER", help="keep recordings and reports here")

@@ -237,9 +237,10 @@ class History:
 
     def _is_news(self, message: str, agent: str) -> bool:
         """Whether no message of that id was on its way to the agent who did not say or hear it. It is from now on."""
-        known = len(self._carried)
+        if (agent, message) in self._carried:
+            return False
         self._carried.add((agent, message))
-        return len(self._carried) > known
+        return True
 
     def _flush(self) -> None:
         while self._tail and not self._tail[0].source.open:

@@ -128,7 +128,7 @@ class Ledger:
         number, key = (rows[-1].number + 1, rows[-1].next_key) if rows else (1, 1)
         row = Row(call, policy.writes, number, asked.turn, self._out.now, run, key, _wish_of_next(rows))
         if rows and rows[-1].is_in_doubt and row.writes:
-            rows[-1].is_tried_again_by(row)
+            row.retries(rows[-1])
         rows.append(row)
         if not row.writes:
             self._unsaid.append(row)
@@ -271,7 +271,7 @@ class Ledger:
 
     def _answer(self, call: OpenCall, rows: Sequence[Row], asked: Asked) -> Answer:
         """What was done for this wish, in words. Calls of this turn mean it, from now on."""
-        shows = tuple(row for row in rows if row.outcome is not _FAILED and not row.tried_again)
+        shows = tuple(row for row in rows if row.outcome is not _FAILED and row.retried_by is None)
         for row in shows:
             row.stands_for(asked.turn)
         output = texts.not_started_again(call.call, shows, once=call.policy.repeat == "once")

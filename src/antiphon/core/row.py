@@ -78,10 +78,10 @@ class Row:
     """The start that takes it back."""
     found: bool = False
     """Nobody knew what it did, and who was asked knows."""
-    tries_again: Row | None = None
+    retry_of: Row | None = None
     """The start whose key it has, because nobody knows what that did."""
-    tried_again: bool = False
-    """Another start has its key."""
+    retried_by: Row | None = None
+    """The start that has its key."""
     was_unknown: bool = False
     """Nobody knew what it did, and somebody does by now."""
     notes: tuple[Note, ...] = ()
@@ -125,7 +125,12 @@ class Row:
     @property
     def is_in_doubt(self) -> bool:
         """Nobody knows whether what was wished with it happened."""
-        return self.outcome is Outcome.UNKNOWN and not self.tried_again
+        return self.outcome is Outcome.UNKNOWN and self.retried_by is None
+
+    @property
+    def last_try(self) -> Row:
+        """The last start with its key, by the caller's word."""
+        return self if self.retried_by is None else self.retried_by.last_try
 
     @property
     def leaves_key(self) -> bool:
@@ -137,9 +142,10 @@ class Row:
         """What the key of the next start of its wish is made of."""
         return self.key if self.leaves_key else self.key + 1
 
-    def is_tried_again_by(self, row: Row) -> None:
-        """Another start has its key."""
-        self.tried_again, row.tries_again = True, self
+    def retries(self, row: Row) -> None:
+        """It has the key of that start."""
+        self.retry_of = row
+        row.retried_by = self
 
     def shown_in(self, note: Note) -> None:
         """The history tells here what came of it."""

@@ -35,6 +35,15 @@ _TURNS = 500
 _FINISHES = 3.0
 """Seconds that an agent who was silent then may still speak."""
 _FRAME = 0.02
+"""Seconds of sound in a frame."""
+_AHEAD = 0.03
+"""Seconds before it that what the microphone brings is planned: before its frame."""
+_TAKEN = 0.05
+"""Seconds until what was typed is on its way."""
+_HEARD = 0.7
+"""Seconds until what was said is: its words come, and its turn is over."""
+_QUIET = 1.0
+"""Seconds in which nobody speaks or works, after which the call is over."""
 _REACTION = 0.4
 """Seconds that a caller takes at least, where the call goes another way."""
 
@@ -254,7 +263,7 @@ class Player:
         while self._session.is_running:
             left = due - self._loop.time()
             if isinstance(does, Says):
-                left -= 0.03  # what the microphone brings must be planned before its frame
+                left -= _AHEAD
             if left <= _EPSILON or self._is_another_way():
                 return True
             await asyncio.sleep(left if left < 0.5 else min(left - 0.2, 0.5))
@@ -279,11 +288,11 @@ class Player:
                     break
                 await asyncio.sleep(_LOOK)
             await asyncio.sleep(into)
-        return self._loop.time() - self._line.offset - does.at + 0.05
+        return self._loop.time() - self._line.offset - does.at + _TAKEN
 
     async def _said(self, before: CallerDoes) -> None:
         """Until what they said before is said, and on its way."""
-        await asyncio.sleep(0.05 if isinstance(before, Types) else before.until - before.at + 0.7)
+        await asyncio.sleep(_TAKEN if isinstance(before, Types) else before.until - before.at + _HEARD)
 
     async def _ends(self, shift: float) -> None:
         """Until the end of the call: the agent's, or they hang up when they did."""
@@ -297,12 +306,12 @@ class Player:
         if not (self._session.is_running and waits):
             return
         limit = self._loop.time() + _PATIENCE
-        await asyncio.sleep(0.7)
+        await asyncio.sleep(_HEARD)
         quiet = self._loop.time()
         while self._session.is_running and self._loop.time() < limit:
             if not self._session.idle or self._is_speaking():
                 quiet = self._loop.time()
-            elif self._loop.time() - quiet >= 1.0:
+            elif self._loop.time() - quiet >= _QUIET:
                 return
             await asyncio.sleep(_LOOK)
 

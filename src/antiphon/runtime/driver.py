@@ -209,7 +209,7 @@ class Driver:
         self._tools.resumed(rows, numbers, agent)
         for row in rows:
             if row.state in (RowState.STARTED, RowState.UNKNOWN):
-                self._calls.is_in_doubt(row.tool)
+                self._calls.left_in_doubt(row.tool)
 
     def new_id(self) -> int:
         """A number for a speech, a task, a turn or a response that the core did not begin."""
@@ -407,7 +407,7 @@ class Driver:
     def _write_ended(self, notice: WriteEnded) -> None:
         self._tools.write_ended(notice)
         if notice.outcome == "unknown":
-            self._calls.is_in_doubt(tool_of(notice.call))
+            self._calls.left_in_doubt(tool_of(notice.call))
         self._events.notify(notice)
 
     def _hook_overdue(self, notice: HookOverdue) -> None:

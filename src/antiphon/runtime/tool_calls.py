@@ -93,7 +93,7 @@ class ToolCalls:
         """Calls are read back in another language from here on."""
         self._language = language
 
-    def is_in_doubt(self, tool: str) -> None:
+    def left_in_doubt(self, tool: str) -> None:
         """Nobody knows whether something happened. The caller may want it tried again, and is asked first."""
         self._in_doubt.add(tool)
 

@@ -60,7 +60,7 @@ class _Run:
 
 
 class ToneDetector:
-    """Finds beeps in one line's sound: feed it frames in order. Any one rate from 4,000 Hz on."""
+    """Finds beeps in one line's sound: feed it frames in order. Any one rate from 4,100 Hz on (`HIGHEST`, twice)."""
 
     def __init__(self) -> None:
         self._rate = 0
@@ -82,7 +82,9 @@ class ToneDetector:
         """The next sound. Returns the beeps that have ended by now, some 0.15 s after their end."""
         if self._rate == 0:
             if frame.sample_rate < 2 * HIGHEST:
-                raise UsageError(f"ToneDetector: expected 4000 Hz or more, got {frame.sample_rate}. Resample it.")
+                raise UsageError(
+                    f"ToneDetector: expected {2 * HIGHEST:.0f} Hz or more, got {frame.sample_rate}. Resample it."
+                )
             self._rate = frame.sample_rate
         elif self._rate != frame.sample_rate:
             raise UsageError(

@@ -150,7 +150,7 @@ def returned(floor: Floor, fact: ToolReturned) -> None:
     if run is None:
         _returned_late(floor, fact)
         return
-    if fact.is_error and not fact.unknown and run.row is not None and run.row.tries_again is not None:
+    if fact.is_error and not fact.unknown and run.row is not None and run.row.retry_of is not None:
         fact = replace(fact, unknown=True, output=texts.failed_again(run.call.name, fact.output))
     if run.bond is _ORPHAN:
         floor.out.send(ToolEnded(run.id, run.speech.id, run.call, "dropped"))
@@ -183,17 +183,18 @@ def found(floor: Floor, fact: OutcomeFound) -> None:
 def _known_late(floor: Floor, fact: ToolReturned, *, found: bool = False) -> None:
     """What nobody knew is known, and the caller is told."""
     doubt = floor.runs.known(fact.run)
-    if doubt is None or not doubt.row.is_in_doubt:
+    if doubt is None or not (row := doubt.row.last_try).is_in_doubt:
         return
-    if fact.is_error and not found and doubt.row.tries_again is not None:
-        return  # of the start before it nobody knows more than they did
-    floor.debts.corrected(doubt.row)
-    floor.ledger.corrected(doubt.row, fact, found=found)
+    is_of_all = row is doubt.row and (found or row.retry_of is None)
+    if fact.is_error and not is_of_all:
+        return  # it did not happen in this try: of the others nobody knows more than they did
+    floor.debts.corrected(row)
+    floor.ledger.corrected(row, fact, found=found)
     done, frame = doubt.settled(), floor.frames.still_there(doubt.frame)
     told = texts.known_late(doubt.call.name, fact.output, is_error=fact.is_error, found=found)
     done.close_with(replace(fact, output=told, reply=True, handoff=None))
     floor.rounds.result(doubt.run, done, frame.agent)
-    floor.debts.result(done, frame, final=True, row=doubt.row)
+    floor.debts.result(done, frame, final=True, row=row)
 
 
 def _deliver(floor: Floor, run: Run, fact: ToolReturned) -> None:

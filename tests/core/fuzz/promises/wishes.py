@@ -109,6 +109,7 @@ class OneWishOneAction(Promise):
         for one in self._done:
             if one.run != fact.run or one.is_final or (one.ended and one.tries_again and fact.is_error):
                 continue
+            self._happened(one, known=not fact.unknown and not fact.is_error)
             one.is_final = True
             if one.ended in ("unknown", "cancelled") and not fact.unknown:
                 self._ends += 1
@@ -119,11 +120,20 @@ class OneWishOneAction(Promise):
     @on(f.OutcomeFound)
     def found(self, fact: f.OutcomeFound) -> None:
         for one in self._done:
+            if one.run == fact.run:
+                self._happened(one, known=fact.happened)
             if one.run == fact.run and one.ended in ("unknown", "cancelled"):
                 self._ends += 1
                 one.ended, one.until, one.ended_as = "done" if fact.happened else "error", self._turns, self._ends
                 one.is_final, one.is_found_undone = True, not fact.happened
                 self._corrected.add(f"{one.call.call_id}/late")
+
+    def _happened(self, one: Done, *, known: bool) -> None:
+        """What a try did that another has taken the place of, that one has done, if nobody knows of it."""
+        last = [other for other in self._done if (_wish(other.call), other.key) == (_wish(one.call), one.key)][-1]
+        if known and one.ended == "tried again" and last.ended in ("unknown", "cancelled"):
+            self._ends += 1
+            last.ended, last.until, last.ended_as, last.is_final = "done", self._turns, self._ends, True
 
     @on(do.Record)
     def recorded(self, command: do.Record) -> None:
